@@ -203,8 +203,8 @@ def _text(message: Message) -> str:
     """Joins the texts of a message, without reasoning, images and tools."""
     if isinstance(message.content, str):
         return message.content
-    parts = [part for part in message.content if isinstance(part, Mapping)]
-    texts = [part.get("text") for part in parts if part.get("type") == "text"]
+    blocks = [block for block in message.content if isinstance(block, Mapping)]
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
     return "".join(text for text in texts if isinstance(text, str))
 
 

@@ -472,10 +472,10 @@ def _wrong_answers(
 
     Answers to rows whose label the published rule does not confirm are left out.
     """
-    part = {key: recipe["data"][key] for key in ("config", "split")}
+    selection = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
     data = load_task_data(
-        spec, dataset, data=arguments.data, **part, **asked_part(recipe)
+        spec, dataset, data=arguments.data, **selection, **asked_part(recipe)
     )
     responses = run_responses(
         spec,

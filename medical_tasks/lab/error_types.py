@@ -306,7 +306,7 @@ def sort_error(row: Row, response: str) -> Sorted | None:
         *limits(gold, row["lower_limit"], row["upper_limit"]),
     )
     criteria = criteria_of(
-        result, {each.parameter: each.accepted for each in case.values}
+        result, {value.parameter: value.accepted for value in case.values}
     )
     error = score_error(case, criteria) if criteria else equation_error(case)
     if error is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 import medical_tasks.lab.v1_labels.entities as compounds
@@ -18,12 +19,23 @@ from medical_tasks.lab.v1_labels.entities import (
     positive,
     round_v1,
 )
+from medical_tasks.lab.v1_labels.rules import (
+    CREATININE_STEPS,
+    GLUCOSE_STEPS,
+    LOST_DIGITS,
+    rule,
+)
 
 _BUN = "Blood Urea Nitrogen (BUN)"
 
 
+@rule(
+    7,
+    "Calcium Correction for Hypoalbuminemia",
+    quirk="calcium in mmol/L comes in steps of 4 mg/dL",
+)
 def corrected_calcium(entities: Entities) -> float:
-    """7: calcium corrected for albumin, in mg/dL.
+    """Calcium corrected for albumin, in mg/dL.
 
     From mmol/L only multiples of 4 mg/dL come out.
     """
@@ -34,8 +46,9 @@ def corrected_calcium(entities: Entities) -> float:
     )
 
 
+@rule(26, "Sodium Correction for Hyperglycemia", quirk=GLUCOSE_STEPS)
 def corrected_sodium(entities: Entities) -> float:
-    """26: sodium corrected for glucose; from mmol/L glucose comes in steps of 18 mg/dL."""
+    """Sodium corrected for glucose; from mmol/L glucose comes in steps of 18 mg/dL."""
     sodium = concentration(entities, "Sodium", compounds.SODIUM, "mEq/L")
     return round_v1(
         sodium
@@ -43,8 +56,13 @@ def corrected_sodium(entities: Entities) -> float:
     )
 
 
+@rule(
+    30,
+    "Serum Osmolality",
+    quirk=f"BUN in mmol/L comes in steps of 2.8 mg/dL; {GLUCOSE_STEPS}",
+)
 def osmolality(entities: Entities) -> float:
-    """30: 2 · Na + BUN / 2.8 + glucose / 18."""
+    """2 · Na + BUN / 2.8 + glucose / 18."""
     sodium = concentration(entities, "Sodium", compounds.SODIUM, "mmol/L")
     bun = concentration(entities, _BUN, compounds.UREA_NITROGEN, "mg/dL")
     return round_v1(
@@ -54,8 +72,13 @@ def osmolality(entities: Entities) -> float:
     )
 
 
+@rule(
+    31,
+    "HOMA-IR (Homeostatic Model Assessment for Insulin Resistance)",
+    quirk=f"insulin in pmol/L is multiplied by 6 instead of divided; {GLUCOSE_STEPS}",
+)
 def homa_ir(entities: Entities) -> float:
-    """31: insulin · glucose / 405, with insulin in pmol/L multiplied by 6 instead of divided."""
+    """Insulin · glucose / 405, with insulin in pmol/L multiplied by 6 instead of divided."""
     insulin, unit = entities.pair("Insulin")
     if unit == "pmol/L":
         entities.note(f"Insulin: {insulin:g} pmol/L multiplied by 6 instead of divided")
@@ -70,8 +93,13 @@ def homa_ir(entities: Entities) -> float:
     )
 
 
+@rule(
+    44,
+    "LDL Calculated",
+    quirk="lipids in mmol/L come in steps of 38.7 (cholesterol) and 86.1 mg/dL (triglycerides)",
+)
 def ldl(entities: Entities) -> float:
-    """44: total cholesterol − HDL − triglycerides / 5.
+    """Total cholesterol − HDL − triglycerides / 5.
 
     From mmol/L cholesterol comes in steps of 38.7 mg/dL.
     """
@@ -87,8 +115,9 @@ def ldl(entities: Entities) -> float:
     )
 
 
+@rule(39, "Anion Gap", quirk=LOST_DIGITS)
 def anion_gap(entities: Entities) -> float:
-    """39: Na − (Cl + HCO₃)."""
+    """Na − (Cl + HCO₃)."""
     sodium = concentration(entities, "Sodium", compounds.SODIUM, "mEq/L")
     chloride = concentration(entities, "Chloride", compounds.CHLORIDE, "mEq/L")
     return round_v1(
@@ -100,8 +129,9 @@ def anion_gap(entities: Entities) -> float:
     )
 
 
+@rule(65, "Albumin Corrected Anion Gap", quirk=LOST_DIGITS)
 def albumin_corrected_anion_gap(entities: Entities) -> float:
-    """65: anion gap + 2.5 · (4 − albumin); the rule had no molar mass for albumin."""
+    """Anion gap + 2.5 · (4 − albumin); the rule had no molar mass for albumin."""
     gap = anion_gap(entities)
     return round_v1(
         gap
@@ -113,9 +143,19 @@ def albumin_corrected_anion_gap(entities: Entities) -> float:
 def delta(
     entities: Entities, gap: Callable[[Entities], float], *, ratio: bool = False
 ) -> float:
-    """63 and 66: a gap − 12; 64 and 67: that / (24 − HCO₃)."""
+    """A gap − 12; with `ratio`, that / (24 − HCO₃)."""
     above = round_v1(gap(entities) - 12)
     return round_v1(above / _bicarbonate_deficit(entities)) if ratio else above
+
+
+rule(63, "Delta Gap", quirk=LOST_DIGITS)(partial(delta, gap=anion_gap))
+rule(64, "Delta Ratio", quirk=LOST_DIGITS)(partial(delta, gap=anion_gap, ratio=True))
+rule(66, "Albumin Corrected Delta Gap", quirk=LOST_DIGITS)(
+    partial(delta, gap=albumin_corrected_anion_gap)
+)
+rule(67, "Albumin Corrected Delta Ratio", quirk=LOST_DIGITS)(
+    partial(delta, gap=albumin_corrected_anion_gap, ratio=True)
+)
 
 
 def _bicarbonate_deficit(entities: Entities) -> float:
@@ -134,8 +174,13 @@ def creatinine_mg_dl(entities: Entities, name: str = "creatinine") -> float:
     return concentration(entities, name, compounds.CREATININE, "mg/dL")
 
 
+@rule(
+    2,
+    "Creatinine Clearance (Cockcroft-Gault Equation)",
+    quirk=f"a BMI of 24.9 to 25 counts as overweight; {CREATININE_STEPS}",
+)
 def creatinine_clearance(entities: Entities) -> float:
-    """2: Cockcroft-Gault, overweight from a BMI above 24.9 on."""
+    """Cockcroft-Gault, with overweight from a BMI above 24.9."""
     age = person.age_years(entities)
     bmi, ideal = person.body_mass_index(entities), person.ideal_body_weight(entities)
     adjusted, weight = person.adjusted_body_weight(entities), person.weight_kg(entities)
@@ -157,8 +202,13 @@ def creatinine_clearance(entities: Entities) -> float:
     )
 
 
+@rule(
+    3,
+    "CKD-EPI Equations for Glomerular Filtration Rate",
+    quirk=f"kappa 0.7 instead of 0.9 for men with creatinine up to 0.9 mg/dL; {CREATININE_STEPS}",
+)
 def ckd_epi(entities: Entities) -> float:
-    """3: CKD-EPI 2021 with kappa 0.7 for men whose creatinine is at most 0.9 mg/dL (right: 0.9)."""
+    """CKD-EPI 2021 with kappa 0.7 for men whose creatinine is at most 0.9 mg/dL (right: 0.9)."""
     age, creatinine = (
         person.age_years(entities),
         positive(creatinine_mg_dl(entities), "creatinine"),
@@ -176,8 +226,9 @@ def ckd_epi(entities: Entities) -> float:
     return round_v1(142 * (creatinine / kappa) ** power * 0.9938**age * factor)
 
 
+@rule(9, "MDRD GFR Equation", quirk=CREATININE_STEPS)
 def mdrd(entities: Entities) -> float:
-    """9: MDRD with the race factor for the exact word `Black`."""
+    """MDRD with the race factor for the exact word `Black`."""
     creatinine, age = (
         positive(creatinine_mg_dl(entities), "creatinine"),
         positive(person.age_years(entities), "age"),
@@ -194,8 +245,9 @@ def mdrd(entities: Entities) -> float:
     )
 
 
+@rule(38, "Free Water Deficit")
 def free_water_deficit(entities: Entities) -> float:
-    """38: body water · kg · (Na / 140 − 1)."""
+    """Body water · kg · (Na / 140 − 1)."""
     age, male = person.age_years(entities), entities.sex() == "Male"
     if age < 18:
         water = 0.6
@@ -207,8 +259,9 @@ def free_water_deficit(entities: Entities) -> float:
     return round_v1(water * person.weight_kg(entities) * (sodium / 140 - 1))
 
 
+@rule(40, "Fractional Excretion of Sodium (FENa)", quirk=CREATININE_STEPS)
 def fractional_excretion(entities: Entities) -> float:
-    """40: fractional excretion of sodium, in %."""
+    """Fractional excretion of sodium, in %."""
     sodium = positive(
         concentration(entities, "Sodium", compounds.SODIUM, "mEq/L"), "Sodium"
     )
@@ -231,8 +284,9 @@ _DIALYSIS: Final = (
 )
 
 
+@rule(19, "Fibrosis-4 (FIB-4) Index for Liver Fibrosis")
 def fib_4(entities: Entities) -> float:
-    """19: age · AST / (platelets 10⁹/L · √ALT)."""
+    """Age · AST / (platelets 10⁹/L · √ALT)."""
     age, ast = person.age_years(entities), entities.first("Aspartate aminotransferase")
     alt = positive(
         entities.first("Alanine aminotransferase"), "Alanine aminotransferase"
@@ -243,12 +297,17 @@ def fib_4(entities: Entities) -> float:
     return round_v1(age * ast / (billions * math.sqrt(alt)))
 
 
+@rule(
+    15,
+    "Child-Pugh Score for Cirrhosis Mortality",
+    quirk=(
+        "ascites in the file's lower-case words and 'Grade 0' score 0; bilirubin of exactly 2"
+        " scores 0 and of 3 scores 3, albumin of exactly 2.8 scores 3; bilirubin in µmol/L is"
+        " read 6 % low"
+    ),
+)
 def child_pugh(entities: Entities) -> int:
-    """15.
-
-    Ascites and encephalopathy only in the exact words of the rule, borders of bilirubin
-    and albumin moved.
-    """
+    """Ascites and encephalopathy by exact words; the limits of bilirubin and albumin are shifted."""
     inr = entities.bare(_INR)
     bilirubin = concentration(
         entities, "Bilirubin", compounds.BILIRUBIN_CHILD_PUGH, "mg/dL"
@@ -285,12 +344,16 @@ def _class(entities: Entities, name: str, scores: Mapping[str, int]) -> int:
     return scores.get(word, 0)
 
 
+@rule(
+    23,
+    "MELD Na (UNOS/OPTN)",
+    quirk=(
+        "MELD(i) is rounded to a multiple of 10; dialysis is ignored when creatinine is below"
+        " 1 mg/dL"
+    ),
+)
 def meld_na(entities: Entities) -> float:
-    """23.
-
-    MELD(i) rounded to a whole number before it is multiplied by 10, so labels start
-    from multiples of 10.
-    """
+    """MELD(i) / 10 is rounded to a whole number, so labels start from multiples of 10."""
     creatinine = creatinine_mg_dl(entities)
     dialysis = entities.count(_DIALYSIS) > 0
     if creatinine < 1:
@@ -356,12 +419,13 @@ _OPIOIDS: Final = {
 }
 
 
+@rule(
+    24,
+    "Steroid Conversion Calculator",
+    quirk="the ratio of potencies is rounded to 3 decimals (up to 1.3 % off)",
+)
 def steroid_conversion(entities: Entities) -> float:
-    """24.
-
-    Mg of the target steroid, the ratio of potencies rounded to 3 decimals before it is
-    used.
-    """
+    """The dose of the target steroid in mg, with the ratio of potencies rounded to 3 decimals."""
     values = entities.listed("input steroid")
     if len(values) != 3 or not isinstance(values[0], str):
         raise CalculatorInputError(
@@ -385,11 +449,13 @@ def steroid_conversion(entities: Entities) -> float:
     return round_v1(amount_in(dose, unit, "mg", "input steroid") * ratio)
 
 
+@rule(
+    49,
+    "Morphine Milligram Equivalents (MME) Calculator",
+    quirk="the fentanyl patch is taken as mg per dose × 2.4, a factor that is meant for µg/h",
+)
 def morphine_equivalents(entities: Entities) -> float:
-    """49: sum over the drugs of dose · doses a day · factor.
-
-    The fentanyl patch by mg and dose like a tablet.
-    """
+    """The sum over drugs of dose · doses a day · factor; the fentanyl patch like a tablet, in mg."""
     total: float = 0
     for key in entities.raw:
         if "Day" in key:

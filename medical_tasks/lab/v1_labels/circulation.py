@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import medical_tasks.lab.v1_labels.entities as compounds
@@ -18,6 +19,7 @@ from medical_tasks.lab.v1_labels.entities import (
     round_v1,
 )
 from medical_tasks.lab.v1_labels.person import age_years
+from medical_tasks.lab.v1_labels.rules import CREATININE_STEPS, rule
 
 _STROKES: Final = (
     "Stroke",
@@ -63,14 +65,16 @@ _CARDIAC_RISKS: Final = (
 _CREATININE: Final = "Pre-operative creatinine"
 
 
+@rule(5, "Mean Arterial Pressure (MAP)")
 def mean_arterial_pressure(entities: Entities) -> float:
-    """5: SBP / 3 + 2 · DBP / 3."""
+    """SBP / 3 + 2 · DBP / 3."""
     systolic = entities.first("Systolic Blood Pressure")
     return round_v1(2 * entities.first("Diastolic Blood Pressure") / 3 + systolic / 3)
 
 
+@rule(4, "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk")
 def cha2ds2_vasc(entities: Entities) -> int:
-    """4: as published; any sex that is not `female` counts as male."""
+    """As published; any sex that is not `female` counts as male."""
     age = age_years(entities)
     points = 2 if age >= 75 else 1 if age >= 65 else 0
     points += entities.stated_sex().lower() == "female"
@@ -84,8 +88,13 @@ def cha2ds2_vasc(entities: Entities) -> int:
     )
 
 
+@rule(
+    17,
+    "Revised Cardiac Risk Index for Pre-Operative Risk",
+    quirk=f"history of cerebrovascular disease is not counted; {CREATININE_STEPS}",
+)
 def revised_cardiac_risk(entities: Entities) -> int:
-    """17: cerebrovascular disease never reached the rule, and creatinine is required."""
+    """Cerebrovascular disease is never counted, and creatinine is required."""
     if entities.flag("History of cerebrovascular disease"):
         entities.note("cerebrovascular disease not counted")
     return entities.count(_CARDIAC_RISKS) + (
@@ -93,8 +102,16 @@ def revised_cardiac_risk(entities: Entities) -> int:
     )
 
 
+@rule(
+    18,
+    "HEART Score for Major Cardiac Events",
+    quirk=(
+        "known atherosclerotic disease is one risk factor instead of 2 points by itself; TIA "
+        "is ignored"
+    ),
+)
 def heart_score(entities: Entities) -> int:
-    """18: atherosclerotic disease is one risk factor among seven, and TIA none."""
+    """Atherosclerotic disease is one risk factor among seven, and TIA none."""
     points = entities.word("Suspicion History", _HISTORY, default="Slightly suspicious")
     points += entities.word("Electrocardiogram Test", _ECG, default="Normal")
     points += entities.word(
@@ -116,8 +133,9 @@ def heart_score(entities: Entities) -> int:
     return points + (0 if factors == 0 else 1 if factors <= 2 else 2)
 
 
+@rule(25, "HAS-BLED Score for Major Bleeding Risk")
 def has_bled(entities: Entities) -> int:
-    """25: as published; the number of drinks is required."""
+    """As published; the number of drinks is required."""
     drinks = entities.bare("Number of Alcoholic Drinks Per Week")
     points = (age_years(entities) > 65) + (drinks >= 8)
     return (
@@ -127,12 +145,16 @@ def has_bled(entities: Entities) -> int:
     )
 
 
+@rule(
+    46,
+    "Framingham Risk Score for Hard Coronary Heart Disease",
+    quirk=(
+        "cholesterol is taken in mmol/L instead of mg/dL, and the risk left as a fraction "
+        "with 1 decimal"
+    ),
+)
 def framingham_risk(entities: Entities) -> float:
-    """46.
-
-    Cholesterol in mmol/L instead of mg/dL, the exponent to 1 decimal, and a fraction to
-    1 decimal.
-    """
+    """Cholesterol in mmol/L instead of mg/dL; exponent and risk are rounded to 1 decimal."""
     age, sex = positive(age_years(entities), "age"), entities.sex()
     smoker, treated = (
         entities.flag("Smoker"),
@@ -179,17 +201,28 @@ def _rate(entities: Entities) -> float:
 
 
 def corrected_qt(entities: Entities, formula: Callable[[float, float], float]) -> float:
-    """11, 56, 57, 58.
-
-    A formula of QT in ms and RR in s, which is rounded before it is used (and so 0 for
-    no real rate).
-    """
+    """A formula of QT in ms and RR in s; RR is rounded first, which gives 0 for no real rate."""
     rr = round_v1(60 / _rate(entities))
     return round_v1(formula(entities.first("QT interval"), rr))
 
 
+rule(11, "QTc Bazett Calculator")(
+    partial(corrected_qt, formula=lambda qt, rr: qt / math.sqrt(rr))
+)
+rule(56, "QTc Fridericia Calculator")(
+    partial(corrected_qt, formula=lambda qt, rr: qt / rr ** (1 / 3))
+)
+rule(57, "QTc Framingham Calculator")(
+    partial(corrected_qt, formula=lambda qt, rr: qt + 154 * (1 - rr))
+)
+rule(58, "QTc Hodges Calculator")(
+    partial(corrected_qt, formula=lambda qt, rr: qt + 1.75 * (60 / rr - 60))
+)
+
+
+@rule(59, "QTc Rautaharju Calculator")
 def rautaharju(entities: Entities) -> float:
-    """59: QT · (120 + rate) / 180."""
+    """QT · (120 + rate) / 180."""
     return round_v1(entities.first("QT interval") * (120 + _rate(entities)) / 180)
 
 
@@ -249,8 +282,9 @@ _CAPRINI_UNCOUNTED: Final = (
 )
 
 
+@rule(8, "Wells' Criteria for Pulmonary Embolism")
 def wells_pe(entities: Entities) -> float:
-    """8: as published; only the heart rate is required."""
+    """As published; only the heart rate is required."""
     score = 1.5 if entities.first("Heart Rate or Pulse") > 100 else 0
     score += 3 * entities.flag("Clinical signs and symptoms of Deep Vein Thrombosis")
     score += 3 * entities.flag("Pulmonary Embolism is #1 diagnosis OR equally likely")
@@ -267,8 +301,9 @@ def wells_pe(entities: Entities) -> float:
     )
 
 
+@rule(16, "Wells' Criteria for DVT")
 def wells_dvt(entities: Entities) -> int:
-    """16: as published."""
+    """As published."""
     in_bed = entities.flag(*_BEDRIDDEN) or entities.flag(
         "Major surgery within 12 weeks"
     )
@@ -278,8 +313,9 @@ def wells_dvt(entities: Entities) -> int:
     return entities.count(_DVT_FINDINGS) + in_bed - 2 * other
 
 
+@rule(48, "PERC Rule for Pulmonary Embolism")
 def perc(entities: Entities) -> int:
-    """48: as published."""
+    """As published."""
     points = (age_years(entities) >= 50) + (
         entities.first("Heart Rate or Pulse") >= 100
     )
@@ -296,8 +332,13 @@ def perc(entities: Entities) -> int:
     return points + (entities.count(_PREVIOUS) > 0)
 
 
+@rule(
+    36,
+    "Caprini Score for Venous Thromboembolism (2005)",
+    quirk="only age, surgery type and mobility are counted",
+)
 def caprini(entities: Entities) -> int:
-    """36: age, surgery and mobility alone; no finding and no BMI is ever added."""
+    """Only age, surgery and mobility count; findings and BMI are never added."""
     entities.stated_sex()  # not used, but required
     age = age_years(entities)
     points = 3 if age >= 75 else 2 if 61 <= age <= 74 else 1 if 41 <= age <= 60 else 0
@@ -318,8 +359,17 @@ def caprini(entities: Entities) -> int:
     return points
 
 
+@rule(
+    27,
+    "Glasgow-Blatchford Bleeding Score (GBS)",
+    quirk=(
+        "hemoglobin of exactly 13 (men) or 12 (women) scores 1, of exactly 12 (men) or 10 "
+        "(women) 0; BUN of exactly 70 mg/dL scores 0, and in mmol/L comes in steps of 2.8 "
+        "mg/dL"
+    ),
+)
 def glasgow_blatchford(entities: Entities) -> int:
-    """27: haemoglobin classes closed at the top, BUN of exactly 70 mg/dL without points."""
+    """The classes of haemoglobin include their upper limit; BUN of exactly 70 mg/dL scores 0."""
     hemoglobin = concentration(entities, "Hemoglobin", compounds.HEMOGLOBIN, "g/dL")
     bun = concentration(
         entities,

@@ -20,6 +20,7 @@ from medical_tasks.lab.v1_labels.entities import (
     round_v1,
 )
 from medical_tasks.lab.v1_labels.person import age_years, temperature_c
+from medical_tasks.lab.v1_labels.rules import rule
 
 _EYE: Final = {
     "eyes open spontaneously": 4,
@@ -56,8 +57,13 @@ _WHITE_CELLS: Final = ((40, 4), (20, 2), (15, 1))
 _TEMPERATURE: Final = ((41, 4), (39, 3), (38.5, 1), (36, 0), (34, 1), (32, 2), (30, 3))
 
 
+@rule(
+    21,
+    "Glasgow Coma Score (GCS)",
+    quirk="the verbal score is added twice; a part that is not testable scores 4",
+)
 def glasgow_coma(entities: Entities) -> int:
-    """21: the verbal score is added twice, so labels go up to 20."""
+    """The verbal score is added twice, so labels go up to 20."""
     entities.note("verbal score counted twice")
     verbal = entities.word("Best verbal response", _VERBAL)
     return (
@@ -67,12 +73,17 @@ def glasgow_coma(entities: Entities) -> int:
     )
 
 
+@rule(
+    28,
+    "APACHE II Score",
+    quirk=(
+        "the coma score is added instead of 15 minus it, white cells always score 4, low "
+        "values score 0, and so do ages of 45 and 75, non-operative organ failure, and "
+        "creatinine without a failure flag; a misspelt °C is taken as Fahrenheit"
+    ),
+)
 def apache_ii(entities: Entities) -> float:
-    """28.
-
-    The coma score is added instead of 15 − score, white cells always 4, and no points
-    for low values.
-    """
+    """The coma score is added instead of 15 − score, white cells score 4, low values score 0."""
     sodium = concentration(entities, "Sodium", compounds.SODIUM, "mmol/L")
     potassium = concentration(entities, "Potassium", compounds.POTASSIUM, "mmol/L")
     coma = entities.bare("Glasgow Coma Score")
@@ -238,12 +249,17 @@ def _renal_failure(entities: Entities, creatinine: float) -> int:
     return 2 * points if acute else points
 
 
+@rule(
+    43,
+    "Sequential Organ Failure Assessment (SOFA) Score",
+    quirk=(
+        "PaO₂ is divided by FiO₂ in percent; missing dopamine scores 2; vasopressors never "
+        "score 4; kidneys score 0 when creatinine and urine are both given, and urine below "
+        "200 mL 3"
+    ),
+)
 def sofa(entities: Entities) -> int:
-    """43.
-
-    FiO₂ as percent in the ratio, no vasopressors read as dopamine of 0, kidneys skipped
-    when both are given.
-    """
+    """FiO₂ in percent, missing vasopressors as a dopamine dose of 0, kidneys with one value only."""
     points = _respiration(entities) + _circulation(entities)
     coma = (
         entities.bare("Glasgow Coma Score")
@@ -373,8 +389,13 @@ _PNEUMONIA: Final = {
 }
 
 
+@rule(
+    20,
+    "Centor Score (Modified/McIsaac) for Strep Pharyngitis",
+    quirk="an absence of cough that is not mentioned scores 0",
+)
 def centor(entities: Entities) -> int:
-    """20: a cough item that is not mentioned counts as cough present."""
+    """A cough item that is not mentioned counts as cough present."""
     age = age_years(entities)
     if not entities.has("Cough Absent"):
         entities.note("absence of cough not mentioned scores 0")
@@ -384,19 +405,28 @@ def centor(entities: Entities) -> int:
     return points + (temperature_c(entities) > 38) + entities.count(_THROAT)
 
 
+@rule(
+    33,
+    "FeverPAIN Score for Strep Pharyngitis",
+    quirk="an absence of cough or coryza that is not mentioned scores 0",
+)
 def fever_pain(entities: Entities) -> int:
-    """33: an absence of cough that is not mentioned scores 0."""
+    """An absence of cough that is not mentioned scores 0."""
     if not entities.has(_NO_COUGH):
         entities.note("absence of cough or coryza not mentioned scores 0")
     return entities.count(_SORE_THROAT)
 
 
+@rule(
+    45,
+    "CURB-65 Score for Pneumonia Severity",
+    quirk=(
+        "urea scores from 6.8 mmol/L instead of above 7; in mmol/L it comes in steps of 2.8 "
+        "mg/dL; pressures and respiratory rate are cut to whole numbers"
+    ),
+)
 def curb_65(entities: Entities) -> int:
-    """45.
-
-    Urea nitrogen above 19 mg/dL (6.8 mmol/L), pressures and respiratory rate cut to
-    whole numbers.
-    """
+    """Urea nitrogen counts above 19 mg/dL (6.8 mmol/L); pressures and rate are truncated."""
     bun = concentration(entities, _BUN, compounds.UREA_NITROGEN, "mg/dL")
     rate, systolic, diastolic = (
         int(entities.first(name))
@@ -420,12 +450,16 @@ def curb_65(entities: Entities) -> int:
     return points + (systolic < 90 or diastolic <= 60)
 
 
+@rule(
+    29,
+    "PSI Score: Pneumonia Severity Index for CAP",
+    quirk=(
+        "a misspelt °C is taken as Fahrenheit; temperatures of 39.9 to 40 °C score 15; "
+        "glucose and BUN in mmol/L come in steps of 18 and 2.8 mg/dL"
+    ),
+)
 def psi(entities: Entities) -> float:
-    """29.
-
-    As published, but a misspelt °C is taken as Fahrenheit, and PaO₂ is read in the
-    exact units alone.
-    """
+    """As published, but a misspelt °C counts as Fahrenheit, and PaO₂ needs its exact units."""
     points = age_years(entities) - (10 if entities.stated_sex() == "Female" else 0)
     points += sum(score for names, score in _PNEUMONIA.items() if entities.flag(*names))
     temperature = temperature_c(entities)
@@ -455,8 +489,16 @@ def psi(entities: Entities) -> float:
     return points + (10 if limit is not None and oxygen < limit else 0)
 
 
+@rule(
+    51,
+    "SIRS Criteria",
+    quirk=(
+        "a heart rate up to 90 counts as met too; white cells are compared per m³, so that "
+        "any real count is met"
+    ),
+)
 def sirs(entities: Entities) -> int:
-    """51: a normal heart rate counts as well, and white cells are compared per m³.
+    """A normal heart rate counts as well, and white cells are compared per m³.
 
     The rule could not run without a respiratory rate, nor at a PaCO₂ of exactly 32 with
     a normal rate.

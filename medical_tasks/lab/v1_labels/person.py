@@ -11,6 +11,7 @@ from typing import Final
 
 from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.lab.v1_labels.entities import Entities, number, positive, round_v1
+from medical_tasks.lab.v1_labels.rules import rule
 
 _PER_UNIT: Final = {
     "m": {"cm": 0.01, "ft": 0.3048, "in": 0.0254},
@@ -105,28 +106,32 @@ def temperature_c(entities: Entities) -> float:
     return celsius
 
 
+@rule(6, "Body Mass Index (BMI)")
 def body_mass_index(entities: Entities) -> float:
-    """6: kg / m², the height in m rounded first."""
+    """Weight in kg / m², with the height in m rounded first."""
     metres = positive(_height(entities, "m"), "height")
     return round_v1(weight_kg(entities) / (metres * metres))
 
 
+@rule(10, "Ideal Body Weight")
 def ideal_body_weight(entities: Entities) -> float:
-    """10: Devine's weight from rounded inches."""
+    """Devine's weight from rounded inches."""
     return round_v1(
         (50 if entities.sex() == "Male" else 45.5)
         + 2.3 * (_height(entities, "in") - 60)
     )
 
 
+@rule(62, "Adjusted Body Weight")
 def adjusted_body_weight(entities: Entities) -> float:
-    """62: ideal weight and 40 % of the difference to the actual one."""
+    """Ideal weight and 40 % of the difference to the actual one."""
     ideal = ideal_body_weight(entities)
     return round_v1(ideal + 0.4 * (weight_kg(entities) - ideal))
 
 
+@rule(60, "Body Surface Area Calculator")
 def body_surface_area(entities: Entities) -> float:
-    """60: Mosteller's √(kg · cm / 3600)."""
+    """Mosteller's √(kg · cm / 3600)."""
     square = weight_kg(entities) * _height(entities, "cm") / 3600
     if square < 0:
         raise CalculatorInputError(
@@ -135,14 +140,16 @@ def body_surface_area(entities: Entities) -> float:
     return round_v1(math.sqrt(square))
 
 
+@rule(61, "Target weight")
 def target_weight(entities: Entities) -> float:
-    """61: BMI · m²."""
+    """BMI · m²."""
     metres = _height(entities, "m")
     return round_v1(entities.first("Body Mass Index (BMI)") * (metres * metres))
 
 
+@rule(22, "Maintenance Fluids Calculations")
 def maintenance_fluids(entities: Entities) -> float:
-    """22: the 4-2-1 rule, in mL/h."""
+    """The 4-2-1 rule, in mL/h."""
     weight = weight_kg(entities)
     if weight < 10:
         return round_v1(weight * 4)
@@ -156,8 +163,13 @@ _LAST_PERIOD = "Last menstrual date"
 _YEARS_LEFT = 9990  # a later year could leave the calendar
 
 
+@rule(
+    13,
+    "Estimated Due Date",
+    quirk="for cycles under 28 days the difference is added instead of subtracted",
+)
 def due_date(entities: Entities) -> str:
-    """13: 280 days, and the difference of the cycle to 28 days always added, never subtracted."""
+    """280 days plus the difference of the cycle from 28 days, which is never subtracted."""
     cycle = entities.bare("cycle length")
     if cycle < 28:
         entities.note(
@@ -166,15 +178,21 @@ def due_date(entities: Entities) -> str:
     return _shifted(entities, 280 + _limited(abs(cycle - 28)))
 
 
+@rule(
+    68,
+    "Estimated of Conception",
+    quirk="the cycle length is ignored, although the question states it",
+)
 def conception_date(entities: Entities) -> str:
-    """68: 14 days after the last period, whatever the cycle length."""
+    """14 days after the last period, whatever the cycle length."""
     if entities.has("cycle length") and entities.bare("cycle length") != 28:
         entities.note("cycle length ignored")
     return _shifted(entities, 14)
 
 
+@rule(69, "Estimated Gestational Age", quirk="the order of the two dates is ignored")
 def gestational_age(entities: Entities) -> tuple[str, str]:
-    """69: weeks and days between the two dates, in whichever order they are."""
+    """Weeks and days between the two dates, in whichever order they are."""
     days = (_date(entities, "Current Date") - _date(entities, _LAST_PERIOD)).days
     if days < 0:
         entities.note("dates are swapped, and the difference taken absolute")
@@ -241,8 +259,16 @@ _CLASSES: Final = {
 }
 
 
+@rule(
+    32,
+    "Charlson Comorbidity Index (CCI)",
+    quirk=(
+        "class words of liver disease, diabetes and tumor that are not in lower case score 1,"
+        " whatever they say"
+    ),
+)
 def charlson(entities: Entities) -> int:
-    """32: class words only in lower case.
+    """Class words only in lower case.
 
     Every other word, and True, adds 1 point, whatever it says.
     """
