@@ -238,7 +238,7 @@ def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
 
     offered = sorted({_own_shots(other) for other in siblings} | {_own_shots(task)})
     raise UsageError(
-        f"task {text!r}: {shots} worked examples are not available; {task.name} has "
+        f"task {text!r}: there is no variant with {shots} worked examples; {task.name} has "
         f"{', '.join(map(str, offered))}."
     )
 

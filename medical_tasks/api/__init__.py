@@ -201,7 +201,7 @@ def run(
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
         calibration: a result of judge-check (folder or check.json): adds scores
             corrected for the judge's errors.
-        calibration_from: whether its labels are of other answers (default), or of a
+        calibration_from: whether its labels belong to other answers (default), or to a
             random sample of this run's own answers.
         evaluations: judge the same answers N times with a judge that samples, and
             report the mean over the evaluations, their spread, ICC, Krippendorff's
@@ -334,7 +334,7 @@ def forecast(
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
         calibration: a result of judge-check (folder or check.json): adds scores
             corrected for the judge's errors.
-        calibration_from: whether its labels are of other answers (default), or of a
+        calibration_from: whether its labels belong to other answers (default), or to a
             random sample of this run's own answers.
         evaluations: judge the same answers N times with a judge that samples, and
             report the mean over the evaluations, their spread, ICC, Krippendorff's
@@ -491,7 +491,7 @@ def score(
         seed: seed of the random sample of `subset` (default: 0).
         calibration: a result of judge-check (folder or check.json): adds scores
             corrected for the judge's errors.
-        calibration_from: whether its labels are of other answers (default), or of a
+        calibration_from: whether its labels belong to other answers (default), or to a
             random sample of this run's own answers.
         evaluations: judge the same answers N times with a judge that samples, and
             report the mean over the evaluations, their spread, ICC, Krippendorff's
@@ -799,7 +799,7 @@ def merge(
         task_args: settings of the task's scoring, the same as for the parts.
         calibration: a result of judge-check (folder or check.json): adds scores
             corrected for the judge's errors.
-        calibration_from: whether its labels are of other answers (default), or of a
+        calibration_from: whether its labels belong to other answers (default), or to a
             random sample of this run's own answers.
         evaluations: judge the same answers N times with a judge that samples, and
             report the mean over the evaluations, their spread, ICC, Krippendorff's

@@ -206,7 +206,7 @@ class WithCalibration(Options, heading="calibration"):
     calibration_from: Annotated[
         Literal["other", "run"],
         Option(
-            "whether its labels are of other answers (default), or of a random sample of this "
+            "whether its labels belong to other answers (default), or to a random sample of this "
             "run's own answers"
         ),
     ] = "other"
