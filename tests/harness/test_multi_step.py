@@ -97,7 +97,7 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
             **place,
         )
 
-    results: dict[str, Any] = read_results(tmp_path / "ours")["tasks"]["medcalc_code"]
+    results = read_results(tmp_path / "ours")["tasks"]["medcalc_code"]
     assert results["coverage"]["scored"] == SAMPLES
     expected = {"accuracy": 0.75, "accuracy_official": 0.75}
     for name, value in expected.items():
