@@ -6,7 +6,6 @@ Scores and preferences from files, or from finished runs.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from typing import Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.lab.preferences import OutputPairs, Vote
-from medical_tasks.lab.score_table import MISSING, read_cells
+from medical_tasks.lab.score_table import NUMBER, parse_score, read_cells
 from medical_tasks.runs.results import Results, read_items, read_results
 from medical_tasks.spec import TaskSpec
 
@@ -23,7 +22,7 @@ NAMES: Final = ("item", "system")
 """The columns that together name an output."""
 
 _CLUSTER: Final = "cluster"
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
 _MOST_ROWS: Final = 20_000
 _MOST_CLUSTERS: Final = 2_000
 _LONGEST_NAME: Final = 120
@@ -93,7 +92,7 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
     numeric = {
         name
         for name in others
-        if any(_NUMBER.fullmatch(row.cells[name]) for row in table.rows)
+        if any(NUMBER.fullmatch(row.cells[name]) for row in table.rows)
     }
     row_of: dict[tuple[str, str], str] = {}
     rows = []
@@ -211,10 +210,8 @@ def _name(text: str, column: str, where: str) -> str:
 
 
 def _score(text: str, column: str, where: str) -> float:
-    if text.lower() in MISSING:
-        return math.nan
-    number = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if not math.isfinite(number):
+    number = parse_score(text)
+    if number is None:
         raise UsageError(
             f"{where}, column {quoted(column)}: must be a number, or an empty cell where there is "
             f"none; got {quoted(text)}. A column of text has no number in any row."

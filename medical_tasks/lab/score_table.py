@@ -14,7 +14,9 @@ from medical_tasks.io.tables import Table, TableRow, read_table
 MISSING = frozenset({"", "-", "na", "n/a", "nan", "null"})
 """The ways to write a missing score, in lower case."""
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""A plain number, as spreadsheets export it."""
+
 _MOST_ROWS = 2_000
 _LONGEST = 40
 _FORM = "It needs a header and a row a model, such as\nmodel,clinician,benchmark\nmodel-a,61,70.3"
@@ -189,7 +191,7 @@ def _check_shape(path: Path, table: Table) -> None:
     if len(header) < 2:
         raise UsageError(f"{path}: one column only, {quoted(header[0])}. {_FORM}")
 
-    if all(_NUMBER.fullmatch(name) or name.lower() in MISSING for name in header[1:]):
+    if all(NUMBER.fullmatch(name) or name.lower() in MISSING for name in header[1:]):
         raise UsageError(
             f"{path}: no header; its first row holds numbers ({_listed(header[1:4])}). {_FORM}"
         )
@@ -237,7 +239,7 @@ def read_cells(path: Path, *, form: str, needed: Sequence[str] = ()) -> Table:
 
 def _is_text(cells: Sequence[str]) -> bool:
     stated = [cell for cell in cells if cell.lower() not in MISSING]
-    return bool(stated) and not any(_NUMBER.fullmatch(cell) for cell in stated)
+    return bool(stated) and not any(NUMBER.fullmatch(cell) for cell in stated)
 
 
 def _names(rows: Sequence[TableRow], columns: Sequence[str]) -> tuple[str, ...]:
@@ -260,13 +262,18 @@ def _names(rows: Sequence[TableRow], columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(row_of)
 
 
-def _number(row: TableRow, column: str) -> float:
-    cell = row.cells[column]
+def parse_score(cell: str) -> float | None:
+    """Returns the number in a cell, `nan` for a missing score; None for other text."""
     if cell.lower() in MISSING:
         return math.nan
+    number = float(cell) if NUMBER.fullmatch(cell) else math.inf
+    return number if math.isfinite(number) else None
 
-    number = float(cell) if _NUMBER.fullmatch(cell) else math.nan
-    if not math.isfinite(number):
+
+def _number(row: TableRow, column: str) -> float:
+    cell = row.cells[column]
+    number = parse_score(cell)
+    if number is None:
         raise UsageError(
             f"{row.where}: column {quoted(column)} holds {quoted(cell)}, which is not a number. A "
             "score is a plain number such as 61.3; a missing one is an empty cell. If the column "
