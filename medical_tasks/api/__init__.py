@@ -359,8 +359,9 @@ def forecast(
             it receives.
 
     Returns:
-        By task: questions, those that a run in `out` has answers to, those still to
-        ask, tokens, and the cost where `model_args` has price_in and price_out.
+        By task: the number of questions, of those answered by a run in `out` and of
+        those still to ask, the tokens, and the cost if `model_args` has price_in and
+        price_out.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -825,7 +826,7 @@ def merge(
             it receives.
 
     Returns:
-        The results of the whole.
+        The results of the merged run.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1133,7 +1134,7 @@ def gate(
         runs: folders of finished runs.
 
     Returns:
-        The verdict (GO, NO-GO or INCONCLUSIVE), and what each rule says.
+        The verdict (GO, NO-GO or INCONCLUSIVE), and the finding of each rule.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1246,7 +1247,7 @@ def export(
             (default: as for `decimal`).
 
     Returns:
-        Its `files`, and the fields that are `left_open`.
+        The exported `files`, and the fields that are `left_open`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1298,7 +1299,7 @@ def build(
             (default: as for `decimal`).
 
     Returns:
-        The folder, the configuration, and how many rows it has.
+        The folder, the configuration, and the number of rows.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1360,7 +1361,7 @@ def verify(
             (default: as for `decimal`).
 
     Returns:
-        Each check with its outcome; `matches` is the whole.
+        Each check with its outcome; `matches` is the overall outcome.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1419,7 +1420,7 @@ def submit_space(
         no_judge: without the figures that rest on a judge, and without its verdicts.
 
     Returns:
-        What was written, in the form of `submit --json`.
+        The written files, in the form of `submit --json`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1474,7 +1475,7 @@ def submit_eval_results(
         force: overwrite files with other content.
 
     Returns:
-        What was written, in the form of `submit --json`.
+        The written files, in the form of `submit --json`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1523,7 +1524,7 @@ def submit_shared_task(
         split: with `check`: split, instead of the task's own.
 
     Returns:
-        What was written, in the form of `submit --json`.
+        The written files, in the form of `submit --json`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1621,7 +1622,7 @@ def keep_leaderboard(
             (default: as for `decimal`).
 
     Returns:
-        What `leaderboard ACTION --json` prints; `site` writes the pages.
+        The output of `leaderboard ACTION --json`; `site` writes the pages.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1651,8 +1652,8 @@ def leakcheck(
         words: number of consecutive words that count (default: 12).
 
     Returns:
-        What was found, compared and could not be read; text that was found raises
-        nothing here.
+        The text found, the files compared, and those that could not be read; found text
+        raises no error here.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1676,7 +1677,7 @@ def purge(
         dry_run: only list the files to delete.
 
     Returns:
-        What went, what is in use, and what is strange there.
+        The deleted runs, those in use, and unknown files in the store.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1743,7 +1744,7 @@ def umls_build(
         again: build again even if an index of the same files exists.
 
     Returns:
-        What is in the index.
+        The contents of the index.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1864,7 +1865,7 @@ def decompose(
             it receives.
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1908,7 +1909,7 @@ def error_report(
             it receives.
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -1952,7 +1953,7 @@ def correlate(
             (default: as for `decimal`).
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -2008,7 +2009,7 @@ def meta(
             (default: as for `decimal`).
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -2040,7 +2041,7 @@ def audit(
             if any).
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -2063,7 +2064,7 @@ def construct_benchmark(step: Construct) -> Report:
             `medical_tasks.construct.options`.
 
     Returns:
-        What `construct ... --json` prints.
+        The output of `construct ... --json`.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
@@ -2137,7 +2138,7 @@ def swap(
         config: its configuration.
 
     Returns:
-        The folder, how many rows were changed, and why others were left out.
+        The folder, the number of changed rows, and the reasons for omitted ones.
 
     Raises:
         MedicalTasksError: with the message of the command line and the next step.
