@@ -156,7 +156,7 @@ def _by_words(
 ) -> _Outcome:
     """Extracts without a model; refuses a model's options, which would have no effect."""
     for option in ("model_args", "tries", "max_new_tokens", "forecast"):
-        if option in declared.given(arguments):
+        if option in declared.set_values(arguments):
             option_name = f"--{option.replace('_', '-')}"
             raise UsageError(
                 f"{option_name}: --model {LEXICAL} asks no model. Leave {option_name} out."
