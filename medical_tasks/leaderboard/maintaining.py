@@ -46,7 +46,7 @@ _ENTRY_HEADER: Final = (
 )
 _REPORTED: Final = "reported: of papers, not verified, without a rank; how each differs: `differences` of --json"
 
-Told = tuple[list[str], Any]
+Listing = tuple[list[str], Any]
 """Lines for people, and what `--json` prints."""
 
 
@@ -148,7 +148,7 @@ def check_store(board: Board) -> StoreCheck:
 
 def submission_lines(
     submissions: Sequence[Submission], accepted: Sequence[Submission]
-) -> Told:
+) -> Listing:
     """A line a submission, as a table with what is to be known of their names."""
     content = [
         {**_submission(submission), "notes": name_notes(submission, accepted)}
@@ -184,7 +184,7 @@ def submission_lines(
     ], content
 
 
-def history_lines(submissions: Sequence[Submission]) -> Told:
+def history_lines(submissions: Sequence[Submission]) -> Listing:
     """A line an event, the newest submission first."""
     lines: list[str] = []
     for submission in submissions:
@@ -211,7 +211,7 @@ def history_lines(submissions: Sequence[Submission]) -> Told:
 
 def package_lines(
     submission: Submission, package: Package, accepted: Sequence[Submission]
-) -> Told:
+) -> Listing:
     """What a submission is, what is to be known of its name, and its headline numbers."""
     notes = name_notes(submission, accepted)
     more = {"notes": notes, "results": package.results, "suite": package.manifest.suite}
@@ -249,7 +249,7 @@ def package_lines(
     return [*lines, *align(header, rows)], {**_submission(submission), **more}
 
 
-def entry_lines(entries: Sequence[Entry]) -> Told:
+def entry_lines(entries: Sequence[Entry]) -> Listing:
     """A line an entry, by its task's headline, with its places."""
     ranks = _ranks(entries)
     content = [
@@ -281,8 +281,10 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
             one_line(entry.organisation, 40),
             entry.state,
         )
-        place = str(rank or "n/a")
-        rows.append((entry.task, *names, counted, *figures, scored, place, entry.group))
+        rank_text = str(rank or "n/a")
+        rows.append(
+            (entry.task, *names, counted, *figures, scored, rank_text, entry.group)
+        )
 
     return [*align(_ENTRY_HEADER, rows), *(f"note: {note}" for note in notes)], content
 
@@ -299,17 +301,17 @@ def _ranks(entries: Sequence[Entry]) -> list[tuple[Entry, RankRange | None]]:
 
 
 def unshown_lines(unshown: Sequence[Unshown]) -> list[str]:
-    """Says of each result that stands in no table why, and what would show it again."""
+    """Says why each unshown result is not in the tables, and how to show it again."""
     return [
-        f"note: {one.task} of {one_line(one.model, 40)} ({one.submission}) is kept and not shown: "
-        f"nothing here has this task. Install {one.package or 'its package'}, or name it in "
+        f"note: {result.task} of {one_line(result.model, 40)} ({result.submission}) is kept and not shown: "
+        f"nothing here has this task. Install {result.package or 'its package'}, or name it in "
         "MEDICAL_TASKS_PLUGINS, to show it again."
-        for one in unshown
+        for result in unshown
     ]
 
 
-def check_lines(check: StoreCheck) -> Told:
-    """What is wrong with a store, or that nothing is."""
+def check_lines(check: StoreCheck) -> Listing:
+    """Lists the problems of a store, and its state."""
     lines = [f"problem: {problem}" for problem in check.problems]
     lines += [
         f"note: {name}: its event was not written; it is pending, and gets it when it is listed"
