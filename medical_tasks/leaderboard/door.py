@@ -225,10 +225,10 @@ class Door:
         )
 
     def _address(self, scope: Message) -> str:
-        """Whose request it is.
+        """Returns the sender's address.
 
-        The last public address that the proxies name, as visitors can write what they
-        like before it.
+        Behind proxies it is the last public address in the header, since visitors can
+        forge all addresses before it.
         """
         named = [(scope.get("client") or ("",))[0]]
         if self._proxied:
@@ -248,7 +248,7 @@ class Door:
         address = next(
             (text for text in reversed(addresses) if text.is_global), addresses[-1]
         )
-        # One visitor has all of an IPv6 network.
+        # One visitor can have a whole IPv6 network.
         return str(
             address
             if address.version == 4
@@ -259,7 +259,7 @@ class Door:
 async def say(send: Send, status: int, text: str) -> None:
     """Answers a request whose body is not read."""
     body = text.encode()
-    # The rest of a body that is not read would be taken for the next request.
+    # Closed, since the rest of the unread body would be parsed as the next request.
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),

@@ -204,9 +204,9 @@ def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
 def read_event(
     name: str, content: bytes, *, first: bool
 ) -> tuple[Event, Submitted | None]:
-    """Reads an event, a submission's `first` one or a later one.
+    """Reads an event, the `first` one of a submission or a later one.
 
-    `DamagedError` where it is none.
+    Raises `DamagedError` if it is invalid.
     """
     from medical_tasks.io.forms import complaint
     from medical_tasks.leaderboard import forms
@@ -241,7 +241,7 @@ def read_event(
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:
-    """Raises `DamagedError` unless these events can be one submission's, the oldest first."""
+    """Raises `DamagedError` unless these events are a valid history, the oldest first."""
     if events[0].state != "pending":
         raise DamagedError(
             f"{name}: its history begins with {events[0].state}, not with pending."
@@ -262,7 +262,7 @@ def check_history(name: str, events: Sequence[Event]) -> None:
 
 
 def check_hash(name: str, content: bytes, submitted: Submitted) -> None:
-    """Raises `DamagedError` where a package is not the one that was submitted."""
+    """Raises `DamagedError` if a package is not the submitted one."""
     digest = hashlib.sha256(content).hexdigest()
     if digest != submitted.package_sha256:
         raise DamagedError(
@@ -274,14 +274,14 @@ def check_hash(name: str, content: bytes, submitted: Submitted) -> None:
 def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json:
     """Reads `results.json` of a package in the store.
 
-    `DamagedError` where it is not the submitted file or has none.
+    Raises `DamagedError` if the package is not the submitted file or has no results.
     """
     from medical_tasks.io.forms import complaint
     from medical_tasks.leaderboard import forms
 
     check_hash(name, content, submitted)
     try:
-        # Its hash vouches for it, so no limit of today's is applied.
+        # Its hash was checked, so that present limits need not apply.
         with zipfile.ZipFile(io.BytesIO(content)) as package:
             results: JsonDict = json.loads(package.read(RESULTS))
     except (
@@ -292,7 +292,7 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json
         RecursionError,
         RuntimeError,
     ) as error:
-        # Its first event was changed with it.
+        # Both the package and its first event were changed.
         raise DamagedError(
             f"{name}: no package with results ({type(error).__name__})."
         ) from error

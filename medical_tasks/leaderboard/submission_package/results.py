@@ -354,21 +354,25 @@ def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
         for name, metric in metrics.items()
         if not all(map(math.isfinite, metric.limits))
     }
+    lacking = {
+        name: [row for row in rows if row[name] is None]
+        for name, metric in metrics.items()
+        if metric.kind != "average"
+    }
+    incomplete = {name for name, unscored in lacking.items() if unscored}
+    lack_verdicts = {
+        name
+        for name, unscored in lacking.items()
+        if any(row["answer_sha256"] for row in unscored)
+    }
+    # Only the benchmark knows the largest value of an unanswered item.
+    estimates = {
+        name
+        for name in lack_verdicts | (incomplete & unbounded)
+        if metrics[name].official is None
+    }
+    bounds = lack_verdicts | (incomplete if unbounded else set())
     intervals = {name for name in unbounded if metrics[name].kind == "mean"}
-    estimates: set[str] = set()
-    bounds: set[str] = set()
-    for name, metric in metrics.items():
-        if metric.kind == "average":
-            continue
-
-        lacking = [row for row in rows if row[name] is None]
-        lacks_verdict = any(row["answer_sha256"] for row in lacking)
-        # Only the benchmark knows the largest value of an unanswered item.
-        is_estimate = lacks_verdict or (bool(lacking) and name in unbounded)
-        if is_estimate and metric.official is None:
-            estimates.add(name)
-        if lacks_verdict or (lacking and unbounded):
-            bounds.add(name)
 
     return _Undecided(
         bounds=_with_wholes(metrics, bounds | estimates),

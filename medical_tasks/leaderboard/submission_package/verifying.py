@@ -551,24 +551,10 @@ def check_data(ran: Recipe, here: Recipe) -> Found:
 def check_items(task: TaskSpec, rows: Sequence[Row], items: Sequence[Item]) -> Found:
     """Compares a package's items with those of the split."""
     stated = {row["id"]: row for row in rows}
-    ids = {item.id for item in items}
-    common = [item for item in items if item.id in stated]
-    wrong = {
-        "added": [name for name in stated if name not in ids],
-        "missing": [item.id for item in items if item.id not in stated],
-        "in another cluster": [
-            item.id for item in common if stated[item.id]["cluster"] != item.cluster
-        ],
-        "in another group": [
-            item.id
-            for item in common
-            if not _groups(task, item).items() <= stated[item.id].items()
-        ],
-    }
     problems = [
-        f"{len(names)} {what}: {_listed(names)}"
-        for what, names in wrong.items()
-        if names
+        f"{len(ids)} {what}: {_listed(ids)}"
+        for what, ids in _item_differences(task, stated, items).items()
+        if ids
     ]
     if problems:
         return "mismatch", "; ".join(problems)
@@ -576,6 +562,26 @@ def check_items(task: TaskSpec, rows: Sequence[Row], items: Sequence[Item]) -> F
         return "mismatch", "they stand in another order"
 
     return "match", f"all {len(items):,} items asked, their groups and clusters"
+
+
+def _item_differences(
+    task: TaskSpec, stated: Mapping[str, Row], items: Sequence[Item]
+) -> dict[str, list[str]]:
+    """Returns, by kind of difference, the ids of a package's items that differ."""
+    ids = {item.id for item in items}
+    common = [(item, stated[item.id]) for item in items if item.id in stated]
+    return {
+        "added": [name for name in stated if name not in ids],
+        "missing": [item.id for item in items if item.id not in stated],
+        "in another cluster": [
+            item.id for item, row in common if row["cluster"] != item.cluster
+        ],
+        "in another group": [
+            item.id
+            for item, row in common
+            if not _groups(task, item).items() <= row.items()
+        ],
+    }
 
 
 def _groups(task: TaskSpec, item: Item) -> dict[str, str]:
