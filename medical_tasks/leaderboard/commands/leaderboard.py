@@ -19,7 +19,7 @@ from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.leaderboard.storage import open_storage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_OPTIONS
 from medical_tasks.leaderboard.submission_package.zip_file import package_bytes
-from medical_tasks.options import given
+from medical_tasks.options import set_values
 
 _VERIFYING: Final = tuple(vars(DEFAULT_OPTIONS))
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
@@ -111,7 +111,7 @@ def _check_store(board: Board, _: Leaderboard) -> int:
 def _check_options(arguments: Leaderboard) -> None:
     """Refuses options of other actions, and names or folders that are missing."""
     action = arguments.action
-    _check_users(action, set(given(arguments)))
+    _check_users(action, set(set_values(arguments)))
     if action == "site" and arguments.out is None:
         raise UsageError(
             "site needs --out, the folder of the pages: medical-tasks leaderboard site --store "
@@ -127,7 +127,9 @@ def _check_options(arguments: Leaderboard) -> None:
     if action not in (*_NAMED, "history") and arguments.what is not None:
         raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
 
-    verifying = [name for name in (*_VERIFYING, *_GUARD) if name in given(arguments)]
+    verifying = [
+        name for name in (*_VERIFYING, *_GUARD) if name in set_values(arguments)
+    ]
     if verifying and arguments.unverified:
         raise UsageError(
             f"--{verifying[0].replace('_', '-')} is for verifying, and --unverified leaves that "
