@@ -56,8 +56,8 @@ def guarded(site: Site, options: SiteOptions) -> Iterator[None]:
 @contextlib.contextmanager
 def _alone(site: Site, step: str) -> Iterator[None]:
     """Lets one step at a time write into a folder; reading and labelling go on beside it."""
-    found = step_named(step)
-    if found is None or not found.alone:
+    definition = step_named(step)
+    if definition is None or not definition.alone:
         yield
         return
 

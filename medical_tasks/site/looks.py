@@ -196,18 +196,18 @@ def change_scores(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
     weights = _weights(looks)
     sums = np.zeros((*scores.shape[:-1], looks))
     squares = np.zeros(looks)
-    found = np.empty(scores.shape)
+    largest = np.empty(scores.shape)
     since = np.empty(scores.shape, dtype=np.intp)
     for look in range(looks):
         until = slice(look + 1)
         sums[..., until] += weights[until, look] * scores[..., look, None]
         squares[until] += weights[until, look] ** 2
-        each = sums[..., until] / np.sqrt(squares[until])
-        each[..., 0] += HEAD_START
-        since[..., look] = each.argmax(axis=-1) + 1
-        found[..., look] = each.max(axis=-1)
+        candidates = sums[..., until] / np.sqrt(squares[until])
+        candidates[..., 0] += HEAD_START
+        since[..., look] = candidates.argmax(axis=-1) + 1
+        largest[..., look] = candidates.max(axis=-1)
 
-    return found, since
+    return largest, since
 
 
 def _weights(looks: int) -> Floats:

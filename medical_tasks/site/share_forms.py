@@ -129,7 +129,7 @@ class ShareForm(Form):
     format: Literal[1]
     site: Name
     suite: Name
-    made: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    date: Annotated[str, Field(alias="made", pattern=r"^\d{4}-\d{2}-\d{2}$")]
     least: Literal[5]
     tasks: dict[Name, TaskForm]
     checks: list[CheckForm]

@@ -104,9 +104,9 @@ def on_scale(
     effects: Sequence[Effect], scale: Scale, shift: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Values and variances of hospitals, each moved by `shift` times what it leaves open."""
-    values = np.array([each.value + shift * each.off for each in effects])
+    values = np.array([effect.value + shift * effect.off for effect in effects])
     if scale == "plain":
-        return values, np.array([each.variance for each in effects])
+        return values, np.array([effect.variance for effect in effects])
     items = _items(effects)
     inner = (np.clip(values, 0.0, 1.0) * items + _EDGE) / (items + 2.0 * _EDGE)
     return np.arcsin(np.sqrt(inner)), 1.0 / (4.0 * items + 2.0)
@@ -114,12 +114,12 @@ def on_scale(
 
 def _items(effects: Sequence[Effect]) -> Floats:
     """How many independent items each hospital's share is worth."""
-    own = np.array([each.items for each in effects])
-    corrected = np.array([each.how != RAW for each in effects])
+    own = np.array([effect.items for effect in effects])
+    corrected = np.array([effect.how != RAW for effect in effects])
     if not corrected.any():
         return own
-    variances = np.array([each.variance for each in effects])
-    values = np.array([each.value for each in effects])
+    variances = np.array([effect.variance for effect in effects])
+    values = np.array([effect.value for effect in effects])
     mean = float((values / variances).sum() / (1.0 / variances).sum())
     inner = min(max(mean, _NEAR_EDGE), 1.0 - _NEAR_EDGE)
     return np.where(corrected, inner * (1.0 - inner) / variances, own)
@@ -150,7 +150,7 @@ def corrected_here(
     if metric.verdict in ("", "several") or metric.limits != UNIT:
         raise NotCorrectableError("the metric is no share of verdicts")
 
-    fitting = [each for each in checks if each["set"] == check_set_of(task)]
+    fitting = [check for check in checks if check["set"] == check_set_of(task)]
     if not fitting:
         raise NotCorrectableError("the site shares no check of its judge on this task")
 
@@ -172,9 +172,9 @@ def corrected_here(
     learnt = replace(learnt, covariance=learnt.covariance * effective)
     items = effect.items
     counts = np.array([[effect.value * items, (1.0 - effect.value) * items]])
-    one = np.ones(1)
+    unit = np.ones(1)
     value, error = judge_error(
-        learnt, Verdicts(counts, one, np.zeros(1), np.array([items]))
+        learnt, Verdicts(counts, unit, np.zeros(1), np.array([items]))
     )
     slope = float(learnt.scores[0] - learnt.scores[1])
     inner = (effect.value * items + 0.5) / (items + 1.0)
@@ -186,7 +186,7 @@ def corrected_here(
         )
 
     low, middle, high = (
-        min(max(each, 0.0), 1.0) for each in (value - down, value, value + up)
+        min(max(check, 0.0), 1.0) for check in (value - down, value, value + up)
     )
     return replace(
         effect,
@@ -204,12 +204,12 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
     Where cells are hidden, the ends are the widest of what they may be.
     """
     back = off_scale(scale)
-    found = pooled(*on_scale(effects, scale))
+    estimate = pooled(*on_scale(effects, scale))
     ends = {
-        name: back(float(getattr(found, name)))
+        name: back(float(getattr(estimate, name)))
         for name in ("value", "low", "high", "new_low", "new_high")
     }
-    if any(each.off for each in effects):
+    if any(effect.off for effect in effects):
         for shift in (-1.0, 1.0):
             moved = pooled(*on_scale(effects, scale, shift))
             for name in ("low", "new_low"):
@@ -226,7 +226,7 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
         unit = 2.0 * math.sqrt(max(0.0, ends["value"] * (1.0 - ends["value"])))
 
     tau = {
-        name: unit * math.sqrt(float(getattr(found, of)))
+        name: unit * math.sqrt(float(getattr(estimate, of)))
         for name, of in (
             ("tau", "tau2"),
             ("tau_low", "tau2_low"),
@@ -234,10 +234,10 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
         )
     }
     rest = {
-        name: float(getattr(found, name))
+        name: float(getattr(estimate, name))
         for name in ("q", "q_p", "i2", "i2_low", "i2_high")
     }
-    weights = [float(each) for each in found.weights]
+    weights = [float(effect) for effect in estimate.weights]
     by_errors = list(alone) if closer else None
 
     return {**ends, **tau, **rest, "by_errors_alone": by_errors, "weights": weights}
@@ -276,7 +276,7 @@ def between(
     skew of shares.
     """
     (low, high), (other_low, other_high) = (
-        ends_at(each, scale, z) for each in (first, second)
+        ends_at(effect, scale, z) for effect in (first, second)
     )
     value = first.value - second.value
     down = math.hypot(first.value - low, other_high - second.value)

@@ -16,7 +16,7 @@ from medical_tasks.site import checking
 from medical_tasks.site.deciding import MEASURES, run_hashes
 from medical_tasks.site.evidence.facts import Facts
 from medical_tasks.site.evidence.lines import FRAMEWORKS, LINES
-from medical_tasks.site.evidence.writing import answers, write_evidence
+from medical_tasks.site.evidence.writing import answer_lines, write_evidence
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.history import append
 from medical_tasks.site.options import Check
@@ -76,7 +76,7 @@ def check_now(site: Site) -> None:
 
 
 def status(site: Site) -> Mapping[str, str]:
-    return {each.key: each.status for each in answers(Facts(open_site(site.path)))}
+    return {each.key: each.status for each in answer_lines(Facts(open_site(site.path)))}
 
 
 def measure_all(site: Site, home: Path) -> None:
@@ -201,7 +201,7 @@ def test_two_people_agree_as_their_labels_say(site: Site) -> None:
     assert status(site)["chai-raters"] == "not done"
     site.review.mkdir()
     (site.review / "items.csv").write_text("\n".join(rows), encoding="utf-8")
-    found = answers(Facts(open_site(site.path)))
+    found = answer_lines(Facts(open_site(site.path)))
     kappa, raw = next(each for each in found if each.key == "chai-raters").figures
     assert raw.value == pytest.approx(0.8)
     assert kappa.value == pytest.approx((0.8 - 0.58) / 0.42)
@@ -228,7 +228,7 @@ def test_swapped_runs_of_two_values_are_a_counterfactual(
         path.write_text(json.dumps(results), encoding="utf-8")
         if value == "female":
             assert status(site)["chai-counterfactual"] == "not done"
-    found = answers(Facts(open_site(site.path)))
+    found = answer_lines(Facts(open_site(site.path)))
     (figure,) = next(
         each for each in found if each.key == "chai-counterfactual"
     ).figures

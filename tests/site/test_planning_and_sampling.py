@@ -211,7 +211,7 @@ def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
     assert main(["site", "plan", str(site.path), *words[:2]]) == 2
     assert "two runs, candidate and baseline, got 1" in capsys.readouterr().err
     assert main(["site", "plan", str(site.path), *words, "--agreement", "0.9"]) == 2
-    assert "Leave it out" in capsys.readouterr().err
+    assert "Leave out one" in capsys.readouterr().err
     # Without a baseline: the width around the share that the one run has right.
     alone = make_site(
         place / "alone",

@@ -24,7 +24,7 @@ from medical_tasks.runs.results import JsonDict
 from medical_tasks.site.desk.sheets import Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
-from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.making import Drafted, KeptItems, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
 from medical_tasks.site.uses.sheets import (
@@ -68,8 +68,8 @@ class Calculator:
         }
         failed = 0
         if missing:
-            place = folder / basis_of([basis[name] for name in missing])
-            pairs, failed = _extracted(site, missing, place, options)
+            extraction = folder / basis_of([basis[name] for name in missing])
+            pairs, failed = _extracted(site, missing, extraction, options)
             if options.forecast:
                 return None
 
@@ -89,30 +89,30 @@ class Calculator:
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
         """A row a calculator and note, with a field a value."""
-        known = {each.id: each for each in patients}
+        by_id = {patient.id: patient for patient in patients}
         return items_sheet(
             site,
             "Values for calculators",
             "Keep a row if the calculator is meant for this patient and every value is what the "
             f"note says. Mend a value with its unit, or write {_MISSING}. Drop the row if the "
             "calculator is not meant for the patient.",
-            (_item(pair, known[_patient(pair)]) for pair in _pairs(site, patients)),
+            (_item(pair, by_id[_patient(pair)]) for pair in _pairs(site, patients)),
             marked="sentences that share most words with the values",
         )
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
+    ) -> KeptItems:
         """The kept rows, as `construct medcalc release` writes them."""
         folder = make_folder(work_folder(site) / "release")
         lines, changed_values, dropped = [], 0, 0
         for pair in _pairs(site, patients):
-            one = decided.get(pair.id)
-            if one is None or one.value != "keep":
-                dropped += one is not None
+            decision = decided.get(pair.id)
+            if decision is None or decision.value != "keep":
+                dropped += decision is not None
                 continue
 
-            entities, changed_here = _mended(pair, one.edits)
+            entities, changed_here = _mended(pair, decision.edits)
             changed_values += changed_here
             lines.append(pair.line(entities))
 
@@ -132,7 +132,7 @@ class Calculator:
         )
         source = folder / "release" / "test.jsonl"
 
-        return Made(
+        return KeptItems(
             source=source,
             patients={
                 str(row["Row Number"]): str(row["Note ID"]).rpartition("-")[0]
@@ -196,12 +196,12 @@ def _extracted(
 
 def _pairs(site: Site, patients: Sequence[Patient]) -> list[Pair]:
     """The extracted pairs of the patients who were drawn, each once."""
-    path, known = work_folder(site) / _PAIRS, {each.id for each in patients}
+    path, drawn = work_folder(site) / _PAIRS, {patient.id for patient in patients}
     if not read_lines(path):
         return []
     records = construction.read_lines(path, LINE_FIELDS, step="medcalc extract")
     pairs = {pair.id: pair for pair in map(Pair.read, records)}
-    return [pair for pair in pairs.values() if _patient(pair) in known]
+    return [pair for pair in pairs.values() if _patient(pair) in drawn]
 
 
 def _patient(pair: Pair) -> str:
@@ -213,7 +213,7 @@ def _item(pair: Pair, patient: Patient) -> Item:
         Field(
             name=f"value_{number}",
             label=f"{item.name} ({item.expects})",
-            text=_said(pair.entities.get(item.name)),
+            text=_value_text(pair.entities.get(item.name)),
         )
         for number, item in enumerate(pair.calculator.inputs)
     )
@@ -230,14 +230,14 @@ def _item(pair: Pair, patient: Patient) -> Item:
     )
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     """A value as reviewers see and write it."""
     if value is None:
         return _MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return " ".join(map(_said, value))
+        return " ".join(map(_value_text, value))
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
@@ -246,7 +246,7 @@ def _mended(pair: Pair, edits: Mapping[str, str]) -> tuple[dict[str, object], in
     entities, count = dict(pair.entities), 0
     for number, item in enumerate(pair.calculator.inputs):
         text = edits.get(f"value_{number}")
-        if text is None or text.strip() == _said(pair.entities.get(item.name)):
+        if text is None or text.strip() == _value_text(pair.entities.get(item.name)):
             continue
         entities[item.name] = _read(pair, item, text.strip())
         count += 1

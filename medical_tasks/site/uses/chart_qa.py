@@ -51,7 +51,7 @@ from medical_tasks.site.desk.sheets import (
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
 from medical_tasks.site.judging import Drawn, own_data
-from medical_tasks.site.making import Drafted, Made, drafting_cost, work_folder
+from medical_tasks.site.making import Drafted, KeptItems, drafting_cost, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import (
     Patient,
@@ -127,7 +127,7 @@ class ChartQa:
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
         """Question, choices and notes; what is dropped needs no text."""
-        notes = {each.id: each for each in patients}
+        notes = {patient.id: patient for patient in patients}
         return items_sheet(
             site,
             "Questions to check",
@@ -142,19 +142,19 @@ class ChartQa:
             marked=_MARKED,
         )
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
+    ) -> KeptItems:
         """The kept questions, as `build ehrnoteqa --config own` reads them."""
-        notes = {each.id: note_rows(each) for each in patients}
+        notes = {patient.id: note_rows(patient) for patient in patients}
         reviewed, rows = [], []
         for draft in _drafts(site):
-            one = decided.get(draft["id"])
-            if one is None or draft["patient"] not in notes:
+            decision = decided.get(draft["id"])
+            if decision is None or draft["patient"] not in notes:
                 continue
 
             before = _content(draft, {})
-            kept = _content(draft, one.edits) if one.value == "keep" else None
+            kept = _content(draft, decision.edits) if decision.value == "keep" else None
             reviewed.append(
                 Reviewed(id=draft["id"], reviewer="", before=before, after=kept)
             )
@@ -169,7 +169,7 @@ class ChartQa:
         figures = dict(revision_counts(reviewed))
         figures.pop("by_reviewer")
 
-        return Made(
+        return KeptItems(
             source=source,
             patients={row["id"]: row["patient_id"] for row in rows},
             figures=figures,
@@ -219,13 +219,13 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
     if missing := [name for name in needed if name not in table.columns]:
         raise UsageError(f"{path}: has no column {', '.join(missing)}. {_FORM}")
 
-    key, wanted = pseudonym_key(site), {each.id for each in patients}
+    key, drawn = pseudonym_key(site), {owner.id for owner in patients}
     drafts, seen = [], dict[str, int]()
     for row in table.rows:
         cells = {name: str(row.cells[name] or "").strip() for name in needed}
         patient = pseudonym(key, cells["patient_id"])
         number = seen[patient] = seen.get(patient, 0) + 1
-        if patient not in wanted:
+        if patient not in drawn:
             continue
 
         answer = cells["answer"].upper()
@@ -271,13 +271,13 @@ def _own_drafts(site: Site, patients: Sequence[Patient]) -> list[Draft]:
 def _bases(site: Site, patients: Sequence[Patient]) -> dict[str, str]:
     """What each patient's draft is made from: the notes and the maker, as a hash."""
     maker = site.settings.models.maker
-    return {each.id: basis_of(maker, note_rows(each)) for each in patients}
+    return {patient.id: basis_of(maker, note_rows(patient)) for patient in patients}
 
 
 def _undrafted(patients: Sequence[Patient], drafts: Sequence[Draft]) -> list[Patient]:
     """The patients about whom there is no draft."""
-    there = {each["patient"] for each in drafts}
-    return [each for each in patients if each.id not in there]
+    drafted = {draft["patient"] for draft in drafts}
+    return [patient for patient in patients if patient.id not in drafted]
 
 
 def _drafted(
@@ -294,20 +294,20 @@ def _drafted(
     _write_discharge(source, missing)
     # The same patients, notes and maker go on where they stopped.
     basis = _bases(site, missing)
-    place = folder / basis_of(basis)
-    most = max(len(each.rows) for each in missing)
+    work = folder / basis_of(basis)
+    most = max(len(patient.rows) for patient in missing)
     spec = SampleSpec(
         cells={(1, count): len(missing) for count in range(1, most + 1)},
         bounds=_BOUNDS,
         seed=site.settings.seed,
         allow_fewer=True,
     )
-    make_sample(source, place, open_counter(ESTIMATE), spec)
-    made = generate_drafts(
+    make_sample(source, work, open_counter(ESTIMATE), spec)
+    report = generate_drafts(
         EhrnoteqaGenerate(
             benchmark="ehrnoteqa",
             step="generate",
-            folder=place,
+            folder=work,
             model=models.maker,
             model_args=read_settings(models.args.get("maker", ""), option="maker"),
             seed=site.settings.seed,
@@ -317,23 +317,23 @@ def _drafted(
     )
     drafts += [
         Draft(
-            id=each["id"],
-            patient=each["id"],
-            question=each["question"],
-            choices=each["choices"],
-            answer=each["answer"],
-            basis=basis[each["id"]],
+            id=generated["id"],
+            patient=generated["id"],
+            question=generated["question"],
+            choices=generated["choices"],
+            answer=generated["answer"],
+            basis=basis[generated["id"]],
         )
-        for each in read_lines(place / files.DRAFTS)
+        for generated in read_lines(work / files.DRAFTS)
     ]
 
-    return drafts, len(made["failed_patients"])
+    return drafts, len(report["failed_patients"])
 
 
 def _write_discharge(path: Path, patients: Sequence[Patient]) -> None:
     """Writes the notes in the columns that construction reads."""
-    with WholeFile(path, private=True) as part:
-        writer = csv.DictWriter(part, COLUMNS, lineterminator="\n")
+    with WholeFile(path, private=True) as stream:
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         writer.writeheader()
         for patient in patients:
             for number, cells in enumerate(patient.rows):
@@ -428,7 +428,7 @@ class AnswerLabels:
                 Choice(key="1", value="correct", label="correct"),
                 Choice(key="0", value="incorrect", label="incorrect"),
             ),
-            (_answer_item(each, patients) for each in drawn),
+            (_answer_item(answer, patients) for answer in drawn),
             marked=_MARKED,
         )
 
@@ -443,19 +443,24 @@ class AnswerLabels:
         reviewers = site.settings.reviewers
         names = (*reviewers.names, reviewers.adjudicator)
         rows = []
-        for each in drawn:
-            one = decided[each.id]
-            marks = marks_of(one, reviewers.names, reviewers.adjudicator)
+        for answer in drawn:
+            decision = decided[answer.id]
+            marks = marks_of(decision, reviewers.names, reviewers.adjudicator)
             cells = [marks.get(name, "") for name in names]
-            rows.append((each.item.id, each.role, each.text, *cells))
+            rows.append((answer.item.id, answer.role, answer.text, *cells))
 
         used = [
-            place
-            for place, name in enumerate(names)
-            if any(row[3 + place] for row in rows)
+            column
+            for column, name in enumerate(names)
+            if any(row[3 + column] for row in rows)
         ]
-        head = ("id", "model", "response", *(f"rater_{names[place]}" for place in used))
-        lines = [(*row[:3], *(row[3 + place] for place in used)) for row in rows]
+        head = (
+            "id",
+            "model",
+            "response",
+            *(f"rater_{names[column]}" for column in used),
+        )
+        lines = [(*row[:3], *(row[3 + column] for column in used)) for row in rows]
         write_table(path, [head, *lines], private=True)
 
         return {"set": "ehrnoteqa", **own_data(site)}
@@ -464,14 +469,14 @@ class AnswerLabels:
 LABELLING: Final = AnswerLabels()
 
 
-def _answer_item(each: Drawn, patients: Mapping[str, Patient]) -> Item:
-    row = each.item.fields
+def _answer_item(answer: Drawn, patients: Mapping[str, Patient]) -> Item:
+    row = answer.item.fields
     right = row["choices"][LETTERS.index(row["answer"])]
     patient = patients[row["patient_id"]]
     return Item(
-        id=each.id,
+        id=answer.id,
         prompt=f"{row['question']}\nRight: {right}",
         passages=passages_of(note_texts(patient), right),
-        answer=each.text,
+        answer=answer.text,
         stratum=stratum_of(patient),
     )

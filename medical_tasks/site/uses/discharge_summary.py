@@ -24,7 +24,7 @@ from medical_tasks.site.desk.sheets import Choice, Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
 from medical_tasks.site.judging import Drawn
-from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.making import Drafted, KeptItems, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
 from medical_tasks.site.uses.sheets import (
@@ -59,40 +59,42 @@ class DischargeSummary:
             if options.forecast:
                 return None
         else:
-            claims = {each.id: statements_in(summary_of(each)) for each in patients}
+            claims = {
+                patient.id: statements_in(summary_of(patient)) for patient in patients
+            }
 
         write_drafts(
-            site, ({"id": name, "claims": found} for name, found in claims.items())
+            site, ({"id": name, "claims": own} for name, own in claims.items())
         )
         return Drafted(items=len(claims), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
         """A clinician's summary with its claims, one a line."""
-        known = {each.id: each for each in patients}
+        by_id = {patient.id: patient for patient in patients}
         return items_sheet(
             site,
             "Claims of summaries",
             "One claim a line: everything that the summary says, each claim once and "
             "understandable by itself. Mend the list. Drop a summary that is not as it should be.",
             (
-                _item(draft, known[draft["id"]])
+                _item(draft, by_id[draft["id"]])
                 for draft in read_drafts(site)
-                if draft["id"] in known
+                if draft["id"] in by_id
             ),
         )
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
+    ) -> KeptItems:
         """The kept notes with their summaries, and the file of claims."""
         drafts = {draft["id"]: draft["claims"] for draft in read_drafts(site)}
         texts, claims, changed = [], [], 0
         for patient in patients:
-            one = decided.get(patient.id)
-            if one is None or one.value != "keep":
+            decision = decided.get(patient.id)
+            if decision is None or decision.value != "keep":
                 continue
 
-            own = lines_in(one.edits.get("claims", "\n".join(drafts[patient.id])))
+            own = lines_in(decision.edits.get("claims", "\n".join(drafts[patient.id])))
             changed += own != drafts[patient.id]
             reference = summary_of(patient)
             texts.append(_record(patient, reference))
@@ -111,14 +113,14 @@ class DischargeSummary:
         _write_json(source, texts)
         _write_json(work_folder(site) / CLAIMS, claims)
 
-        return Made(
+        return KeptItems(
             source=source,
-            patients={each["example_id"]: each["example_id"] for each in texts},
+            patients={row["example_id"]: row["example_id"] for row in texts},
             figures={
                 "kept": len(texts),
                 "removed": len(decided) - len(texts),
                 "lists_revised": changed,
-                "claims": sum(len(each["subclaims_reference"]) for each in claims),
+                "claims": sum(len(row["subclaims_reference"]) for row in claims),
             },
         )
 
@@ -149,13 +151,13 @@ class ClaimLabels:
             ),
             (
                 Item(
-                    id=each.id,
-                    prompt=claims[each.id],
-                    passages=passages_of({"Summary": each.text}, claims[each.id]),
-                    stratum=stratum_of(patients[each.item.id]),
+                    id=answer.id,
+                    prompt=claims[answer.id],
+                    passages=passages_of({"Summary": answer.text}, claims[answer.id]),
+                    stratum=stratum_of(patients[answer.item.id]),
                 )
-                for each in drawn
-                if each.id in claims
+                for answer in drawn
+                if answer.id in claims
             ),
             marked="sentences that share most words with the claim",
         )
@@ -171,16 +173,16 @@ class ClaimLabels:
         claims = _claims_for(site, drawn)
         rows = [
             (
-                each.item.id,
+                answer.item.id,
                 "site",
                 number,
                 "recall",
-                each.role,
-                each.text,
-                claims[each.id],
-                int(decided[each.id].value == "stated"),
+                answer.role,
+                answer.text,
+                claims[answer.id],
+                int(decided[answer.id].value == "stated"),
             )
-            for number, each in enumerate(drawn)
+            for number, answer in enumerate(drawn)
         ]
         write_table(path, [_FACTEHR, *rows], private=True)
 
@@ -192,8 +194,8 @@ LABELLING: Final = ClaimLabels()
 
 def summary_of(patient: Patient) -> str:
     """The clinician's own summary: of the patient's last row that has one."""
-    found = [cells["summary"].strip() for cells in patient.rows]
-    return next((text for text in reversed(found) if text), EMPTY)
+    summaries = [cells["summary"].strip() for cells in patient.rows]
+    return next((text for text in reversed(summaries) if text), EMPTY)
 
 
 def _claims_for(site: Site, drawn: Sequence[Drawn]) -> dict[str, str]:
@@ -204,9 +206,9 @@ def _claims_for(site: Site, drawn: Sequence[Drawn]) -> dict[str, str]:
     rows = json.loads(read_text(work_folder(site) / CLAIMS))
     claims = {row["example_id"]: row["subclaims_reference"] for row in rows}
     return {
-        each.id: own[int(each.id[1:], 16) % len(own)]
-        for each in drawn
-        if (own := claims[each.item.id])
+        answer.id: own[int(answer.id[1:], 16) % len(own)]
+        for answer in drawn
+        if (own := claims[answer.item.id])
     }
 
 
@@ -216,8 +218,8 @@ def _record(patient: Patient, reference: str) -> dict[str, str]:
 
 
 def _write_json(path: Path, content: object) -> None:
-    with WholeFile(path, private=True) as part:
-        part.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    with WholeFile(path, private=True) as stream:
+        stream.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def _item(draft: Json, patient: Patient) -> Item:
@@ -237,7 +239,7 @@ def _decomposed(
     """The claims by the maker; what it answered before is not asked again."""
     folder, models = work_folder(site), site.settings.models
     source, out = folder / "references.json", folder / "drafted_claims.json"
-    _write_json(source, [_record(each, summary_of(each)) for each in patients])
+    _write_json(source, [_record(patient, summary_of(patient)) for patient in patients])
     failed = 0
     out.unlink(missing_ok=True)  # a draft; what people made of it is in their labels
     try:
@@ -265,5 +267,5 @@ def _decomposed(
         return {}, 0
 
     rows = json.loads(read_text(out))
-    found = {row["example_id"]: row["subclaims_reference"] for row in rows}
-    return found, failed and len(patients) - len(found)
+    claims = {row["example_id"]: row["subclaims_reference"] for row in rows}
+    return claims, failed and len(patients) - len(claims)

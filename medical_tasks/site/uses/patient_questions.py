@@ -23,7 +23,7 @@ from medical_tasks.site.desk.sheets import Choice, Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
 from medical_tasks.site.judging import Drawn
-from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.making import Drafted, KeptItems, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
 from medical_tasks.site.uses.sheets import (
@@ -57,29 +57,30 @@ class PatientQuestions:
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
         """The statements of each clinician's answer."""
-        asked = _asked(patients)
+        questions = _questions_of(patients)
         failed = 0
         if site.settings.models.maker:
-            found, failed = _decomposed(site, asked, options)
+            statements, failed = _decomposed(site, questions, options)
             if options.forecast:
                 return None
         else:
-            found = {
-                name: (statements_in(one["answer"]), []) for name, one in asked.items()
+            statements = {
+                name: (statements_in(question["answer"]), [])
+                for name, question in questions.items()
             }
 
         write_drafts(
             site,
             (
-                {**asked[name], "id": name, "must_have": must, "nice_to_have": nice}
-                for name, (must, nice) in found.items()
+                {**questions[name], "id": name, "must_have": must, "nice_to_have": nice}
+                for name, (must, nice) in statements.items()
             ),
         )
-        return Drafted(items=len(found), failed=failed)
+        return Drafted(items=len(statements), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
         """A question with the clinician's answer, and its statements, one a line."""
-        known = {each.id: each for each in patients}
+        by_id = {patient.id: patient for patient in patients}
         return items_sheet(
             site,
             "Statements of answers",
@@ -87,25 +88,29 @@ class PatientQuestions:
             "incomplete. Nice to have: true and helpful. Mend both lists. Drop a question that "
             "says who the patient is, or that nobody should answer.",
             (
-                _item(draft, known[draft["patient"]])
+                _item(draft, by_id[draft["patient"]])
                 for draft in read_drafts(site)
-                if draft["patient"] in known
+                if draft["patient"] in by_id
             ),
         )
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
+    ) -> KeptItems:
         """The kept questions in the form of K-QA's own file."""
-        known = {each.id for each in patients}
+        drawn = {patient.id for patient in patients}
         rows, owners = [], {}
         for draft in read_drafts(site):
-            one = decided.get(draft["id"])
-            if one is None or one.value != "keep" or draft["patient"] not in known:
+            decision = decided.get(draft["id"])
+            if (
+                decision is None
+                or decision.value != "keep"
+                or draft["patient"] not in drawn
+            ):
                 continue
 
             lists = {
-                name: lines_in(one.edits.get(name, "\n".join(draft[name])))
+                name: lines_in(decision.edits.get(name, "\n".join(draft[name])))
                 for name in ("must_have", "nice_to_have")
             }
             if not any(lists.values()):
@@ -130,7 +135,7 @@ class PatientQuestions:
 
         source = work_folder(site) / "questions.jsonl"
         write_lines(source, rows)
-        return Made(
+        return KeptItems(
             source=source,
             patients=owners,
             figures={
@@ -168,12 +173,12 @@ class StatementLabels:
             ),
             (
                 Item(
-                    id=each.id,
-                    prompt=f"{each.item.fields['question']}\nStatement: {_statement(each)[0]}",
-                    answer=each.text,
-                    stratum=stratum_of(patients[owners[each.item.id]]),
+                    id=answer.id,
+                    prompt=f"{answer.item.fields['question']}\nStatement: {_statement(answer)[0]}",
+                    answer=answer.text,
+                    stratum=stratum_of(patients[owners[answer.item.id]]),
                 )
-                for each in drawn
+                for answer in drawn
             ),
         )
 
@@ -191,25 +196,27 @@ class StatementLabels:
         """
         reviewers = site.settings.reviewers
         rows, seen = [], set[tuple[str, str, str]]()
-        for number, each in enumerate(drawn):
-            one = decided[each.id]
-            pair = each.item.id, each.text, _statement(each)[0]
+        for number, answer in enumerate(drawn):
+            decision = decided[answer.id]
+            pair = answer.item.id, answer.text, _statement(answer)[0]
             if pair in seen:  # two models that answer alike are one pair
                 continue
 
             seen.add(pair)
-            marks = marks_of(one, reviewers.names, reviewers.adjudicator)
-            said = [marks.get(name, one.value) for name in reviewers.names][:2]
-            labels = [_VERDICTS[mark] for mark in (*said, one.value, one.value)][:3]
-            text, importance = _statement(each)
-            final = _VERDICTS[one.value]
-            question = each.item.fields["question"]
+            marks = marks_of(decision, reviewers.names, reviewers.adjudicator)
+            values = [marks.get(name, decision.value) for name in reviewers.names][:2]
+            labels = [
+                _VERDICTS[mark] for mark in (*values, decision.value, decision.value)
+            ][:3]
+            text, importance = _statement(answer)
+            final = _VERDICTS[decision.value]
+            question = answer.item.fields["question"]
             rows.append(
                 (
                     number,
                     question,
-                    each.role,
-                    each.text,
+                    answer.role,
+                    answer.text,
                     text,
                     importance,
                     final,
@@ -234,13 +241,13 @@ def _statement(drawn: Drawn) -> tuple[str, str]:
     return every[int(drawn.id[1:], 16) % len(every)]
 
 
-def _asked(patients: Sequence[Patient]) -> dict[str, JsonDict]:
+def _questions_of(patients: Sequence[Patient]) -> dict[str, JsonDict]:
     """The questions by the ids that the dataset gives them; the first of equal ones counts."""
-    found: dict[str, JsonDict] = {}
+    questions: dict[str, JsonDict] = {}
     for patient in patients:
         for cells in patient.rows:
             question = " ".join(cells["question"].split())
-            found.setdefault(
+            questions.setdefault(
                 question_id(question),
                 {
                     "patient": patient.id,
@@ -249,7 +256,7 @@ def _asked(patients: Sequence[Patient]) -> dict[str, JsonDict]:
                 },
             )
 
-    return found
+    return questions
 
 
 def _item(draft: Json, patient: Patient) -> Item:
@@ -269,7 +276,7 @@ def _item(draft: Json, patient: Patient) -> Item:
 
 
 def _decomposed(
-    site: Site, asked: Mapping[str, Json], options: Make
+    site: Site, questions: Mapping[str, Json], options: Make
 ) -> tuple[dict[str, tuple[list[str], list[str]]], int]:
     """The statements by the maker; what it answered before is not asked again."""
     folder, models = work_folder(site), site.settings.models
@@ -277,8 +284,8 @@ def _decomposed(
     write_lines(
         source,
         (
-            {"Question": one["question"], "Free_form_answer": one["answer"]}
-            for one in asked.values()
+            {"Question": question["question"], "Free_form_answer": question["answer"]}
+            for question in questions.values()
         ),
     )
     failed = 0
@@ -308,8 +315,8 @@ def _decomposed(
     if options.forecast:
         return {}, 0
 
-    found = {
+    statements = {
         question_id(row["Question"]): (row["Must_have"], row["Nice_to_have"])
         for row in read_lines(out)
     }
-    return found, failed and len(asked) - len(found)
+    return statements, failed and len(questions) - len(statements)

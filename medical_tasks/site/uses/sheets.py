@@ -124,17 +124,27 @@ def note_texts(patient: Patient) -> dict[str, str]:
 
 def statements_in(text: str) -> list[str]:
     """The sentences of a text, one statement each: what is drafted without a maker."""
-    return [found for each in sentences_of(text) if (found := " ".join(each.split()))]
+    return [
+        statement
+        for sentence in sentences_of(text)
+        if (statement := " ".join(sentence.split()))
+    ]
 
 
 def lines_in(text: str) -> list[str]:
     """The statements of a field, one a line."""
-    return [found for line in text.splitlines() if (found := " ".join(line.split()))]
+    return [
+        statement for line in text.splitlines() if (statement := " ".join(line.split()))
+    ]
 
 
-def marks_of(one: Decided, raters: Sequence[str], adjudicator: str) -> dict[str, str]:
+def marks_of(
+    decision: Decided, raters: Sequence[str], adjudicator: str
+) -> dict[str, str]:
     """What each rater said of an item, and the adjudicator where they differed."""
-    marks = {name: one.labels[name].value for name in raters if name in one.labels}
-    if one.how == "adjudicated":
-        marks[adjudicator] = one.value
+    marks = {
+        name: decision.labels[name].value for name in raters if name in decision.labels
+    }
+    if decision.how == "adjudicated":
+        marks[adjudicator] = decision.value
     return marks
