@@ -382,6 +382,8 @@ def show_prompt(
     item: str = "",
     *,
     model_args: Mapping[str, object] | None = None,
+    max_new_tokens: int | None = None,
+    truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
     confidence: Literal["none", "asked"] = "none",
     config: str | None = None,
     split: str | None = None,
@@ -397,6 +399,9 @@ def show_prompt(
         model: as for `run`; of a local one the chat template is applied.
         item: the id of the item; the first one by default.
         model_args: settings of the model's backend.
+        max_new_tokens: longest answer in tokens, for which the prompt leaves room.
+        truncate: what to do about a prompt that does not fit the model's context, as
+            for `run`.
         confidence: asked: with the last line that asks how sure the model is.
         config: dataset configuration, e.g. demo.
         split: split to ask, or a+b for both, instead of the task's own.
@@ -406,7 +411,8 @@ def show_prompt(
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
 
     Returns:
-        The messages, and the one text that a local model reads.
+        The messages, the one text that a local model reads, and a note if the run leaves
+        out words or the whole prompt.
 
     Raises:
         MedicalTasksError: with the message of the command line, and what to do next.
@@ -416,9 +422,9 @@ def show_prompt(
     """
     given = {name: value for name, value in locals().items() if name != "item"}
     options = made(declared.Run, given)
-    from medical_tasks.runs.prompting import shown_prompt
+    from medical_tasks.runs.prompting import render_prompt
 
-    return shown_prompt(options, item)
+    return render_prompt(options, item)
 
 
 @public
@@ -885,7 +891,7 @@ def score_text(
     Example:
         mt.score_text(["It rains."], ["It is raining."], metrics="rouge1")
     """
-    from medical_tasks.runs.text_scoring import read_rows, scored, table_of
+    from medical_tasks.runs.text_scoring import read_rows, score_table, table_of
 
     rows = (
         None if isinstance(table, str | os.PathLike) else _text_rows(table, references)
@@ -894,7 +900,7 @@ def score_text(
     given = locals() | {"metrics": names} | ({} if rows is None else {"table": "texts"})
     options = made(declared.ScoreText, given)
     with reading(options):
-        content = scored(
+        content = score_table(
             options, read_rows(options.table, options) if rows is None else rows
         )
 
@@ -1127,14 +1133,14 @@ def gate(
     Example:
         mt.gate("policy.toml", "runs/new").verdict
     """
+    from medical_tasks.comparison.gating import findings_report
     from medical_tasks.comparison.gating import gate as hold
-    from medical_tasks.comparison.gating import shown
     from medical_tasks.comparison.policies import read_policy
 
     options = made(declared.Gate, locals())
     rules = read_policy(options.policy)
     verdict, findings = hold(rules, options.runs)
-    text, content = shown(verdict, findings, rules)
+    text, content = findings_report(verdict, findings, rules)
 
     return GateReport(content, text, verdict)
 

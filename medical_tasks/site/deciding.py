@@ -36,8 +36,8 @@ from medical_tasks.comparison.gating import (
     INCONCLUSIVE,
     NO_GO,
     Finding,
+    findings_report,
     gate,
-    shown,
 )
 from medical_tasks.comparison.policies import read_policy
 from medical_tasks.errors import MissingError, UsageError
@@ -378,7 +378,7 @@ def decide(
     verdict, findings = gate(rules_read, [run])
     root = policy.parent
     portable = [_portable(finding, root) for finding in findings]
-    text, content = shown(verdict, portable, rules_read)
+    text, content = findings_report(verdict, portable, rules_read)
     policy_rules = rules_read.rules
     against = {rule.against for rule in policy_rules if rule.kind == "margin"}
     checks = {

@@ -509,7 +509,7 @@ class _Shared:
         self, role: str, columns: Columns, members: Sequence[int]
     ) -> JsonDict:
         """A metric for a group of a stratum by which the run is not broken down."""
-        group_columns = columns.part(np.array(members, dtype=np.intp))
+        group_columns = columns.of_items(np.array(members, dtype=np.intp))
         whose = self._whose([self._rows[role][index] for index in members])
         estimate = average_interval(
             group_columns.first,
@@ -532,7 +532,7 @@ class _Shared:
             columns = columns_of(metric, reported, first, second, self._whose(first))
             for by in self._own:
                 for group, members in self._of_stratum(first, by).items():
-                    group_columns = columns.part(np.array(members, dtype=np.intp))
+                    group_columns = columns.of_items(np.array(members, dtype=np.intp))
                     entry = compare_columns(
                         group_columns, resamples=GROUP_RESAMPLES, whole=False
                     )
