@@ -1,10 +1,10 @@
 """`site new --demo`: invented notes, answers of two invented models, and invented raters' labels.
 
-All of it lies in `demo/` of the folder, as a hospital would have it. What the models
-answer is written when the items are built (`answer`), and what the raters say when
-there is a sheet for them (`rate`), to be given to `site review --import` in place of
-the desk. Another seed is another hospital: other patients, another case mix, and models
-that speak more or less in words that a judge by words does not know.
+They are written to the folder's `demo/`. The models' answers are written when the items
+are built (`answer`), and the raters' labels when there is a sheet for them (`rate`), as
+input of `site review --import` in place of the desk. Another seed is another hospital,
+with other patients, another case mix, and models that use more or fewer words that a
+judge by words does not know.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ TRUTH: Final = "truth.json"
 PATIENTS: Final = 130
 STRATA: Final = ("sex", "age_group")
 RIGHT: Final[Mapping[str, float]] = {"candidate": 0.82, "baseline": 0.74}
-"""How often the invented models are right."""
+"""The shares of answers in which the invented models are right."""
 SLIPS: Final = 0.05
-"""How often an invented rater is wrong."""
+"""The share of labels in which an invented rater is wrong."""
 _AT: Final = "2026-01-01T09:00:00Z"
 
 
@@ -51,9 +51,9 @@ class _Model:
     """An invented model.
 
     Attributes:
-        right: how often it is right.
-        other: how often it says what is right in other words.
-        clumsy: how often it names the right thing where it is wrong.
+        right: the share of right answers.
+        other: the share of these in other words.
+        clumsy: the share of wrong answers that also name the right one.
     """
 
     role: str
@@ -67,7 +67,7 @@ class _Model:
         return self.draw.random() < self.right
 
     def worded(self, text: str) -> str:
-        """What it says, now and then in other words."""
+        """The text, now and then in other words."""
         if self.draw.random() >= self.other:
             return text
         for name, words in OTHER_WORDS.items():
@@ -93,14 +93,14 @@ def _models(site: Site) -> list[_Model]:
 
 
 def demo_written(folder: Path) -> bool:
-    """Whether a folder is that of a demo, whole."""
+    """Whether a folder has a complete demo."""
     return (folder / FOLDER / TRUTH).is_file()
 
 
 def write_demo(site: Site, count: int) -> None:
     """Writes the notes of invented patients, and the questions that a person wrote on them."""
     seed, use = site.settings.seed, site.settings.use
-    # Nobody is to be protected, and the same seed is to give the same ids.
+    # The patients are invented, and the same seed must give the same ids.
     pseudonym_key(site, hashlib.sha256(f"site demo {seed}".encode()).digest())
     mix = random.Random(f"site demo mix {seed}")  # noqa: S311 - no secret
     patients = invented(count, seed, old=mix.uniform(0.3, 0.7))
@@ -156,9 +156,9 @@ _NOTES: Final[Mapping[str, Callable[[Sequence[Invented]], _Table]]] = {
 
 
 def answer(site: Site, source: Path) -> None:
-    """Lets the invented models answer the items that a dataset is built of.
+    """Writes the invented models' answers to the items of a dataset.
 
-    Does nothing where the folder is no demo.
+    Does nothing if the folder is not a demo.
     """
     if not demo_written(site.path):
         return
@@ -251,7 +251,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Site, Path, _Model], _Said]]] = {
 
 
 def _label(site: Site, item: str, model: _Model) -> str:
-    """The id by which an answer is labelled."""
+    """The id of an answer on the sheet of labels."""
     return pseudonym(pseudonym_key(site), f"{item}\0{model.role}")
 
 
@@ -277,10 +277,10 @@ def _table(path: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> No
 
 
 def rate(site: Site, sheet: Sheet) -> Path | None:
-    """Writes what invented raters say of a sheet; None where the folder is no demo.
+    """Writes the invented raters' labels of a sheet; None if the folder is not a demo.
 
-    Each slips now and then, by a hash of item and rater; where they differ the
-    adjudicator says what is true. Drafts are all as they should be.
+    Each rater is wrong now and then, by a hash of item and rater; if they differ, the
+    adjudicator gives the true label. All drafts are to be kept.
     """
     if not demo_written(site.path):
         return None

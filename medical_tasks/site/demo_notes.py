@@ -1,7 +1,7 @@
 """Invented patients and notes for `site new --demo`; they describe nobody.
 
-A patient is a handful of facts drawn by a seed; notes, summaries and questions say
-these facts in sentences of this module. The same seed gives the same patients.
+A patient is a handful of facts drawn by a seed, which notes, summaries and questions
+express in this module's sentences. The same seed gives the same patients.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ OTHER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "dermatology": "the skin specialists",
     }
 )
-"""Names of the same things that share no words with the first: a judge by words is wrong there."""
+"""Synonyms that share no words with the original, on which a judge by words is wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,9 +115,9 @@ def invented(count: int, seed: int, *, old: float = 0.5) -> list[Invented]:
     """Draws patients.
 
     Args:
-        count: how many.
-        seed: which.
-        old: the share of those over 64: the case mix.
+        count: the number of patients.
+        seed: the seed of the draw.
+        old: the share of patients over 64.
     """
     draw = random.Random(f"site demo {seed}")  # noqa: S311 - no secret
     return [_draw_patient(draw, 100_001 + number, old) for number in range(count)]
@@ -166,7 +166,7 @@ def note_of(patient: Invented) -> str:
 
 
 def facts_of(patient: Invented) -> tuple[str, ...]:
-    """What a clinician's own summary says, a sentence a fact."""
+    """The clinician's own summary, one sentence for each fact."""
     return (
         f"The diagnosis was {patient.reason}.",
         f"There is an allergy to {patient.allergen}.",
@@ -176,7 +176,7 @@ def facts_of(patient: Invented) -> tuple[str, ...]:
 
 
 def asked_by(patient: Invented) -> tuple[str, tuple[str, ...]]:
-    """What a patient asks after the stay, and what a clinician answers, a sentence a statement."""
+    """A patient's question after the stay, and the clinician's answer as statements."""
     question = (
         f"I was in hospital with {patient.reason} and was given {patient.drug}. I am {patient.age}. What do "
         "I have to do now?"

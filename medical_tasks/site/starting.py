@@ -27,29 +27,29 @@ _OURS: Final = frozenset({SETTINGS_NAME, README_NAME, JOURNAL_NAME, FOLDER, "wor
 _SETTINGS: Final = """\
 # What is evaluated here. This is the only file to edit; docs/hospital.md says more.
 use = "{use}"
-name = "{name}"   # stands in the evidence; is shared only with `site share --with-name`
+name = "{name}"   # printed in the evidence; shared only with `site share --with-name`
 notes = "{notes}"   # a table, {columns}
 items = "{items}"   # a table of items that people wrote, in place of a maker; "" for none
 open = {open}   # true only for invented or public notes; all others stay on this machine
-seed = {seed}   # of everything that is drawn
-strata = {strata}   # columns of the notes: sampled in proportion, and figures are broken down
+seed = {seed}   # of every random draw
+strata = {strata}   # columns of the notes for a stratified sample and subgroup figures
 {calculators}
 [models]
-candidate = "{candidate}"   # decided about: hf/PATH, vllm-server/NAME, openai-api/HOST/NAME
-baseline = "{baseline}"   # held against; "" for none
+candidate = "{candidate}"   # to decide about: hf/PATH, vllm-server/NAME, openai-api/HOST/NAME
+baseline = "{baseline}"   # the model to compare with; "" for none
 maker = "{maker}"   # drafts the items, which people check; "" for none
 {answers}
 [judge]
-name = "lexical"   # or a model, as above; lexical compares words: for a try only
-labels = {labels}   # answers that people label too, which the judge is checked against
+name = "lexical"   # or a model, as above; lexical compares words: for a trial only
+labels = {labels}   # answers that people label too, to check the judge
 
 [reviewers]
 names = ["ann", "ben"]   # they label blind to each other
 adjudicator = "eve"   # decides where they differ
 
 [decision]
-preset = "standard"   # exploratory, standard or strict; [[rule]] tables below win
-margin = {margin}   # at most so much worse than the baseline
+preset = "standard"   # exploratory, standard or strict; [[rule]] tables below override it
+margin = {margin}   # non-inferiority margin: at most so much worse than the baseline
 confidence = 0.95   # of the plan; the gate's intervals are at 95 %
 power = 0.8   # of the plan: chance of GO for a candidate that is as good as the baseline
 """
@@ -57,15 +57,15 @@ power = 0.8   # of the plan: chance of GO for a candidate that is as good as the
 _README: Final = """\
 # {title}
 
-All of it is `medical-tasks site STEP`, given in this folder. `medical-tasks site status` says at
-any time what is done, what is next, who must do it and what it costs. Every step goes on where
-it stopped, and nothing that people wrote is lost.
+Give `medical-tasks site STEP` in this folder. `medical-tasks site status` says at any time what
+is done, what is next, who must do it and what it costs. Every step resumes where it stopped, and
+nothing that people wrote is lost.
 
 {walk}
 - **One person** edits `site.toml` and gives the commands.
 - **Two reviewers** check items and label answers at the desk (`site review`), blind to each
-  other; a third person decides where they differ.
-- **Text of notes** lies in the private store of this machine and never in this folder, unless
+  other; a third person decides if they differ.
+- **Text of notes** is kept in the private store of this machine and never in this folder, unless
   `site.toml` says `open = true`.
 """
 

@@ -23,13 +23,7 @@ from medical_tasks.site.folder import last
 from medical_tasks.site.history import history
 from medical_tasks.site.options import Gate
 from medical_tasks.site.settings import Preset
-from tests.site.site_cases import build_data, make_site, score
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_data(tmp_path_factory.mktemp("home"))
-
+from tests.site.site_cases import make_site, score
 
 TASKS = {
     "chart-qa": "ehrnoteqa_open_level1",

@@ -1,8 +1,8 @@
 """calculator: rows like MedCalc-Bench's, extracted from notes and calculated by its formulas.
 
-`construct medcalc` finds the attributes of calculators in notes, by the maker or by
-words alone (`maker = "lexical"`); reviewers mend values and drop rows; the gold answer
-follows from the values by the formula. No judge is needed.
+`construct medcalc` extracts the inputs of calculators from notes, by the maker or by
+words alone (`maker = "lexical"`); reviewers correct values and drop rows; the formula
+gives the right answer. No judge is needed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from medical_tasks.site.uses.sheets import (
 )
 
 _ALL: Final = 10**6
-"""Rows of a calculator at most: what is drawn are patients."""
+"""The most rows of a calculator: no limit, since patients were sampled."""
 _MISSING: Final = "not mentioned"
 
 
@@ -47,7 +47,7 @@ class Calculator:
     def draft(
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
-        """Extracts from the notes that were not read yet with this maker and calculators."""
+        """Extracts from notes that were not read yet by this maker for these calculators."""
         maker = site.settings.models.maker or LEXICAL
         folder = work_folder(site)
         notes = {
@@ -88,7 +88,7 @@ class Calculator:
         return Drafted(items=len(_pairs(site, patients)), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
-        """A row a calculator and note, with a field a value."""
+        """The sheet: a row for each calculator and note, with a field for each value."""
         by_id = {patient.id: patient for patient in patients}
         return items_sheet(
             site,
@@ -103,7 +103,7 @@ class Calculator:
     def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
     ) -> KeptItems:
-        """The kept rows, as `construct medcalc release` writes them."""
+        """The kept rows, in the form of `construct medcalc release`."""
         folder = make_folder(work_folder(site) / "release")
         lines, changed_values, dropped = [], 0, 0
         for pair in _pairs(site, patients):
@@ -158,9 +158,9 @@ _DONE: Final = "extracted_notes.jsonl"
 def _extracted(
     site: Site, notes: Mapping[str, str], folder: Path, options: Make
 ) -> tuple[list[JsonDict], int]:
-    """The pairs of some notes, and whether a reply is missing.
+    """The pairs of some notes, and 1 if a reply is missing, else 0.
 
-    The same notes, maker and calculators go on in the same folder where they stopped.
+    The same notes, maker and calculators resume in the same folder.
     """
     source = work_folder(site) / "notes.jsonl"
     construction.write_lines(
@@ -195,7 +195,7 @@ def _extracted(
 
 
 def _pairs(site: Site, patients: Sequence[Patient]) -> list[Pair]:
-    """The extracted pairs of the patients who were drawn, each once."""
+    """The extracted pairs of the sampled patients, each once."""
     path, drawn = work_folder(site) / _PAIRS, {patient.id for patient in patients}
     if not read_lines(path):
         return []
@@ -231,7 +231,7 @@ def _item(pair: Pair, patient: Patient) -> Item:
 
 
 def _value_text(value: object) -> str:
-    """A value as reviewers see and write it."""
+    """A value in the form that reviewers see and write."""
     if value is None:
         return _MISSING
     if isinstance(value, bool):
@@ -242,7 +242,7 @@ def _value_text(value: object) -> str:
 
 
 def _mended(pair: Pair, edits: Mapping[str, str]) -> tuple[dict[str, object], int]:
-    """The values with what a reviewer changed, and how many that are."""
+    """The values with a reviewer's changes, and the number of changes."""
     entities, count = dict(pair.entities), 0
     for number, item in enumerate(pair.calculator.inputs):
         text = edits.get(f"value_{number}")

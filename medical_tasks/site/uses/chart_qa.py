@@ -1,4 +1,4 @@
-"""chart-qa: questions about a patient's notes, as EHRNoteQA has them.
+"""chart-qa: questions about a patient's notes, in the form of EHRNoteQA.
 
 A maker drafts a question with five choices for each patient (`construct ehrnoteqa`), or
 people wrote them: a table with patient_id, question, choice_a to choice_e and answer, a
@@ -69,6 +69,7 @@ from medical_tasks.site.uses.sheets import (
     read_drafts,
     read_lines,
     stratum_of,
+    with_patients,
     write_drafts,
 )
 
@@ -76,18 +77,18 @@ _MARKED: Final = "sentences that share most words with the right choice"
 CHOICE_NAMES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 _FORM: Final = f"The columns are patient_id, question, {', '.join(CHOICE_NAMES)}, answer (a letter)."
 _BOUNDS: Final = (10**8, 10**9)
-"""Tokens of the levels that construction sorts notes into: all notes are of the first."""
+"""Token limits of construction's levels, so high that all notes are of the first level."""
 _FIRST_DAY: Final = "2000-01-01"
 
 
 class Draft(TypedDict):
-    """A question as it is checked.
+    """A drafted question.
 
     Attributes:
-        id: of the item.
-        patient: pseudonym.
+        id: the id of the item.
+        patient: the patient's pseudonym.
         answer: the letter of the right choice.
-        basis: a hash of the notes and the maker; "" for what people wrote.
+        basis: a hash of the notes and the maker; "" for questions that people wrote.
     """
 
     id: str
@@ -104,7 +105,7 @@ class ChartQa:
     def draft(
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
-        """Drafts by a maker, or takes what people wrote."""
+        """Drafts by the maker, or reads what people wrote."""
         failed = 0
         if site.settings.items:
             drafts = _written(site, patients)
@@ -126,8 +127,7 @@ class ChartQa:
         return Drafted(items=len(drafts), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
-        """Question, choices and notes; what is dropped needs no text."""
-        notes = {patient.id: patient for patient in patients}
+        """The sheet of questions with choices and notes."""
         return items_sheet(
             site,
             "Questions to check",
@@ -135,9 +135,8 @@ class ChartQa:
             "the notes give and whose other choices they do not. Change its texts where that "
             "mends it. Drop what is unimportant or cannot be answered.",
             (
-                _item(draft, notes[draft["patient"]])
-                for draft in _drafts(site)
-                if draft["patient"] in notes
+                _item(draft, patient)
+                for draft, patient in with_patients(_drafts(site), patients)
             ),
             marked=_MARKED,
         )
@@ -146,11 +145,10 @@ class ChartQa:
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
     ) -> KeptItems:
         """The kept questions, as `build ehrnoteqa --config own` reads them."""
-        notes = {patient.id: note_rows(patient) for patient in patients}
         reviewed, rows = [], []
-        for draft in _drafts(site):
+        for draft, patient in with_patients(_drafts(site), patients):
             decision = decided.get(draft["id"])
-            if decision is None or draft["patient"] not in notes:
+            if decision is None:
                 continue
 
             before = _content(draft, {})
@@ -159,7 +157,7 @@ class ChartQa:
                 Reviewed(id=draft["id"], reviewer="", before=before, after=kept)
             )
             if kept is not None:
-                rows.append(_row(draft, kept, notes[draft["patient"]]))
+                rows.append(_row(draft, kept, note_rows(patient)))
 
         if not rows:
             raise UsageError("no question was kept, so that there is nothing to ask.")
@@ -184,7 +182,7 @@ MAKER: Final = ChartQa()
 
 
 def note_rows(patient: Patient) -> list[NoteRow]:
-    """A patient's notes, the oldest first, as the dataset has them."""
+    """A patient's notes in the form of the dataset, the oldest first."""
     dated = sorted(
         (_time(cells, number), number, cells)
         for number, cells in enumerate(patient.rows)
@@ -206,13 +204,13 @@ def note_rows(patient: Patient) -> list[NoteRow]:
 
 
 def _time(cells: Mapping[str, str], number: int) -> str:
-    """When a note was written: its date, or where there is none its place in the table."""
+    """The time of a note: its date, or a fixed day, with its row's number as minutes."""
     day = cells.get("date", "").strip()[:10] or _FIRST_DAY
     return f"{day} {number // 60 % 24:02}:{number % 60:02}:00"
 
 
 def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
-    """The questions that people wrote about the patients who were drawn."""
+    """The questions that people wrote about the sampled patients."""
     path = site.seen(site.settings.items)
     needed = ("patient_id", "question", *CHOICE_NAMES, "answer")
     table = read_table(path, form=_FORM, knows=has_columns(*needed))
@@ -231,8 +229,8 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
         answer = cells["answer"].upper()
         if answer not in tuple(LETTERS):
             raise UsageError(
-                f"{row.place('answer')}: is a letter from A to E, got a text of "
-                f"{len(answer)} signs."
+                f"{row.place('answer')}: must be a letter from A to E, got a text of "
+                f"{len(answer)} characters."
             )
 
         for name in needed:
@@ -254,12 +252,12 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
 
 
 def _drafts(site: Site) -> list[Draft]:
-    """The drafts of the items, as `_drafted` and `_written` made them."""
+    """The stored drafts of `_drafted` or `_written`."""
     return cast(list[Draft], read_drafts(site))
 
 
 def _own_drafts(site: Site, patients: Sequence[Patient]) -> list[Draft]:
-    """The maker's drafts about some patients, from their notes as they are now."""
+    """The present maker's drafts about some patients, from their present notes."""
     basis = _bases(site, patients)
     return [
         draft
@@ -269,13 +267,13 @@ def _own_drafts(site: Site, patients: Sequence[Patient]) -> list[Draft]:
 
 
 def _bases(site: Site, patients: Sequence[Patient]) -> dict[str, str]:
-    """What each patient's draft is made from: the notes and the maker, as a hash."""
+    """The hash of each patient's notes and the maker."""
     maker = site.settings.models.maker
     return {patient.id: basis_of(maker, note_rows(patient)) for patient in patients}
 
 
 def _undrafted(patients: Sequence[Patient], drafts: Sequence[Draft]) -> list[Patient]:
-    """The patients about whom there is no draft."""
+    """The patients without a draft."""
     drafted = {draft["patient"] for draft in drafts}
     return [patient for patient in patients if patient.id not in drafted]
 
@@ -283,7 +281,7 @@ def _undrafted(patients: Sequence[Patient], drafts: Sequence[Draft]) -> list[Pat
 def _drafted(
     site: Site, patients: Sequence[Patient], options: Make
 ) -> tuple[list[Draft], int]:
-    """Drafts by the maker, for the patients that have none yet."""
+    """The maker's drafts, after drafting for the patients that lack one."""
     models, folder = site.settings.models, work_folder(site)
     drafts = _own_drafts(site, patients)
     missing = _undrafted(patients, drafts)
@@ -292,7 +290,7 @@ def _drafted(
 
     source = folder / "discharge.csv"
     _write_discharge(source, missing)
-    # The same patients, notes and maker go on where they stopped.
+    # The same patients, notes and maker resume in the same folder.
     basis = _bases(site, missing)
     work = folder / basis_of(basis)
     most = max(len(patient.rows) for patient in missing)
@@ -331,7 +329,7 @@ def _drafted(
 
 
 def _write_discharge(path: Path, patients: Sequence[Patient]) -> None:
-    """Writes the notes in the columns that construction reads."""
+    """Writes the notes as construction reads them."""
     with WholeFile(path, private=True) as stream:
         writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -377,7 +375,7 @@ def _item(draft: Draft, patient: Patient) -> Item:
 
 
 def _content(draft: Draft, edits: Mapping[str, str]) -> Content:
-    """A draft with what a reviewer changed."""
+    """A draft with a reviewer's changes."""
     answer = edits.get("answer", draft["answer"]).strip().upper()
     if answer not in tuple(LETTERS):
         raise UsageError(
@@ -396,7 +394,7 @@ def _content(draft: Draft, edits: Mapping[str, str]) -> Content:
 
 
 def _row(draft: Draft, kept: Content, notes: Sequence[NoteRow]) -> JsonDict:
-    """A question of the dataset, which has no levels here: 0."""
+    """A row of the dataset; its level is 0, since a site has no levels."""
     return {
         "id": draft["id"],
         "patient_id": draft["patient"],
@@ -418,7 +416,7 @@ class AnswerLabels:
     def sheet(
         self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
     ) -> Sheet:
-        """The question with its right choice, the notes, and an answer of nobody knows whom."""
+        """The sheet of questions with right choice, notes and an anonymous answer."""
         return labels_sheet(
             site,
             "Answers to label",
@@ -439,7 +437,7 @@ class AnswerLabels:
         decided: Mapping[str, Decided],
         path: Path,
     ) -> Mapping[str, object]:
-        """A row an answer, a column a rater; the adjudicator's mark breaks a tie."""
+        """Writes a row for each answer and a column for each rater, with ties adjudicated."""
         reviewers = site.settings.reviewers
         names = (*reviewers.names, reviewers.adjudicator)
         rows = []

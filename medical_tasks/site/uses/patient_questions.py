@@ -1,7 +1,7 @@
-"""patient-questions: what patients ask, against a clinician's own answers, as K-QA has it.
+"""patient-questions: compares answers to patients with a clinician's own, as K-QA does.
 
 The statements of the clinician's answer are drafted by the maker (`decompose kqa`), or
-are its sentences; reviewers mend them and sort them into what an answer must have and
+are its sentences; reviewers correct them and sort them into what an answer must have and
 what is nice to have. An answer is judged by how many it entails and contradicts.
 """
 
@@ -15,7 +15,7 @@ from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.construct.decompose.command import run as decompose
 from medical_tasks.construct.options import Decompose
 from medical_tasks.construct.shared import write_lines
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.io.tables import write_table
 from medical_tasks.options import read_settings
 from medical_tasks.runs.results import Json, JsonDict
@@ -27,6 +27,7 @@ from medical_tasks.site.making import Drafted, KeptItems, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
 from medical_tasks.site.uses.sheets import (
+    decompose_with,
     items_sheet,
     labels_sheet,
     lines_in,
@@ -36,6 +37,7 @@ from medical_tasks.site.uses.sheets import (
     read_lines,
     statements_in,
     stratum_of,
+    with_patients,
     write_drafts,
 )
 
@@ -79,8 +81,7 @@ class PatientQuestions:
         return Drafted(items=len(statements), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
-        """A question with the clinician's answer, and its statements, one a line."""
-        by_id = {patient.id: patient for patient in patients}
+        """The sheet of questions with the clinician's answer and its statements, one a line."""
         return items_sheet(
             site,
             "Statements of answers",
@@ -88,9 +89,8 @@ class PatientQuestions:
             "incomplete. Nice to have: true and helpful. Mend both lists. Drop a question that "
             "says who the patient is, or that nobody should answer.",
             (
-                _item(draft, by_id[draft["patient"]])
-                for draft in read_drafts(site)
-                if draft["patient"] in by_id
+                _item(draft, patient)
+                for draft, patient in with_patients(read_drafts(site), patients)
             ),
         )
 
@@ -98,15 +98,10 @@ class PatientQuestions:
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
     ) -> KeptItems:
         """The kept questions in the form of K-QA's own file."""
-        drawn = {patient.id for patient in patients}
         rows, owners = [], {}
-        for draft in read_drafts(site):
+        for draft, patient in with_patients(read_drafts(site), patients):
             decision = decided.get(draft["id"])
-            if (
-                decision is None
-                or decision.value != "keep"
-                or draft["patient"] not in drawn
-            ):
+            if decision is None or decision.value != "keep":
                 continue
 
             lists = {
@@ -128,7 +123,7 @@ class PatientQuestions:
                     "Nice_to_have": lists["nice_to_have"],
                 }
             )
-            owners[question_id(draft["question"])] = draft["patient"]
+            owners[question_id(draft["question"])] = patient.id
 
         if not rows:
             raise UsageError("no question was kept, so that there is nothing to ask.")
@@ -159,7 +154,7 @@ class StatementLabels:
     def sheet(
         self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
     ) -> Sheet:
-        """One statement an answer, drawn by the answer's id."""
+        """The sheet of one statement for each answer."""
         owners = {draft["id"]: draft["patient"] for draft in read_drafts(site)}
         return labels_sheet(
             site,
@@ -189,10 +184,9 @@ class StatementLabels:
         decided: Mapping[str, Decided],
         path: Path,
     ) -> Mapping[str, object]:
-        """The labels in the form of K-QA's physicians; the third is the final label.
+        """Writes the labels in the form of K-QA's physicians, with the final label as the third.
 
-        So their pairwise agreement there is no measure of two raters: that is kappa of
-        the desk.
+        So pairwise agreement there does not measure two raters, as the desk's kappa does.
         """
         reviewers = site.settings.reviewers
         rows, seen = [], set[tuple[str, str, str]]()
@@ -232,7 +226,7 @@ LABELLING: Final = StatementLabels()
 
 
 def _statement(drawn: Drawn) -> tuple[str, str]:
-    """The statement that is labelled with an answer, by the answer's id; its importance."""
+    """The statement that is labelled for an answer, by the answer's id, and its importance."""
     fields = drawn.item.fields
     every = [
         *((text, "Must_have") for text in fields["must_have"]),
@@ -242,7 +236,7 @@ def _statement(drawn: Drawn) -> tuple[str, str]:
 
 
 def _questions_of(patients: Sequence[Patient]) -> dict[str, JsonDict]:
-    """The questions by the ids that the dataset gives them; the first of equal ones counts."""
+    """The questions by their ids in the dataset; of equal questions the first counts."""
     questions: dict[str, JsonDict] = {}
     for patient in patients:
         for cells in patient.rows:
@@ -278,7 +272,7 @@ def _item(draft: Json, patient: Patient) -> Item:
 def _decomposed(
     site: Site, questions: Mapping[str, Json], options: Make
 ) -> tuple[dict[str, tuple[list[str], list[str]]], int]:
-    """The statements by the maker; what it answered before is not asked again."""
+    """The statements by the maker, which is not asked again for stored replies."""
     folder, models = work_folder(site), site.settings.models
     source, out = folder / "answers.jsonl", folder / "drafted_statements.jsonl"
     write_lines(
@@ -288,30 +282,22 @@ def _decomposed(
             for question in questions.values()
         ),
     )
-    failed = 0
-    out.unlink(missing_ok=True)
-    try:
-        decompose(
-            Decompose(
-                benchmark="kqa",
-                source=source,
-                out=out,
-                work=folder / "replies",
-                judge=models.maker,
-                judge_args=read_settings(models.args.get("maker", "")),
-                importance="judge",
-                credentialed=not site.settings.open,
-                forecast=options.forecast,
-                allow_remote=options.allow_remote,
-                attest_zero_retention=options.attest_zero_retention,
-            )
-        )
-    except IncompleteError:
-        if not out.is_file():
-            raise
-
-        failed = 1
-
+    is_incomplete = decompose_with(
+        decompose,
+        Decompose(
+            benchmark="kqa",
+            source=source,
+            out=out,
+            work=folder / "replies",
+            judge=models.maker,
+            judge_args=read_settings(models.args.get("maker", "")),
+            importance="judge",
+            credentialed=not site.settings.open,
+            forecast=options.forecast,
+            allow_remote=options.allow_remote,
+            attest_zero_retention=options.attest_zero_retention,
+        ),
+    )
     if options.forecast:
         return {}, 0
 
@@ -319,4 +305,4 @@ def _decomposed(
         question_id(row["Question"]): (row["Must_have"], row["Nice_to_have"])
         for row in read_lines(out)
     }
-    return statements, failed and len(questions) - len(statements)
+    return statements, len(questions) - len(statements) if is_incomplete else 0
