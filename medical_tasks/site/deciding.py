@@ -55,7 +55,7 @@ from medical_tasks.runs.results import (
     read_results,
 )
 from medical_tasks.site import history
-from medical_tasks.site.folder import Site, journal, note_step, open_site
+from medical_tasks.site.folder import Site, journal, last, note_step, open_site
 from medical_tasks.site.judging import current_checks
 from medical_tasks.site.options import Gate
 from medical_tasks.site.sampling import items_file
@@ -460,7 +460,12 @@ def run(options: Gate) -> int:
         "gate",
         inputs=inputs,
         outputs=[site.policy],
-        figures={"verdict": verdict, "line": line.number, "head": line.digest},
+        figures={
+            "verdict": verdict,
+            "preset": materials.preset,
+            "line": line.number,
+            "head": line.digest,
+        },
     )
 
     return CODES[verdict]
@@ -471,7 +476,15 @@ def state(site: Site) -> State:
     chain = history.verified(site.gates, heads=noted_heads(site))
     if not chain.sound:
         return State("blocked", chain.problems[0])
-    return journal_state(site, "gate", ready="decide: GO, NO-GO or INCONCLUSIVE")
+
+    by_journal = journal_state(site, "gate", ready="decide: GO, NO-GO or INCONCLUSIVE")
+    done, preset = last(site, "gate"), site.settings.decision.preset
+    used = preset if done is None else done.figures.get("preset", preset)
+    if by_journal.kind == "done" and used != preset:
+        text = f"{by_journal.text} by preset {used}, and site.toml says {preset}"
+        return State("stale", text)
+
+    return by_journal
 
 
 def noted_heads(site: Site) -> list[str]:

@@ -146,7 +146,8 @@ def _from_pilot(options: Plan, site: Site, use: Use, goal: Goal) -> int:
             "--agreement is measured by the pilot's runs. Leave out one of --agreement and --pilot."
         )
 
-    _, columns = runs_columns(task, metric, (runs[0], runs[-1]))
+    candidate, baseline = runs[0], runs[-1]
+    _, columns = runs_columns(task, metric, (baseline, candidate))  # as a gate compares
     plain = Goal(goal.kind, goal.value)
     return needed_from_runs(plain, columns).clusters
 
@@ -237,7 +238,7 @@ def plan_text(site: Site, plan: JsonDict) -> str:
         f"- {plan['items']:,} {use_of(site.settings).units}\n{labels}"
         f"- {plan['requests']:,} answers of models\n"
         f"- {plan['minutes_of_each_reviewer']:,} minutes of each of {plan['reviewers']} "
-        "reviewers\n"
+        "reviewers\n\nAnswers and minutes are for one item a patient; more items take more.\n"
     )
 
 

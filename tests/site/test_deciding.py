@@ -106,6 +106,9 @@ def test_site_gate_and_gate_say_the_same(
     assert done is not None
     assert done.figures["head"] == line.digest
     assert state(site).kind == "done"
+    run(Gate(step="gate", folder=site.path, preset="exploratory"))
+    assert "site.toml says standard" in state(site).text
+    assert run(Gate(step="gate", folder=site.path)) == code
     score(home, site.runs / "candidate", wrong=range(3))
     assert state(site).kind == "stale"
 

@@ -15,7 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.catalog import tasks
 from medical_tasks.cli.entry import main
+from medical_tasks.comparison.compared import read_compared
+from medical_tasks.comparison.planning import Goal, needed_from_runs, runs_columns
 from medical_tasks.site.folder import open_site
 from medical_tasks.site.planning import labels_for
 from medical_tasks.site.sampling import Patient, placed, read_patients
@@ -201,6 +204,20 @@ def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
     assert "two runs, candidate and baseline, got 1" in capsys.readouterr().err
     assert main(["site", "plan", str(site.path), *words, "--agreement", "0.9"]) == 2
     assert "Leave out one" in capsys.readouterr().err
+    # The candidate is held against the baseline, not the other way round.
+    task = tasks()["medcalc"]
+    metric = next(each for each in task.metrics if each.name == "accuracy")
+    unequal = {"candidate": (0, 1), "baseline": range(2, 26)}
+    ward = make_site(here / "unequal", home, margin=0.1, wrong=unequal)
+    folders = [ward.runs / role for role in ("candidate", "baseline")]
+    made, _ = planned_from(
+        ward.path,
+        capsys,
+        *(word for path in folders for word in ("--pilot", str(path))),
+    )
+    candidate, baseline = map(read_compared, folders)
+    _, columns = runs_columns(task, metric, (baseline, candidate))
+    assert made["items"] == needed_from_runs(Goal("margin", 0.1), columns).clusters
     # Without a baseline: the width around the share that the one run has right.
     alone = make_site(
         here / "alone",

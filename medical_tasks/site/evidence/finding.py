@@ -408,7 +408,7 @@ def decision(facts: Facts) -> Sequence[Figure]:
     findings = line.content["findings"]
     words = (
         f"{line.content['verdict']} of {line.at}, by {len(findings)} findings of the policy "
-        f"{line.content.get('policy', '')[:12]}"
+        f"{line.content.get('policy', '')[:12]}, preset {line.content.get('preset', 'none')}"
     )
     return [
         in_words("verdict", words, _line_source(facts, line), "verdict", len(findings))
