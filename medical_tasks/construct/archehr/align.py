@@ -154,14 +154,9 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers)
     )
     path = folder / files.ALIGNMENT
-    previous: Alignment | None
-    previous, differing = construction.kept_step(path, recipe, step="archehr align")
-    if differing:
-        raise UsageError(
-            f"{folder}: holds another alignment, of other files or settings. Work in another "
-            "--folder."
-        )
-
+    previous: Alignment | None = construction.kept_step(
+        path, recipe, step="archehr align", outcome="alignment"
+    )
     if previous is not None:
         return previous
 
@@ -355,7 +350,7 @@ def _problems(
 ) -> Iterator[str]:
     if pair not in candidates:
         yield (
-            f"{row.place('note_id')}: message and note are not a pair of the candidates; leave "
+            f"{row.location('note_id')}: message and note are not a pair of the candidates; leave "
             "the first columns as they were"
         )
     elif pair in seen:
