@@ -122,6 +122,7 @@ def test_the_reference_has_every_verb_task_function_and_argument() -> None:
     assert "- `judge_args`: settings of the judge's backend.\n" in pages["python.md"]
     assert "published for height_cm 152.4 cm or more" in pages["calculators.md"]
     assert "configs: tuple[str, ...]\n" in pages["contract.md"]
+    assert "\n### site.looks\n" in pages["methods.md"]
     assert "### Scorer.score_items\n" in pages["contract.md"]
 
 

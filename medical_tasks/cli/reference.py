@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Final
 
 import medical_tasks
@@ -45,6 +46,52 @@ _SHARED: Final[Mapping[str, str]] = {
 """Headings of options that several verbs share, with the sections that list them."""
 
 
+_METHODS: Final[Mapping[str, Sequence[str]]] = {
+    "Intervals and tests": (
+        "scoring.means",
+        "scoring.intervals",
+        "scoring.finite",
+        "scoring.paired",
+        "scoring.place_tests",
+        "scoring.reliability",
+        "scoring.confidence",
+        "scoring.correction",
+        "runs.estimation",
+    ),
+    "Decisions": (
+        "comparison.policies",
+        "comparison.gating",
+        "comparison.gate_risk",
+        "comparison.planning",
+        "comparison.memory_gap",
+        "site.looks",
+        "site.history",
+    ),
+    "Hospitals together": (
+        "site.sampling",
+        "site.suppression",
+        "site.site_effects",
+        "site.random_effects",
+    ),
+    "Reading answers": (
+        "scoring.numbers.statements",
+        "scoring.numbers.rules",
+        "benchmarks.kqa.abstention",
+        "scoring.choice_orders",
+        "scoring.content_overlap",
+        "judges.shuffling",
+        "benchmarks.doclens.judge_check",
+    ),
+    "Making data": (
+        "construct.fresh.twins",
+        "construct.fresh.fair",
+        "construct.swap.texts",
+        "guard.leak_views",
+    ),
+}
+"""Modules of `medical_tasks` whose docstrings explain a method, by heading."""
+
+
 def reference_texts() -> dict[str, str]:
     """Returns the pages by their names in `docs/reference/`."""
     pages = {
@@ -53,6 +100,7 @@ def reference_texts() -> dict[str, str]:
         "tasks": _tasks(),
         "arguments": _arguments(),
         "calculators": _calculators(),
+        "methods": _methods_page(),
         "contract": _contract(),
     }
     return {f"{name}.md": _tidy("\n".join(lines)) for name, lines in pages.items()}
@@ -394,6 +442,21 @@ def _calculators() -> Iterator[str]:
     yield "`medical-tasks calc NAME --inputs` prints a section of this page.\n"
     for calculator in CALCULATORS:
         yield f"## {calculator.name}\n\n{_fence(render_inputs(calculator))}"
+
+
+# --- Methods
+
+
+def _methods_page() -> Iterator[str]:
+    """What the modules of `_METHODS` say of themselves."""
+    yield _page("Methods", "the docstrings of modules")
+    yield "How figures are computed, with sources, in the words of the code.\n"
+    for heading, modules in _METHODS.items():
+        yield f"## {heading}\n"
+        for name in modules:
+            module = import_module(f"medical_tasks.{name}")
+            yield f"### {name}\n"
+            yield _prose(module.__doc__)
 
 
 # --- The contract
