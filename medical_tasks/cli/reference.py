@@ -74,19 +74,40 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "site.random_effects",
     ),
     "Reading answers": (
+        "scoring.numbers.reading",
         "scoring.numbers.statements",
         "scoring.numbers.rules",
-        "benchmarks.kqa.abstention",
+        "scoring.letters",
         "scoring.choice_orders",
+        "scoring.sentences",
+        "benchmarks.kqa.abstention",
+        "benchmarks.doclens.pieces",
+        "benchmarks.archehr_qa.parsing",
+        "lab.error_types",
         "scoring.content_overlap",
+    ),
+    "The authors' figures": (
+        "benchmarks.medcalc_bench.official",
+        "benchmarks.kqa.scoring",
+        "benchmarks.doclens.official_scoring",
+        "benchmarks.archehr_qa.scoring",
+    ),
+    "Judges and models": (
+        "judges.lexical",
         "judges.shuffling",
         "benchmarks.doclens.judge_check",
+        "models.chat_reply",
     ),
     "Making data": (
+        "construct.fresh.notes",
         "construct.fresh.twins",
         "construct.fresh.fair",
         "construct.swap.texts",
+    ),
+    "Safety": (
         "guard.leak_views",
+        "sandbox",
+        "leaderboard.submission_package.zip_file",
     ),
 }
 """Modules of `medical_tasks` whose docstrings explain a method, by heading."""

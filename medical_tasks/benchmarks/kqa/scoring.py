@@ -4,7 +4,7 @@ Manes et al. 2024, https://arxiv.org/abs/2401.14493, section 4, equations 1 and 
 reference implementation: https://github.com/Itaymanes/K-QA, `evaluation/run_eval.py`.
 
     medical-tasks run --tasks kqa --model hf/MODEL --judge openai-api/HOST/MODEL
-    medical-tasks score --tasks kqa --responses answers.jsonl
+    medical-tasks score kqa --responses answers.jsonl
 
 The `_official` metrics are the authors' script's decisions, by its reading of what the
 judge replied to the authors' prompts; with other prompts there are none. A verdict that
@@ -12,7 +12,16 @@ is missing decides nothing: the metrics it could change are absent, with the lim
 they can have and the counts that `estimation` estimates them by. Example: of four
 must-have statements two are entailed, one is not, and one has no verdict, so that
 comprehensiveness lies between 2/4 and 3/4.
-"""
+
+| | sane | `_official` |
+|---|---|---|
+| our prompts; entailment judges | the label | none |
+| the authors' prompts | the closing claim of the reply; cut or unreadable replies are re-asked | the first reply. Entailed: "true" in the last 20 characters, lower-cased, so "not true" counts; contradicted: "True" anywhere, so "the answer is true." does not count |
+| no must-have statements | no comprehensiveness | adds 0 to the sum |
+| blank statements | ignored | asked and counted |
+| abstentions | rule, then judge; entail nothing | asked like any text |
+| blank answers | entail nothing | likewise |
+"""  # noqa: E501
 
 from __future__ import annotations
 
