@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from medical_tasks.runs.prompting import ShownPrompt
     from medical_tasks.runs.sheets import MadeSheet
     from medical_tasks.scoring.umls.index import IndexInfo
-    from medical_tasks.scoring.umls.using import Found
+    from medical_tasks.scoring.umls.using import TextConcepts
 
     Answers: TypeAlias = (
         Mapping[str, str]
@@ -1742,7 +1742,7 @@ def umls_find(
     *,
     index: StrPath,
     variant: str = "aci-bench",
-) -> Found:
+) -> TextConcepts:
     """Looks up which concepts a text has.
 
     Args:

@@ -31,7 +31,7 @@ from medical_tasks.models.batch_provider import (
     Status,
     is_uncertain,
 )
-from medical_tasks.models.call_pool import explained
+from medical_tasks.models.call_pool import run_error
 from medical_tasks.models.chat_client import CallFailed, ChatSettings
 from medical_tasks.models.chat_reply import holds_key, quoted_from
 
@@ -169,7 +169,7 @@ class Batches:
             if failed is None:
                 continue
             if failed.every_call or failed.reason == "connection":
-                raise explained(self._settings, failed)
+                raise run_error(self._settings, failed)
 
             if is_uncertain(failed) or failed.reason == "rate limited":
                 yield line
@@ -199,7 +199,7 @@ class Batches:
                     self._create(entry)
             except CallFailed as failed:
                 if is_uncertain(failed):
-                    raise explained(self._settings, failed) from failed
+                    raise run_error(self._settings, failed) from failed
 
         if not entry.batch:
             self._journal.drop(entry)
@@ -218,7 +218,7 @@ class Batches:
             return self._provider.find_batch(entry)
         except CallFailed as failed:
             if failed.reason not in NO_BATCHES:
-                raise explained(self._settings, failed) from failed
+                raise run_error(self._settings, failed) from failed
 
             raise MissingError(
                 f"{self._settings.where} does not list its batches ({failed.detail}), so that "
@@ -337,7 +337,7 @@ class Batches:
             if failed.reason in NO_BATCHES:
                 raise self._gone(entry, failed) from failed
             if not is_uncertain(failed) or batch.failures >= _PATIENCE:
-                raise explained(self._settings, failed) from failed
+                raise run_error(self._settings, failed) from failed
 
             batch.failures += 1
             batch.tell(
@@ -373,7 +373,7 @@ class Batches:
             if failed.reason in NO_BATCHES:
                 raise self._gone(entry, failed) from failed
 
-            raise explained(self._settings, failed) from failed
+            raise run_error(self._settings, failed) from failed
 
         reason = (
             "not in the batch"
@@ -416,7 +416,7 @@ class Batches:
     def _refused(self, failed: CallFailed) -> MedicalTasksError:
         """The error of a server that takes no file, or makes no batch of it."""
         if failed.reason not in NO_BATCHES:
-            return explained(self._settings, failed)
+            return run_error(self._settings, failed)
         return UsageError(
             f"{self._settings.where} takes no batches ({failed.detail}). Leave out "
             f"{self._option}, or correct the base URL."

@@ -194,7 +194,11 @@ def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
     inner = find_checkpoint(str(layout.transformer.resolve()), revision=None)
     checkpoint = Checkpoint(folder=inner.folder, label=label, revision=commit)
 
-    return checkpoint, layout, encoder.longest_text(checkpoint, asked=layout.max_length)
+    return (
+        checkpoint,
+        layout,
+        encoder.longest_text(checkpoint, layout_limit=layout.max_length),
+    )
 
 
 def _cached(target: str, example: str) -> Path:

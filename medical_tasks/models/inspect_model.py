@@ -140,7 +140,7 @@ class InspectModel(Model):
         fields = {"temperature": 0.0} if "temperature" in config else {}
 
         def asker(till: Till | None) -> _Asker:
-            letters = ChoiceAsker(self._callee(), choices, fields, till=till)
+            letters = ChoiceAsker(self._where, choices, fields, till=till)
 
             async def ask(client: InspectClient, request: Request) -> Answer:
                 scores = await letters.ask(client, request)
@@ -297,7 +297,7 @@ class InspectModel(Model):
 
         Returns the address, None for a provider that shows none.
         """
-        from medical_tasks.models.wire import asks_guard
+        from medical_tasks.models.wire import guard_hook
 
         client = getattr(opened.api, "client", None)
         base_url, http = (
@@ -311,7 +311,7 @@ class InspectModel(Model):
         url = str(base_url).rstrip("/")
         check_base_url(url)
         http.event_hooks = {
-            "request": [*hooks["request"], asks_guard(url, self.purpose)],
+            "request": [*hooks["request"], guard_hook(url, self.purpose)],
             "response": [*hooks["response"], _note_headers],
         }
 
@@ -382,7 +382,7 @@ class InspectClient:
                 if not self._adaptations.learn(sent, failed.refused):
                     raise refused_setting(meant, failed) from failed
 
-                self._adaptations.tell(self._where)
+                self._adaptations.report(self._where)
                 continue
 
             adapted = {

@@ -20,8 +20,8 @@ from medical_tasks.models.chat_reply import (
     PROVIDER_HEADER,
     AttemptError,
     Choice,
-    a_name,
     read_error,
+    safe_name,
 )
 from medical_tasks.models.inspect_tools import read_inspect_calls
 
@@ -59,7 +59,7 @@ class Seen:
     @property
     def provider(self) -> str:
         """Who answered, where a router says so: OpenRouter in a field, Hugging Face in a header."""
-        return a_name(
+        return safe_name(
             self.response.get("provider") or self.headers.get(PROVIDER_HEADER)
         )
 
@@ -184,7 +184,7 @@ def to_answer(
         reasoning_tokens=tokens.reasoning,
         cached_tokens=tokens.cached,
         provider=seen.provider,
-        served_model=a_name(output.model),
+        served_model=safe_name(output.model),
         adapted=adapted,
         tool_calls=read_inspect_calls(output.message.tool_calls)
         if request.tools

@@ -37,9 +37,9 @@ from medical_tasks.models.checkpoint import (
 from medical_tasks.models.endpoint import (
     EndpointModel,
     FolderTokens,
-    asked_of,
     chat_settings,
     limits_of,
+    model_options,
 )
 from medical_tasks.models.opener import (
     CHAT_OPTIONS,
@@ -215,7 +215,10 @@ def open_served(
             )
 
         return EndpointModel(
-            name, chat_settings(VLLM, target, values), backend=VLLM, **asked_of(values)
+            name,
+            chat_settings(VLLM, target, values),
+            backend=VLLM,
+            **model_options(values),
         )
 
     if target and kind == TRANSFORMERS:
@@ -267,11 +270,11 @@ def _vllm(
         "flags": shlex.join(flags),
         **split,
     }
-    asked = asked_of(values)
-    if asked["tokens"] is None and writes_as_folder(flags):
-        asked["tokens"] = _tokens(checkpoint)
-    if asked["context"] is None:
-        asked["context"] = vllm_context(flags, checkpoint)
+    answering = model_options(values)
+    if answering["tokens"] is None and writes_as_folder(flags):
+        answering["tokens"] = _tokens(checkpoint)
+    if answering["context"] is None:
+        answering["context"] = vllm_context(flags, checkpoint)
 
     return ServedModel(
         name,
@@ -294,7 +297,7 @@ def _vllm(
         measures=True,
         backend=VLLM,
         identity=identity,
-        **asked,
+        **answering,
     )
 
 
@@ -320,9 +323,9 @@ def _transformers(
         "transformers": version,
         "flags": shlex.join(flags),
     }
-    asked = asked_of(values)
-    asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
-    asked["context"] = asked["context"] or checkpoint.context()
+    answering = model_options(values)
+    answering["tokens"] = answering["tokens"] or _tokens(checkpoint)
+    answering["context"] = answering["context"] or checkpoint.context()
     # `transformers serve` fails where it does not exist
     Path(HF_HUB_CACHE).mkdir(parents=True, exist_ok=True)
 
@@ -349,7 +352,7 @@ def _transformers(
         measures=False,
         backend=TRANSFORMERS,
         identity=identity,
-        **asked,
+        **answering,
     )
 
 

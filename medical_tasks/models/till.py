@@ -1,4 +1,4 @@
-"""The requests that an event loop sends within a run's budget (`budget`)."""
+"""Admits the requests of an event loop within a run's budget (`budget`)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Till:
         self.ended = asyncio.Event()
 
     def call(self, most: Amount) -> CallSpending:
-        """How the requests of a call are counted, each with an upper estimate."""
+        """Counts the requests of a call, each with an upper estimate."""
         return CallSpending(self, most)
 
     async def fits(self, most: Amount) -> bool:
-        """Whether a request may be sent now; waits while one in flight may yet free what it needs."""
+        """Returns whether a request may be sent; waits while one in flight may free what it needs."""
         while not self.budget.fits(most):
             if not self.under_way:
                 return False
@@ -33,13 +33,13 @@ class Till:
 
 @dataclass
 class CallSpending:
-    """The requests of one call, which are alike: `chat_client.Spending` for a `RunBudget`."""
+    """The requests of one call, all alike: `chat_client.Spending` for a `RunBudget`."""
 
     till: Till
     most: Amount
 
     async def admit(self) -> bool:
-        """Whether one more request may be sent; a no is final."""
+        """Returns whether one more request may be sent; False is final."""
         while not self.till.budget.admit(self.most):
             if not await self.till.fits(self.most):
                 return False
@@ -49,17 +49,17 @@ class CallSpending:
     def settle(self, reply: Reply | None, *, free: bool = False) -> None:
         """Ends a request that was admitted."""
         till = self.till
-        till.budget.settle(self.most, Amount() if free else self._taken(reply))
+        till.budget.settle(self.most, Amount() if free else self._used(reply))
         till.under_way -= 1
         till.ended.set()
         till.ended = asyncio.Event()
 
-    def _taken(self, reply: Reply | None) -> Amount | None:
+    def _used(self, reply: Reply | None) -> Amount | None:
         if reply is None or reply.prompt_tokens is None or reply.output_tokens is None:
             return None
-        taken = Amount(
+        used = Amount(
             reply.prompt_tokens,
             reply.output_tokens,
             cached_tokens=reply.cached_tokens or 0,
         )
-        return taken.at(self.till.prices)
+        return used.at(self.till.prices)

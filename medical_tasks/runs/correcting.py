@@ -253,7 +253,9 @@ def _correct(
     shifted = [factor for factor in factors if _is_shifted(factor, mass)]
     note = f"{len(gold):,} pairs of {calibration.check['set']}, {len({*clusters}):,} clusters"
     needed, half = 0, math.nan
-    share = float((verdicts.unit @ verdicts.counts).sum() / (verdicts.of.sum() or 1.0))
+    share = float(
+        (verdicts.unit @ verdicts.counts).sum() / (verdicts.denominators.sum() or 1.0)
+    )
     try:
         # What labels would do is known, roughly, from fewer of them too.
         pooled = rescoring(
@@ -293,12 +295,14 @@ def _correct(
         "refused": None,
     }
     if metric.kind == "ratio":
-        figure["of"] = float(verdicts.of.sum())
+        figure["of"] = float(verdicts.denominators.sum())
 
     corrections.figures[metric.name] = figure
     rescored = verdicts.fixed + verdicts.unit * (spread.counts @ learnt.scores)
     for name, numbers in zip(
-        column_names(metric), (rescored / verdicts.of, verdicts.of), strict=False
+        column_names(metric),
+        (rescored / verdicts.denominators, verdicts.denominators),
+        strict=False,
     ):
         corrections.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
 
@@ -486,7 +490,7 @@ def _stratified(
 
     The verdicts are counted by the same strata.
     """
-    items = len(run.of)
+    items = len(run.denominators)
     for used in chain.from_iterable(
         combinations(factors, size) for size in range(len(factors), -1, -1)
     ):

@@ -479,7 +479,7 @@ class TaskJudge:
             "comparable": self._judge.comparable,
             "votes": options.votes,
             "verdicts": {
-                "asked": stats.asked,
+                "asked": stats.questions,
                 "decided": stats.decided,
                 "unscored": dict(sorted(reasons.items())),
             },

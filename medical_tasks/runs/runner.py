@@ -816,7 +816,7 @@ def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> 
     )
     print(
         f"note: asking stopped before {budget.refused_by} was passed: {answered:,} answered, {left:,} "
-        f"not asked; the answers took {budget.said()}, and are kept. {go_on} goes on from there.",
+        f"not asked; the answers took {budget.spent_text()}, and are kept. {go_on} goes on from there.",
         file=sys.stderr,
         flush=True,
     )

@@ -187,7 +187,9 @@ def labels_for(half_width: float, accuracy: float) -> int:
     learnt = rescoring(gold, judged, ("yes", "no"))
     counts = np.array([[each == "yes", each == "no"] for each in judged], dtype=float)
     ones = np.ones(len(judged))
-    run = Verdicts(counts=counts, unit=ones, fixed=np.zeros(len(judged)), of=ones)
+    run = Verdicts(
+        counts=counts, unit=ones, fixed=np.zeros(len(judged)), denominators=ones
+    )
     _, error = judge_error(learnt, run)
 
     return labels_needed(learnt, error, half_width)

@@ -155,7 +155,9 @@ def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
     assert main([*BUILD, "--lowercase"]) == 0
     told = capsys.readouterr()
     assert "2 terms of 2 English strings" in told.out
-    assert "holds .building-x of a build that was killed or still runs" in told.err
+    assert (
+        "holds .building-x from a build that was killed or is still running" in told.err
+    )
 
 
 @wrong_use("umls")

@@ -43,7 +43,7 @@ from typing import Final, Generic, TypeVar
 
 from medical_tasks.benchmarks.archehr_qa.declarations import WORD_LIMIT
 from medical_tasks.scoring.normal_form import alike
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 
 EMPTY: Final = "empty"
 NO_CITATIONS: Final = "no citations"
@@ -110,7 +110,7 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
     stroke." and cite 1 and 2; the second has the problem `WRONG_FORM`, since the script
     would read no citation.
     """
-    reply = spoken(text).strip()
+    reply = without_reasoning(text).strip()
     inside = unfenced(reply)
     lines = [line.strip() for line in inside.split("\n") if line.strip()]
     groups = [citation_groups(line, known_ids) for line in lines]
@@ -386,7 +386,7 @@ def read_alignment(
 
 
 def _said(text: str) -> str:
-    return _EMPHASIS.sub("", unfenced(spoken(text).strip())).strip()
+    return _EMPHASIS.sub("", unfenced(without_reasoning(text).strip())).strip()
 
 
 def _lines(said: str) -> list[str]:

@@ -31,7 +31,7 @@ from medical_tasks.benchmarks.archehr_qa.parsing import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import one_line, packaged
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from medical_tasks.scoring.sentences import split_sentences
 from medical_tasks.spec import (
     Ask,
@@ -386,7 +386,9 @@ def same_words(some: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _lines(reply: str) -> list[str]:
-    return [line.strip() for line in unfenced(spoken(reply).strip()).split("\n")]
+    return [
+        line.strip() for line in unfenced(without_reasoning(reply).strip()).split("\n")
+    ]
 
 
 def open_protocol(
@@ -473,7 +475,7 @@ class GroundedAnswer:
         faults: Sequence[str],
     ) -> Ask:
         feedback = feedback_text(
-            spoken(replies[-1]).strip(),
+            without_reasoning(replies[-1]).strip(),
             faults,
             number=len(replies) + 1,
             tries=self._tries,

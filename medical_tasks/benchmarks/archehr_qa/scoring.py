@@ -80,7 +80,7 @@ from medical_tasks.models.text_metrics import (
 )
 from medical_tasks.scoring.bleu_and_sari import tokenize_13a
 from medical_tasks.scoring.content_overlap import medcon
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 
 _NOTES: Final = "_notes"
@@ -181,7 +181,9 @@ def _cited_answers(
         else answer
         for item, answer in zip(items, _answers(items, responses), strict=True)
     ]
-    theirs = [official_answer(spoken(response).strip()) for response in responses]
+    theirs = [
+        official_answer(without_reasoning(response).strip()) for response in responses
+    ]
     texts = [answer.text for answer in answers]
     compared = {
         "": list(map(answer_comparison, items, texts)),
@@ -243,7 +245,7 @@ def _texts(
 
     Ours and the official script's differ in where they cut a text that is too long.
     """
-    replies = [spoken(response).strip() for response in responses]
+    replies = [without_reasoning(response).strip() for response in responses]
     compare: Callable[[Item, str], Comparison | None]
     has_figure: Callable[[str], bool]
     if task.options["form"] == "answer":
@@ -595,7 +597,7 @@ def _json_list(reply: str) -> object:
 
     What is JSON as it stands has no reasoning.
     """
-    for text in (reply.strip(), spoken(reply).strip()):
+    for text in (reply.strip(), without_reasoning(reply).strip()):
         try:
             value = json.loads(text) if text.startswith("[") else None
         except (ValueError, RecursionError):

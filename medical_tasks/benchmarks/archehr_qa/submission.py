@@ -32,7 +32,7 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import open_file, readable
 from medical_tasks.io.json_records import is_text, json_values, named, shown
 from medical_tasks.runs.responses import LARGEST, unzipped
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from medical_tasks.spec import Item, Row, TaskSpec
 
 _LONGEST_NUMBER: Final = 6
@@ -616,7 +616,7 @@ def _line(text: str, citations: Sequence[str]) -> str:
 
 
 def _question(item: Item, reply: str) -> _Written:
-    words = unfenced(spoken(reply).strip()).split()
+    words = unfenced(without_reasoning(reply).strip()).split()
     remarks = (
         [too_long(item, len(words), QUESTION_WORDS)]
         if len(words) > QUESTION_WORDS

@@ -471,7 +471,7 @@ def _reader(
         try:
             return read(text, *args, **options)
         except _BrokenError as end:
-            return Unreadable(str(end), known=end.known)
+            return Unreadable(str(end), partial=end.known)
 
     return guarded
 

@@ -32,7 +32,7 @@ from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.judges.base import Judging
 from medical_tasks.judges.session import open_offline
 from medical_tasks.runs.results import flat
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from medical_tasks.spec import Item, Row, TaskSpec
 
 FORMS: Final = ("text", "note", "question")
@@ -83,7 +83,7 @@ def score_texts(
 
     if verdicts is None:
         units = [
-            text_units(item, spoken(output).strip())
+            text_units(item, without_reasoning(output).strip())
             for item, output in zip(items, outputs, strict=True)
         ]
         judged = _judged(task, units, judge, claims, citations=citations)

@@ -59,7 +59,7 @@ from medical_tasks.models.text_metrics import (
 )
 from medical_tasks.scoring.bleu_and_sari import sacrebleu_sentence
 from medical_tasks.scoring.content_overlap import Medcon, medcon
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from medical_tasks.scoring.rouge import rouge, rouge_tokens
 from medical_tasks.scoring.sentences import UNTRAINED, Punkt, read_punkt
 from medical_tasks.spec import Item, ItemScore, TaskSpec
@@ -87,7 +87,7 @@ def score_items(
     """
     check_lengths(task, items, responses)
     settings = read_settings(task, arguments or {})
-    outputs = [spoken(response) for response in responses]
+    outputs = [without_reasoning(response) for response in responses]
     answers = [output.strip() for output in outputs]
     parts = [
         text_units(item, answer) for item, answer in zip(items, answers, strict=True)

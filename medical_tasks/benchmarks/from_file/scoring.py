@@ -13,7 +13,7 @@ from medical_tasks.scoring.normal_form import normal_form, without_marks
 from medical_tasks.scoring.numbers.quantities import measurements
 from medical_tasks.scoring.numbers.reading import read_answer
 from medical_tasks.scoring.numbers.subject import Subject
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from medical_tasks.spec import Item, ItemScore, TaskSpec, unclear_limits
 
 NUMBER: Final = Subject(scan=measurements, numeric=True)
@@ -55,7 +55,7 @@ def plain_answer(text: str, *, fold: bool) -> str:
 
 def stated(reply: str) -> str:
     """What stands behind the last `Answer:`; of a reply without one, all of it."""
-    text = without_marks(spoken(reply))
+    text = without_marks(without_reasoning(reply))
     lines = _LINE.findall(text)
     return (lines[-1] if lines else text).strip()
 
@@ -79,7 +79,7 @@ def _choice(item: Item, reply: str, options: Mapping[str, str]) -> Reading:
 
 def stated_line(reply: str) -> str:
     """The last line of a reply."""
-    return without_marks(spoken(reply)).rpartition("\n")[2]
+    return without_marks(without_reasoning(reply)).rpartition("\n")[2]
 
 
 def _number(item: Item, reply: str, options: Mapping[str, str]) -> Reading:

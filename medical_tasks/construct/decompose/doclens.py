@@ -44,7 +44,7 @@ from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
 from medical_tasks.judges.base import Judging, Unscored
 from medical_tasks.runs.responses import Answer, parse_answers, read_file
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from medical_tasks.spec import DatasetSpec, Item, TaskSpec
 
 _DOCLENS: Final = "doclens"
@@ -219,7 +219,9 @@ def outputs(answers: Iterable[Answer], task: TaskSpec) -> list[Part]:
         _part(unit.item, unit.section, unit.output)
         for answer in answers
         if answer.text is not None
-        for unit in text_units(_blank_item(answer, task), spoken(answer.text).strip())
+        for unit in text_units(
+            _blank_item(answer, task), without_reasoning(answer.text).strip()
+        )
     ]
 
 
