@@ -83,6 +83,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks.kqa.abstention",
         "benchmarks.doclens.pieces",
         "benchmarks.archehr_qa.parsing",
+        "judges.reading",
         "lab.error_types",
         "scoring.content_overlap",
     ),
@@ -91,6 +92,8 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks.kqa.scoring",
         "benchmarks.doclens.official_scoring",
         "benchmarks.archehr_qa.scoring",
+        "benchmarks.archehr_qa.submission",
+        "lab.v1_labels",
     ),
     "Judges and models": (
         "judges.lexical",
@@ -99,6 +102,9 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "models.chat_reply",
     ),
     "Making data": (
+        "benchmarks.kqa.documents",
+        "benchmarks.archehr_qa.evidence",
+        "benchmarks.doclens.mimic_report",
         "construct.fresh.notes",
         "construct.fresh.twins",
         "construct.fresh.fair",
@@ -107,6 +113,11 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
     "Safety": (
         "guard.leak_views",
         "sandbox",
+    ),
+    "The leaderboard": (
+        "leaderboard.admission",
+        "leaderboard.ranking",
+        "leaderboard.submission_package.submitters",
         "leaderboard.submission_package.zip_file",
     ),
 }

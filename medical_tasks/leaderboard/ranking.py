@@ -1,6 +1,16 @@
 """Which results can stand in one ranking, and their ranks as ranges.
 
 `docs/leaderboard.md` has the rules.
+
+Results are ranked within a **group**: same task and version `N`, data rows, prompts,
+protocol, judge with votes and prompts, and scoring settings. The model's own settings
+do not separate groups: decoding, answer length, shortened questions, other task
+arguments. Metrics that need a checkpoint are ranked only against the same checkpoint,
+averages only against the same components.
+
+A **rank is a range**: from one after the entries whose 95 % intervals are wholly above,
+to the number of entries whose intervals are not wholly below. Reported results, entries
+with a reason, and values without an interval have no rank.
 """
 
 from __future__ import annotations

@@ -1,13 +1,22 @@
-"""The documents passages are retrieved from.
+"""The documents that passages are retrieved from.
 
-Files of a user's folder, read as plain text and cut into passages.
+Files of a user's folder are read as plain text and cut into passages, always in the
+same order:
 
-    .txt .md        as they are; the title is a Markdown heading, or the file's name .html .htm
-    the text that a browser would show, by the standard library's parser .jsonl          one
-    document a line: {"text": ..., "title"?: ..., "url"?: ...}; other keys are left alone
+| file | text |
+|---|---|
+| `.txt`, `.md` | unchanged; the title is a Markdown heading, or the file's name |
+| `.html`, `.htm` | what a browser would show, by the standard library's parser |
+| `.jsonl` | a document a line: `{"text": ..., "title"?: ..., "url"?: ...}`; other keys are ignored |
 
-Their order does not change from one reading to the next. A passage has a bounded number
-of words and ends at a paragraph where there is one.
+- **Documents** are below the folder, without hidden files and links to folders. Their
+  text is sent to the model: keep private text from remote ones. Files that are not
+  UTF-8 are decoded with a note; `.jsonl` must be UTF-8.
+- Without `documents`, `MEDICAL_TASKS_DOCUMENTS` names the folder (also one with a comma
+  in its name). Without both, the demo's nine texts are used, for the demo's questions
+  only.
+- **Passages** have at most `chunk_words` words (default 150, 20 to 2,000), end at a
+  paragraph border in their second half if there is one, and overlap by at most a fifth.
 """
 
 from __future__ import annotations
