@@ -56,6 +56,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "scoring.reliability",
         "scoring.confidence",
         "scoring.correction",
+        "runs.correcting",
         "runs.estimation",
     ),
     "Decisions": (
