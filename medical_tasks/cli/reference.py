@@ -60,6 +60,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "runs.estimation",
     ),
     "Decisions": (
+        "comparison.comparing",
         "comparison.policies",
         "comparison.gating",
         "comparison.gate_risk",
@@ -87,10 +88,12 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "judges.reading",
         "lab.error_types",
         "scoring.content_overlap",
+        "calculators.units",
     ),
     "The authors' figures": (
         "benchmarks.medcalc_bench.official",
         "benchmarks.kqa.scoring",
+        "benchmarks.doclens.official_prompts",
         "benchmarks.doclens.official_scoring",
         "benchmarks.archehr_qa.scoring",
         "benchmarks.archehr_qa.submission",
@@ -101,6 +104,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "judges.shuffling",
         "benchmarks.doclens.judge_check",
         "models.chat_reply",
+        "models.endpoint_choices",
     ),
     "Making data": (
         "benchmarks.kqa.documents",
@@ -112,6 +116,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "construct.swap.texts",
     ),
     "Safety": (
+        "guard.addresses",
         "guard.leak_views",
         "sandbox",
     ),

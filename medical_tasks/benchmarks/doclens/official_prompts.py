@@ -4,6 +4,13 @@ JSON files of their repository, lists of messages, read as data.
 
 Examples are the system's, under names that most servers do not know: they are sent as
 turns. Those of radiology show MIMIC-III.
+
+- Zero-shot tasks use the `_dummy` files, whose one example shows only the form.
+- The authors' system messages `example_user` and `example_assistant` become user and
+  assistant turns.
+- Questions and findings are sent on one line in lower case. Messages equal the
+  authors', except for two questions of MeQSum.
+- `doclens_own` and `citations=no` have none.
 """
 
 from __future__ import annotations
