@@ -416,9 +416,9 @@ def show_prompt(
     """
     given = {name: value for name, value in locals().items() if name != "item"}
     options = made(declared.Run, given)
-    from medical_tasks.runs.prompting import shown_prompt
+    from medical_tasks.runs.prompting import render_prompt
 
-    return shown_prompt(options, item)
+    return render_prompt(options, item)
 
 
 @public
@@ -885,7 +885,7 @@ def score_text(
     Example:
         mt.score_text(["It rains."], ["It is raining."], metrics="rouge1")
     """
-    from medical_tasks.runs.text_scoring import read_rows, scored, table_of
+    from medical_tasks.runs.text_scoring import read_rows, score_table, table_of
 
     rows = (
         None if isinstance(table, str | os.PathLike) else _text_rows(table, references)
@@ -894,7 +894,7 @@ def score_text(
     given = locals() | {"metrics": names} | ({} if rows is None else {"table": "texts"})
     options = made(declared.ScoreText, given)
     with reading(options):
-        content = scored(
+        content = score_table(
             options, read_rows(options.table, options) if rows is None else rows
         )
 
@@ -1127,14 +1127,14 @@ def gate(
     Example:
         mt.gate("policy.toml", "runs/new").verdict
     """
+    from medical_tasks.comparison.gating import findings_report
     from medical_tasks.comparison.gating import gate as hold
-    from medical_tasks.comparison.gating import shown
     from medical_tasks.comparison.policies import read_policy
 
     options = made(declared.Gate, locals())
     rules = read_policy(options.policy)
     verdict, findings = hold(rules, options.runs)
-    text, content = shown(verdict, findings, rules)
+    text, content = findings_report(verdict, findings, rules)
 
     return GateReport(content, text, verdict)
 

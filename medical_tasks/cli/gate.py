@@ -10,11 +10,11 @@ _CODES = {"GO": 0, "NO-GO": 6, "INCONCLUSIVE": 7}
 
 def run(arguments: Gate) -> int:
     """Prints what each rule says; the exit code is the verdict's."""
-    from medical_tasks.comparison.gating import gate, shown
+    from medical_tasks.comparison.gating import findings_report, gate
     from medical_tasks.comparison.policies import read_policy
 
     policy = read_policy(arguments.policy)
     verdict, findings = gate(policy, arguments.runs)
-    text, content = shown(verdict, findings, policy)
+    text, content = findings_report(verdict, findings, policy)
     tell(text, content)
     return _CODES[verdict]

@@ -149,11 +149,11 @@ def _offered(name: str) -> list[TaskSpec]:
 def run(words: Sequence[str]) -> int:
     """Runs lighteval's command line; its exit code."""
     from medical_tasks.harness.lighteval_launcher import (
-        asked_data,
         check_arguments,
         check_model,
         launch,
         private_dataset_cache,
+        task_items,
     )
 
     attestation, own = _attestation(words)
@@ -164,7 +164,7 @@ def run(words: Sequence[str]) -> int:
         if not request.asks_help:
             if request.ours:
                 for task in request.tasks:
-                    asked_data(task)
+                    task_items(task)
 
             check_model(request.positional)
             check_arguments(request.arguments, request.positional)

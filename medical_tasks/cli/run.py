@@ -24,9 +24,9 @@ def run(arguments: Run) -> int:
 
 def _show_prompt(arguments: Run, item: str) -> int:
     """Prints one prompt; text of credentialed data to a terminal alone."""
-    from medical_tasks.runs.prompting import shown_prompt
+    from medical_tasks.runs.prompting import render_prompt
 
-    shown = shown_prompt(arguments, item)
+    shown = render_prompt(arguments, item)
     if shown.private and not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise RefusedError(
             f"--show-prompt: {shown.task} has credentialed text, which is shown on a terminal "

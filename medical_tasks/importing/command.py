@@ -21,9 +21,9 @@ from medical_tasks.options import Score, parameters
 from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.imported import (
     MATCHED_BY,
-    FoundAnswers,
-    FoundRun,
     PublishedSource,
+    SourceAnswers,
+    SourceRun,
 )
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.rescoring import rescore
@@ -90,7 +90,7 @@ class _Files(PublishedSource):
             )
         self.name = f"{arguments.kind} {path.resolve().name}"
 
-    def found(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
+    def find_answers(self, task: TaskSpec, items: Sequence[Item]) -> SourceRun:
         published = self._read()
         matches = Questions(task, items).matches(published.answers)
         self._check(task, published, matches)
@@ -98,7 +98,7 @@ class _Files(PublishedSource):
         model = one_line(published.model or self._model or "unknown", _NAME)
         origin = _origin(self._kind, published, model, matches) | self._stated
         _tell(self._path, published, model, matches, len(repeats))
-        return FoundRun(
+        return SourceRun(
             model=model, repeats=repeats, origin=origin, reported=published.reported
         )
 
@@ -141,7 +141,7 @@ class _Files(PublishedSource):
                 file=sys.stderr,
             )
 
-    def _repeats(self, matches: Sequence[Match]) -> list[FoundAnswers]:
+    def _repeats(self, matches: Sequence[Match]) -> list[SourceAnswers]:
         """The answers of each repeat; two answers to one item in one repeat are an error."""
         matched = [match for match in matches if match.item is not None]
         numbers = sorted({match.answer.repeat for match in matched})
@@ -168,7 +168,7 @@ class _Files(PublishedSource):
                 cut[answer.repeat].add(item)
 
         return [
-            FoundAnswers(
+            SourceAnswers(
                 texts=texts[number],
                 unanswered=reasons[number],
                 cut=frozenset(cut[number]),

@@ -39,7 +39,7 @@ from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thr
 from medical_tasks.models.batch_journal import JOURNAL
 from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
-from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
+from medical_tasks.models.usage import Meter, Prices, Usage, reply_metadata
 
 _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
 # Failures that the same judge with the same settings repeats; an unreadable reply is
@@ -444,7 +444,7 @@ class JudgeSession:
             self.reads == "pair" and reply.prompt_tokens is not None
         )
         record = {name: getattr(reply, name) for name in _STORED} | {
-            **told_besides(reply),
+            **reply_metadata(reply),
             "requests": int(has_request),
             "seconds": round(seconds, 6),
         }

@@ -1,4 +1,4 @@
-"""One finished prompt of a run, as the model would get it; nobody is asked."""
+"""Renders one prompt of a run as the model would get it, without asking."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class ShownPrompt:
     Attributes:
         task: the task's name.
         item: the item's id.
-        model: who would be asked.
-        messages: the chat, which a server gets as it is.
+        model: the model that would be asked.
+        messages: the chat; a server gets it unchanged.
         tools: the names of the tools that are offered with it.
-        text: the chat as the model reads it, by its chat template; "" where a server
-            applies that.
-        continuations: the texts whose probability is asked for.
+        text: the chat as rendered by the model's chat template; "" if a server applies
+            the template.
+        continuations: the texts whose probabilities are requested.
         private: whether it holds text of credentialed data.
     """
 
@@ -47,25 +47,28 @@ class ShownPrompt:
     private: bool
 
     def __str__(self) -> str:
-        """The prompt as people read it."""
+        """Formats the prompt for people."""
         head = f"{self.task}, item {self.item!r}, for {self.model}"
         parts = [f"{head}, by its chat template:", self.text]
         if not self.text:
-            said = [f"[{each['role']}]\n{each['content']}" for each in self.messages]
-            parts = [f"{head}, as messages:", *said]
+            messages = [
+                f"[{message['role']}]\n{message['content']}"
+                for message in self.messages
+            ]
+            parts = [f"{head}, as messages:", *messages]
 
         if self.tools:
             parts.append(f"Tools offered: {', '.join(self.tools)}.")
 
         if self.continuations:
-            asked = "\n".join(map(repr, self.continuations))
-            parts.append(f"Asked for: the probability of each of\n{asked}")
+            continuations = "\n".join(map(repr, self.continuations))
+            parts.append(f"Asked for: the probability of each of\n{continuations}")
 
         return "\n\n".join(parts)
 
 
-def shown_prompt(arguments: Run, item: str = "") -> ShownPrompt:
-    """Makes one prompt of a run.
+def render_prompt(arguments: Run, item: str = "") -> ShownPrompt:
+    """Renders one prompt of a run.
 
     Args:
         arguments: the options of the run.
@@ -80,32 +83,34 @@ def shown_prompt(arguments: Run, item: str = "") -> ShownPrompt:
     if arguments.confidence == ASKED:
         check_askable(tasks, name)
 
-    looked: list[str] = []
-    for task in (each.asked_with(arguments.task_args) for each in tasks):
+    seen_ids: list[str] = []
+    for task in (task.asked_with(arguments.task_args) for task in tasks):
         spec = dataset_spec(task.dataset)
         with policy.protect(
             [policy.Subject.of(spec, task=task.name)],
             policy.attestation_from(arguments),
         ):
             data = _data(task, arguments)
-            found = [each for each in data.items if item in ("", each.id)]
-            if found:
-                return _shown(task, data, found[0], name, arguments)
+            matches = [
+                candidate for candidate in data.items if item in ("", candidate.id)
+            ]
+            if matches:
+                return _render(task, data, matches[0], name, arguments)
 
-            looked += [each.id for each in data.items]
+            seen_ids += [candidate.id for candidate in data.items]
 
     names = ", ".join(task.name for task in tasks)
-    if not looked:
+    if not seen_ids:
         raise UsageError(f"--show-prompt: this part of {names} has no item.")
 
     raise UsageError(
         f"--show-prompt {item}: no item of {names} has this id."
-        f"{did_you_mean(item, looked)} The first is {looked[0]}."
+        f"{did_you_mean(item, seen_ids)} The first is {seen_ids[0]}."
     )
 
 
 def _data(task: TaskSpec, arguments: Run) -> TaskData:
-    """The items that the run would ask about."""
+    """Loads the items that the run would ask about."""
     return load_task_data(
         task,
         dataset_spec(task.dataset),
@@ -118,7 +123,7 @@ def _data(task: TaskSpec, arguments: Run) -> TaskData:
     )
 
 
-def _shown(
+def _render(
     task: TaskSpec, data: TaskData, item: Item, name: str, arguments: Run
 ) -> ShownPrompt:
     options = RunOptions(
@@ -138,16 +143,16 @@ def _shown(
         model=name,
         messages=messages,
         tools=tuple(tool.name for tool in tools),
-        text=_templated(name, arguments, messages, tools),
+        text=_apply_template(name, arguments, messages, tools),
         continuations=prompts.continuations(item) if prompts.continuations else (),
         private=not policy.text_allowed(dataset_spec(task.dataset)),
     )
 
 
-def _templated(
+def _apply_template(
     name: str, arguments: Run, messages: Sequence[Message], tools: Sequence[Tool]
 ) -> str:
-    """The chat by a local model's own template; "" for a model behind a server."""
+    """Renders the chat by a local model's own template; "" for a model behind a server."""
     if not is_local(name):
         return ""
     with (

@@ -7,17 +7,22 @@ of the answers is drawn for people to label: what the judge is checked against.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from medical_tasks.errors import IncompleteError, UsageError, did_you_mean
 from medical_tasks.io.output import tell
 from medical_tasks.report.finished import report_results
 from medical_tasks.runs.results import RESULTS_FILE
-from medical_tasks.site.folder import Site, last, note_step, open_site
+from medical_tasks.site.folder import Site, changed, last, note_step, open_site
 from medical_tasks.site.judging import calibration_of, hand_over_labels
-from medical_tasks.site.making import data_folder, ready_items
+from medical_tasks.site.making import BUILT, data_folder, ready_items
 from medical_tasks.site.options import Run
-from medical_tasks.site.running import answered, coverage, roles, run_folder
+from medical_tasks.site.running import (
+    answer_inputs,
+    answered,
+    coverage,
+    roles,
+    run_folder,
+)
 from medical_tasks.site.sampling import items_file
 from medical_tasks.site.steps import State, journal_state
 from medical_tasks.site.uses import use_of
@@ -51,7 +56,7 @@ def run(options: Run) -> int:
     note_step(
         site,
         "run",
-        inputs=[*_inputs(site), data_folder(site)],
+        inputs=[*answer_inputs(site), data_folder(site)],
         outputs=[
             run_folder(site, role) / RESULTS_FILE
             for role in roles(site)
@@ -75,16 +80,16 @@ def _wanted(site: Site, only: Sequence[str]) -> list[str]:
     return [role for role in known if role in only or not only]
 
 
-def _inputs(site: Site) -> list[str | Path]:
-    """What decides the answers and their scores."""
-    files = [site.seen(name) for name in site.settings.models.answers.values()]
-    return ["site.toml:models", "site.toml:judge", *files]
-
-
 def state(site: Site) -> State:
     """Where the step stands."""
     cost = _cost(site)
     found = journal_state(site, "run", ready="ask the models", cost=cost)
+    built = last(site, BUILT)
+    if found.kind == "done" and built is not None and changed(site, built):
+        return State(
+            "stale", "the items, or what people decided of them, changed", cost
+        )
+
     missing = [
         f"{role} {counts['scored']} of {counts['asked']} scored"
         for role in roles(site)

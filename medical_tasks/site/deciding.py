@@ -38,8 +38,8 @@ from medical_tasks.comparison.gating import (
     INCONCLUSIVE,
     NO_GO,
     Finding,
+    findings_report,
     gate,
-    shown,
 )
 from medical_tasks.comparison.policies import read_policy
 from medical_tasks.errors import MissingError, UsageError
@@ -58,6 +58,7 @@ from medical_tasks.runs.results import (
 )
 from medical_tasks.site import history
 from medical_tasks.site.folder import Site, journal, note_step, open_site
+from medical_tasks.site.judging import current_checks
 from medical_tasks.site.options import Gate
 from medical_tasks.site.sampling import items_file
 from medical_tasks.site.settings import Preset
@@ -355,7 +356,7 @@ def _accepted(site: Site) -> list[str]:
 def _check_of(site: Site, task: str) -> str:
     """The last check of the judge on the task's own pairs, seen from the folder; "" for none."""
     found = []
-    for path in sorted(site.checks.glob("*/check.json")):
+    for path in current_checks(site):
         _, _, check = read_check(path)
         if check["set"] == check_set_of(tasks()[task]):
             found.append((path.stat().st_mtime_ns, path))
@@ -380,7 +381,7 @@ def decide(
     verdict, findings = gate(rules_read, [run])
     root = policy.parent
     portable = [_portable(finding, root) for finding in findings]
-    text, content = shown(verdict, portable, rules_read)
+    text, content = findings_report(verdict, portable, rules_read)
     named = rules_read.rules
     against = {rule.against for rule in named if rule.kind == "margin"}
     checks = {rule.check for rule in named if rule.kind == "judge_kappa_at_least"}
@@ -448,14 +449,12 @@ def run(options: Gate) -> int:
     facts = {"preset": materials.preset, "use": materials.use}
     verdict, line = decide(site.policy, candidate, site.gates, facts=facts)
     tell(f"{site.gates.name}: line {line.number}, head {line.digest[:12]}")
+    settings = ("decision", "rule", "strata", "models.baseline", "models.answers")
+    names = (materials.baseline, materials.sample, materials.check)
     inputs: list[str | Path] = [
-        "site.toml:decision",
-        "site.toml:rule",
-        "site.toml:strata",
-    ]
-    inputs += [
+        *(f"site.toml:{key}" for key in settings),
         candidate,
-        *(site.path / name for name in (materials.baseline, materials.check) if name),
+        *(site.path / name for name in names if name),
     ]
     note_step(
         site,

@@ -314,7 +314,8 @@ def _line(
 
 def _append(path: Path, entry: Mapping[str, object]) -> None:
     """Adds a line and waits until it is on the disk."""
-    line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
+    # ASCII: a name may hold signs that readers take for line ends, or bytes of no encoding.
+    line = json.dumps(entry, ensure_ascii=True, allow_nan=False).encode()
     try:
         append_line(path, line)
     except OSError as error:

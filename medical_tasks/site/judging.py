@@ -19,6 +19,7 @@ from medical_tasks.judges.check_figures import render_check
 from medical_tasks.options import JudgeCheck, read_settings
 from medical_tasks.plugins import load
 from medical_tasks.report.judge_checking import CHECK_FILE, judge_check
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import RESULTS_FILE, Json
 from medical_tasks.site.desk.sheets import Sheet
 from medical_tasks.site.desk.work import Decided
@@ -36,6 +37,7 @@ from medical_tasks.site.reviewing import (
 )
 from medical_tasks.site.running import (
     CHECK,
+    answer_inputs,
     answered,
     answers_of,
     coverage,
@@ -156,8 +158,8 @@ def run(options: Judge) -> int:
         inputs=[
             store_file(site, LABELS),
             sheet_file(site, LABELS),
-            "site.toml:judge",
             data_folder(site),
+            *answer_inputs(site),
         ],
         outputs=[
             site.checks / CHECK / CHECK_FILE,
@@ -205,12 +207,30 @@ def _checked(site: Site, options: Judge) -> Json:
 
 
 def calibration_of(site: Site) -> Path | None:
-    """The judge's check by which scores are corrected; None without one of this judge."""
+    """The judge's check by which scores are corrected; None without a current one."""
+    folder = site.checks / CHECK
+    has_check = last(site, "judge") is not None and folder.is_dir()
+    return folder if has_check and not _is_outdated(site) else None
+
+
+def current_checks(site: Site) -> list[Path]:
+    """The checks of judges in `checks`, without one whose judge or answers have changed."""
+    outdated = site.checks / CHECK if _is_outdated(site) else None
+    paths = sorted(site.checks.glob(f"*/{CHECK_FILE}"))
+    return [path for path in paths if path.parent != outdated]
+
+
+def _is_outdated(site: Site) -> bool:
+    """Whether the judge, or the answers that people labelled, changed since `site judge`."""
     done = last(site, "judge")
-    path = site.checks / CHECK
-    if done is None or not path.is_dir() or "site.toml:judge" in changed(site, done):
-        return None
-    return path
+    if done is None:
+        return False
+
+    inputs = {
+        name if isinstance(name, str) else site.named(name)
+        for name in answer_inputs(site)
+    }
+    return not inputs.isdisjoint(changed(site, done))
 
 
 def own_data(site: Site) -> Mapping[str, object]:
@@ -225,7 +245,10 @@ def _corrected(site: Site) -> str:
     for role in roles(site):
         found = entry_of(site, role)["metrics"].get(f"{metric}_corrected")
         if found is None or found["value"] is None:
-            lines.append(f"{role}: no corrected {metric}; {RESULTS_FILE} says why")
+            reason = mapping(found).get(
+                "reason", "the judge's verdicts do not decide it"
+            )
+            lines.append(f"{role}: no corrected {metric}: {reason}")
             continue
 
         ends = f"{found['ci_low']:.3f} to {found['ci_high']:.3f}"
@@ -239,10 +262,18 @@ def state(site: Site) -> State:
     if not use_of(site.settings).judged:
         return State("done", "a rule scores the answers")
 
-    done = last(site, "judge")
+    done, preset = last(site, "judge"), site.settings.decision.preset
+    if done is None and not site.settings.judge.labels:
+        if preset == "exploratory":
+            return State(
+                "done", "skipped: judge.labels is 0, and nobody labels answers"
+            )
+
+        text = f"judge.labels in site.toml is 0, and the preset {preset} needs labels"
+        return State("blocked", text)
+
     if done is None and not sheet_file(site, LABELS).is_file():
-        none = not site.settings.judge.labels
-        return State("blocked", "judge.labels is 0" if none else "needs run first")
+        return State("blocked", "needs run first")
 
     found = journal_state(site, "judge", ready="check the judge against the labels")
     if found.kind == "done" and done is not None:

@@ -133,7 +133,10 @@ def run(options: Make) -> int:
     note_step(
         site,
         "make",
-        inputs=[site.sample, "site.toml:models.maker", *_written(site)],
+        inputs=[
+            *(site.notes, site.sample, *_written(site)),
+            *(f"site.toml:{key}" for key in ("models.maker", "items", "calculators")),
+        ],
         outputs=[sheet_file(site, ITEMS)],
         figures={
             "items": drafted.items,
@@ -183,7 +186,14 @@ def ready_items(site: Site) -> Path:
     made = maker_of(site).made(site, patients, decided)
     make_folder(folder.parent)
     dataset = use_of(site.settings).dataset_of(site.settings)
-    build(Build(dataset=dataset, source=made.source, config=CONFIG, out=folder))
+    try:
+        build(Build(dataset=dataset, source=made.source, config=CONFIG, out=folder))
+    except UsageError as error:
+        raise UsageError(
+            f"{error} If a reviewer changed that text, mend it at the desk: medical-tasks site "
+            f"review {site.path}"
+        ) from error
+
     _write_items(site, patients, made)
     answer(site, made.source)
     note_step(

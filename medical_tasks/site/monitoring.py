@@ -479,19 +479,26 @@ def series_of(site: Site, planned: int) -> Series:
             f"{site.gates.name}): gate it as it is now (medical-tasks site gate)."
         )
 
-    looks = [
-        line for line in lines if line.kind == "look" and line.content["series"] == name
-    ]
     return Series(
         name=name,
         root=site.path,
         baseline=baseline,
-        lines=looks,
+        lines=looks_of(lines, baseline),
         metrics=[each.metric for each in MEASURES[site.settings.use]],
         margin=site.settings.decision.margin,
         planned=planned,
         coverage=COVERAGE[site.settings.decision.preset],
     )
+
+
+def looks_of(lines: Sequence[history.Line], gated: Path) -> list[history.Line]:
+    """The looks of the series that begins with a gated run, the oldest first."""
+    items = run_hashes(gated)["items"]
+    return [
+        line
+        for line in lines
+        if line.kind == "look" and line.content["series"] == items
+    ]
 
 
 def run(options: Monitor) -> int:
@@ -500,8 +507,12 @@ def run(options: Monitor) -> int:
     series = series_of(site, options.looks or site.settings.monitor.looks)
     check_left(series)
     series.runs  # noqa: B018 - that a run is gone is said before a model is asked
-    folder = _next_run(site, options)
-    content = {"run": site.named(folder), **look_at(series, folder)}
+    if options.run is not None:
+        folder, look = _finished_look(site, series, options.run)
+    else:
+        folder, look = _asked_look(site, series, options)
+
+    content = {"run": site.named(folder), **look}
     line = history.append(site.gates, "look", content)
     tell(said(content), {**content, "line": line.number})
     tell(f"{site.gates.name}: line {line.number}, head {line.digest[:12]}")
@@ -524,11 +535,8 @@ def run(options: Monitor) -> int:
     return CHANGED if content["changed"] else SAME_OR_BETTER
 
 
-def _next_run(site: Site, options: Monitor) -> Path:
-    """The folder of the next look's run: taken as it is, or asked now; goes on where it stopped."""
-    if options.run is not None:
-        return _taken(site, options.run)
-
+def _asked_look(site: Site, series: Series, options: Monitor) -> tuple[Path, JsonDict]:
+    """Asks the items again, or goes on where that stopped; the run's folder and what it shows."""
     if CANDIDATE in site.settings.models.answers and options.answers is None:
         raise UsageError(
             "the candidate's answers come from a file (models.answers in site.toml), so that "
@@ -545,35 +553,41 @@ def _next_run(site: Site, options: Monitor) -> Path:
             f"run as it is: --run {folder}"
         ) from error
 
-    return folder
-
-
-def _taken(site: Site, given: Path) -> Path:
-    """A finished run, copied into the folder of looks unless it lies there: later looks need it."""
-    given = given.expanduser().resolve()
-    if not (given / RESULTS_FILE).is_file():
-        raise MissingError(
-            f"{given}: no {RESULTS_FILE} there. Give a finished run: --run FOLDER"
-        )
-
-    if given.parent == site.monitor:
-        if site.named(given) in _recorded(site):
-            raise UsageError(f"{given}: was looked at already. Give a newer run.")
-
-        return given
-
-    hashes = run_hashes(given)["items"]
-    known = [line for line in history.history(site.gates) if line.kind == "look"]
-    if any(line.content["items"] == hashes for line in known):
+    try:
+        return folder, look_at(series, folder)
+    except UsageError as error:
         raise UsageError(
-            f"{given}: has the same items with the same scores as a look before. Give a newer run."
+            f"{error} To ask anew once that is mended, remove {folder} and give the command again."
+        ) from error
+
+
+def _finished_look(site: Site, series: Series, run: Path) -> tuple[Path, JsonDict]:
+    """Takes a finished run, and copies it into the folder of looks: later looks need it."""
+    run = run.expanduser().resolve()
+    if not (run / RESULTS_FILE).is_file():
+        raise MissingError(
+            f"{run}: no {RESULTS_FILE} there. Give a finished run: --run FOLDER"
         )
 
+    if run.parent == site.monitor:
+        if site.named(run) in _recorded(site):
+            raise UsageError(f"{run}: was looked at already. Give a newer run.")
+
+        return run, look_at(series, run)
+
+    items = run_hashes(run)["items"]
+    looks = [line for line in history.history(site.gates) if line.kind == "look"]
+    if any(line.content["items"] == items for line in looks):
+        raise UsageError(
+            f"{run}: has the same items with the same scores as a look before. Give a newer run."
+        )
+
+    look = look_at(series, run)  # what is refused leaves no folder behind
     folder = make_folder(_new_folder(site))
     for name in (ITEMS_FILE, RESULTS_FILE):
-        shutil.copyfile(given / name, folder / name)
+        shutil.copyfile(run / name, folder / name)
 
-    return folder
+    return folder, look
 
 
 def _folders(site: Site) -> list[Path]:
@@ -606,7 +620,7 @@ def state(site: Site) -> State:
     if not gates:
         return State("blocked", "needs gate first")
 
-    looks = [line for line in lines if line.kind == "look"]
+    looks = looks_of(lines, site.runs / CANDIDATE)
     if not looks:
         return State(
             "waiting", "look again when the model or the notes may have changed"

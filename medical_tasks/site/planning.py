@@ -24,8 +24,10 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
 from medical_tasks.runs.results import JsonDict
+from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.options import Plan
+from medical_tasks.site.settings import Decision
 from medical_tasks.site.steps import State, journal_state
 from medical_tasks.site.uses import Use, use_of
 
@@ -36,6 +38,8 @@ SPECIFICITY: Final = 0.85
 """What is assumed of a judge before it is checked."""
 PLANNED_POWER: Final = 0.8
 """The power that `comparison.planning` plans for; others are scaled from it."""
+PLANNED_CONFIDENCE: Final = 0.95
+"""The confidence that it plans for, likewise."""
 _PLANTED: Final = 2000
 
 
@@ -86,8 +90,8 @@ def planned(site: Site, options: Plan) -> JsonDict:
         if options.pilot
         else needed_as_assumed(goal, 1000).clusters
     )
-    items = _scaled(items, decision.power, decision.confidence)
-    labels = labels_for(decision.margin, accuracy) if use.judged else 0
+    items = _scaled(items, decision, goal)
+    labels = _labels(decision, accuracy) if use.judged else 0
     people = len(settings.reviewers.names)
 
     return {
@@ -145,20 +149,29 @@ def _from_pilot(options: Plan, site: Site, use: Use, goal: Goal) -> int:
     return needed_from_runs(plain, columns).clusters
 
 
-def _scaled(items: int, power: float, confidence: float) -> int:
+def _scaled(items: int, decision: Decision, goal: Goal) -> int:
     """The number for another power or confidence than those of `comparison.planning`.
 
     The items that a normal mean needs grow with (z of the confidence + z of the
-    power)², which carries the exact number over to its neighbourhood.
+    power)², which carries the exact number over to its neighbourhood. The width of an
+    interval has no power: there it is z of the confidence alone.
     """
-    from medical_tasks.scoring.intervals import normal_quantile
+    reach = normal_quantile((1.0 + decision.confidence) / 2.0)
+    planned = normal_quantile((1.0 + PLANNED_CONFIDENCE) / 2.0)
+    if goal.kind == "margin":
+        reach += normal_quantile(decision.power)
+        planned += normal_quantile(PLANNED_POWER)
 
-    def reach(level: float, chance: float) -> float:
-        return normal_quantile((1.0 + level) / 2.0) + normal_quantile(chance)
-
-    ratio = reach(confidence, power) / reach(0.95, PLANNED_POWER)
+    ratio = reach / planned
 
     return items if ratio == 1.0 else math.ceil(items * ratio**2)
+
+
+def _labels(decision: Decision, accuracy: float) -> int:
+    """How many labels leave the judge's own error at the margin, at the confidence asked for."""
+    reach = normal_quantile((1.0 + decision.confidence) / 2.0)
+    planned = normal_quantile((1.0 + PLANNED_CONFIDENCE) / 2.0)
+    return labels_for(decision.margin * planned / reach, accuracy)
 
 
 def labels_for(half_width: float, accuracy: float) -> int:

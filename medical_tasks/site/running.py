@@ -100,6 +100,13 @@ def answered(
     return evaluate(RunModel(tasks=task, model=name, model_args=args, **shared))  # type: ignore[arg-type]
 
 
+def answer_inputs(site: Site) -> list[str | Path]:
+    """What decides the answers and their scores, as the journal notes it."""
+    models = [f"site.toml:models.{key}" for key in (*ROLES, "args", "answers")]
+    files = [site.seen(name) for name in site.settings.models.answers.values()]
+    return [*models, "site.toml:judge", *files]
+
+
 def given_answers(site: Site, role: str) -> Path | None:
     """The file of a role's answers; None where its model is asked."""
     name = site.settings.models.answers.get(role, "")

@@ -180,7 +180,7 @@ def run(options: Sample) -> int:
         "sample",
         inputs=[
             site.notes,
-            *(f"site.toml:{key}" for key in ("seed", "strata", "use")),
+            *(f"site.toml:{key}" for key in ("notes", "seed", "strata", "use")),
             *([] if options.items else [_PLAN]),
         ],
         outputs=[site.sample],

@@ -72,8 +72,9 @@ class Decision:
     Attributes:
         preset: which rules the policy begins with.
         margin: how much worse than the baseline the candidate may be.
-        confidence: of intervals and tests.
-        power: the chance of GO of a candidate that is as good as the baseline.
+        confidence: that the plan sizes the sample for; the gate's intervals are at 95 %.
+        power: the chance of GO that the plan sizes the sample for, of a candidate that
+            is as good as the baseline.
     """
 
     preset: Preset = "standard"

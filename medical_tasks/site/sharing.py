@@ -75,8 +75,9 @@ from medical_tasks.scoring.intervals import normal_quantile, wilson
 from medical_tasks.scoring.means import average_interval
 from medical_tasks.site.checking import sources
 from medical_tasks.site.folder import Site, note_step, open_site
+from medical_tasks.site.judging import current_checks
 from medical_tasks.site.options import Share
-from medical_tasks.site.sampling import strata_of
+from medical_tasks.site.sampling import items_file, strata_of
 from medical_tasks.site.steps import State, journal_state
 from medical_tasks.site.suppression import (
     LEAST,
@@ -124,7 +125,7 @@ def run(options: Share) -> int:
             f"{site.runs}: no run of the candidate yet. Make it: medical-tasks site run"
         )
 
-    checks = sorted(site.checks.glob("*/check.json"))
+    checks = current_checks(site)
     name = site.settings.name if options.with_name else _code(site.share / SHARE_FILE)
     settings = site.settings.models
     models = {"candidate": settings.candidate, "baseline": settings.baseline}
@@ -138,7 +139,10 @@ def run(options: Share) -> int:
     note_step(
         site,
         "share",
-        inputs=[*runs.values(), *checks],
+        inputs=[
+            *(site.runs / role for role in _ROLES),
+            *(site.checks, items_file(site), "site.toml:models"),
+        ],
         outputs=written,
         figures=figures,
     )
@@ -496,7 +500,7 @@ class _Shared:
         self, role: str, columns: Columns, members: Sequence[int]
     ) -> JsonDict:
         """A metric of a stratum, which the run itself does not break down by."""
-        part = columns.part(np.array(members, dtype=np.intp))
+        part = columns.of_items(np.array(members, dtype=np.intp))
         whose = self._whose([self._rows[role][index] for index in members])
         found = average_interval(
             part.first, part.shares, clusters=whose, limits=columns.metric.limits
@@ -516,7 +520,7 @@ class _Shared:
             columns = columns_of(metric, reported, first, second, self._whose(first))
             for by in self._own:
                 for group, members in self._of_stratum(first, by).items():
-                    part = columns.part(np.array(members, dtype=np.intp))
+                    part = columns.of_items(np.array(members, dtype=np.intp))
                     entry = compare_columns(
                         part, resamples=GROUP_RESAMPLES, whole=False
                     )

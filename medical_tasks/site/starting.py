@@ -50,8 +50,8 @@ adjudicator = "eve"   # decides where they differ
 [decision]
 preset = "standard"   # exploratory, standard or strict; [[rule]] tables below win
 margin = {margin}   # at most so much worse than the baseline
-confidence = 0.95
-power = 0.8   # chance of GO for a candidate that is as good as the baseline
+confidence = 0.95   # of the plan; the gate's intervals are at 95 %
+power = 0.8   # of the plan: chance of GO for a candidate that is as good as the baseline
 """
 
 _README: Final = """\

@@ -225,6 +225,11 @@ def advice(found: Mapping[str, State]) -> str:
             continue
         cost = f" It takes {state.cost}." if state.cost else ""
         return f"Next, by {step.who}: medical-tasks site {step.name}.{cost}"
+
+    for step in STEPS:
+        state = found[step.name]
+        if state.kind == "blocked":
+            return f"Nothing can be done before {step.name} is unblocked: {state.text}."
     return "All is done."
 
 

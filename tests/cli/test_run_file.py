@@ -128,15 +128,15 @@ def test_an_option_replaces_no_other_that_begins_as_it_does(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("modle: x", "'modle' is no option of run. Did you mean 'model'? It takes: tasks"),
-        ("attest_zero_retention: true", "cannot be said by a file. Give --attest-zero-retention on"),
-        ("show-prompt: x", "cannot be said by a file"),
+        ("modle: x", "'modle' is not an option of run. Did you mean 'model'? It takes: tasks"),
+        ("attest_zero_retention: true", "cannot be set in a file. Give --attest-zero-retention on"),
+        ("show-prompt: x", "cannot be set in a file"),
         ("- a\n- b", "must be keys and values. It has the options of `run`"),
-        ("a: [", "is no YAML, line 1"),
+        ("a: [", "is not YAML, line 1"),
         ("batch: maybe", "batch is true or false, got 'maybe'"),
         ("model: [a, b]", "model is one value, got a list"),
         ("role: [null]", "role has no value"),
-        ("\x00", "is no YAML"),
+        ("\x00", "is not YAML"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_told(

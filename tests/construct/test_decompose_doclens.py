@@ -61,7 +61,7 @@ def test_references_of_ones_own() -> None:
 
 
 def answer(name: str, text: str | None) -> Answer:
-    return Answer(id=name, text=text, place="record 1")
+    return Answer(id=name, text=text, position="record 1")
 
 
 def test_outputs() -> None:

@@ -573,7 +573,7 @@ def test_an_unexpected_error_of_the_command_keeps_its_words(
     def broken(*_: object) -> None:
         raise KeyError(CANARY)
 
-    monkeypatch.setattr("medical_tasks.guard.leakcheck.RunIndex.found", broken)
+    monkeypatch.setattr("medical_tasks.guard.leakcheck.RunIndex.matching", broken)
     with pytest.raises(WithheldError) as caught:
         main(["leakcheck", str(run), "--source", str(source)])
     assert "builtins.KeyError, raised in" in str(caught.value)
@@ -736,7 +736,7 @@ def test_numbers_of_runs_are_equal_exactly_when_the_runs_are(
         batch.add(" ".join(words))
     other.add(" ".join(target))
     runs, owners = runs_of(batch, size)
-    hits = RunIndex([runs_of(other, size)[0]]).found(runs)
+    hits = RunIndex([runs_of(other, size)[0]]).matching(runs)
     there = {tuple(target[at : at + size]) for at in range(len(target) - size + 1)}
     expected = [
         number

@@ -81,7 +81,7 @@ def test_max_samples_asks_the_items_that_run_asks(
 @pytest.mark.parametrize(
     ("name", "confidence", "message"),
     [
-        ("medcalc_code", "asked", "medcalc_code go on after the first answer"),
+        ("medcalc_code", "asked", "medcalc_code continue after the first answer"),
         ("medcalc", "yes", "confidence must be none or asked; got 'yes'"),
     ],
 )

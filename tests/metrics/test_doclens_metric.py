@@ -118,12 +118,15 @@ def test_what_does_not_fit_is_refused(example: dict[str, Any]) -> None:
         ({"form": "letter"}, "form must be one of text, note, question; got 'letter'"),
         (
             {"verdicts": verdicts[:1]},
-            "verdicts must be as many as predictions, 2; got 1",
+            "verdicts must have one entry for each of the 2 predictions; got 1",
         ),
-        ({"references": []}, "references must be as many as predictions, 2; got 0"),
+        (
+            {"references": []},
+            "references must have one entry for each of the 2 predictions; got 0",
+        ),
         (
             {"output_claims": [["a"]]},
-            "output_claims must be as many as predictions, 2; got 1",
+            "output_claims must have one entry for each of the 2 predictions; got 1",
         ),
         (
             {"verdicts": verdicts, "output_claims": [["a"], ["b"]]},

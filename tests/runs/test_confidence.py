@@ -78,7 +78,7 @@ def test_the_instruction_ends_the_last_question_and_the_hash_says_so() -> None:
     assert asked.sha256 != plain.sha256
     assert "confidence_sha256" in asked.settings
     begun: Message = {"role": "assistant", "content": "{"}
-    with pytest.raises(UsageError, match="begins the model's answer itself"):
+    with pytest.raises(UsageError, match="itself begins the model's answer"):
         asking_for_confidence(
             replace(plain, render=lambda item: (*chat, begun))
         ).render(item("1"))
@@ -88,7 +88,7 @@ def test_the_instruction_ends_the_last_question_and_the_hash_says_so() -> None:
     ("task", "model", "said"),
     [
         ("medcalc", "baseline/reference", "asked nothing.*Leave it out"),
-        ("medcalc_code", "hf/m", "medcalc_code go on after the first answer"),
+        ("medcalc_code", "hf/m", "medcalc_code continue after the first answer"),
         ("ehrnoteqa_mc_prob_index_level1", "hf/m", "report confidence without it"),
     ],
 )

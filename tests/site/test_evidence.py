@@ -13,7 +13,7 @@ import pytest
 
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.site import checking
-from medical_tasks.site.deciding import MEASURES
+from medical_tasks.site.deciding import MEASURES, run_hashes
 from medical_tasks.site.evidence.facts import Facts
 from medical_tasks.site.evidence.lines import FRAMEWORKS, LINES
 from medical_tasks.site.evidence.writing import answers, write_evidence
@@ -82,11 +82,9 @@ def status(site: Site) -> Mapping[str, str]:
 def measure_all(site: Site, home: Path) -> None:
     """All that the lines of a calculator ask for."""
     name = "runs/candidate"
-    from medical_tasks.site.deciding import run_hashes
-
     runs = {name: run_hashes(site.path / name)}
     append(site.gates, "gate", {"verdict": "GO", "runs": runs, "findings": [FINDING]})
-    append(site.gates, "look", LOOK)
+    append(site.gates, "look", {**LOOK, "series": runs[name]["items"]})
     note_step(site, "check", figures={"found": 0, "unread": 0})
     for extra in ("repeats", "confidence"):
         score(home, site.runs / extra, (3,))
@@ -271,8 +269,28 @@ def test_a_gate_and_a_look_of_an_earlier_run_answer_nothing(
     measure_all(site, home)
     keys = ("ruaih-decision", "ruaih-monitoring", "nhs-control", "nhs-groups")
     assert {status(site)[key] for key in keys} == {"measured"}
+    # Another gate of the same run, by another preset, leaves its looks.
+    name = "runs/candidate"
+    again = {"verdict": "GO", "runs": {name: run_hashes(site.path / name)}}
+    append(site.gates, "gate", {**again, "findings": [FINDING]})
+    assert {status(site)[key] for key in keys} == {"measured"}
     score(home, site.runs / "candidate", (1, 2, 3))
     assert {status(site)[key] for key in keys} == {"not done"}
+
+
+def test_hospitals_apart_on_a_metric_that_decides_nothing_answer_nothing(
+    site: Site, home: Path
+) -> None:
+    measure_all(site, home)
+    path = site.path / "pooled" / "pool.json"
+    text = path.read_text(encoding="utf-8")
+    for metric, expected in (
+        ("accuracy_corrected", "not done"),  # MedCalc-Bench's, by corrected labels
+        ("answer_rate", "not done"),
+        ("accuracy", "measured"),
+    ):
+        path.write_text(text.replace('"accuracy"', f'"{metric}"'), encoding="utf-8")
+        assert status(site)["chai-sites"] == expected, metric
 
 
 def test_a_judge_by_words_answers_nothing_and_is_shown(site: Site, home: Path) -> None:
@@ -305,7 +323,7 @@ def test_a_check_of_another_judge_is_no_agreement(site: Site) -> None:
     made = {
         "schema_version": 2,
         "set": "medcalc_bench",
-        "judge": {"name": "a-judge", "identity": {}},
+        "judge": {"name": "openai-api/local/a-judge", "identity": {}},
         "votes": 1,
         "mode": "single",
         "prompts": {"set": "own"},
@@ -316,7 +334,8 @@ def test_a_check_of_another_judge_is_no_agreement(site: Site) -> None:
     (folder / "check.json").write_text(json.dumps(made), encoding="utf-8")
     asked = {"votes": 1, "mode": "single", "prompts": {"set": "own"}}
     for name, fitting in (("other", 0), ("a-judge", 1)):
-        changed_recipe(site, "candidate", "judge", name=name, comparable=True, **asked)
+        judge = {"name": f"openai-api/local/{name}", "comparable": True, **asked}
+        changed_recipe(site, "candidate", "judge", **judge)
         assert len(Facts(open_site(site.path)).checks) == fitting
 
 

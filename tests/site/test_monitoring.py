@@ -135,6 +135,7 @@ def test_what_is_no_look(site: Site, home: Path, tmp_path: Path) -> None:
     (short / "results.json").write_text(json.dumps(results), encoding="utf-8")
     with pytest.raises(UsageError, match="not the test that was gated"):
         look(site, short, looks=2)
+    assert len(list(site.monitor.iterdir())) == 1  # what was refused is not copied
     assert len([line for line in history(site.gates) if line.kind == "look"]) == 1
 
     assert look(site, score(home, home / "second", (8,)), looks=2) == SAME_OR_BETTER

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -144,23 +145,37 @@ def test_ids_are_pseudonyms_and_the_draw_does_not_depend_on_their_key(
     assert not set(first) & set(second)
 
 
-def test_a_plan_scales_with_power_and_says_what_it_assumes(
+def test_a_plan_goes_by_power_and_confidence_and_says_what_it_assumes(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = site_of(place, [("1", "a")], ("patient_id", "note"))
-    items = []
-    for power in ("0.8", "0.9"):
-        file = folder / "site.toml"
-        text = file.read_text().replace("power = 0.8", f"power = {power}")
-        file.write_text(text)
+    file = folder / "site.toml"
+    text = file.read_text()
+
+    def planned(baseline: str, *decision: tuple[str, str]) -> tuple[int, int]:
+        changed = text.replace('baseline = ""', f'baseline = "{baseline}"')
+        for setting, value in decision:
+            changed = re.sub(
+                f"(?m)^{setting} = [0-9.]+", f"{setting} = {value}", changed
+            )
+        file.write_text(changed)
         assert main(["site", "plan", str(folder), "--accuracy", "0.7"]) == 0
         made = json.loads((folder / "plan" / "plan.json").read_text())
         assert made["assumed"]["accuracy"] == 0.7
-        items.append(made["items"])
+        return made["items"], made["labels"]
+
     # ±5 points around 0.7 by Wilson's interval: 1.96² * 0.21 / 0.0025 = 323 or so.
-    assert items[0] == pytest.approx(323, abs=4)
+    items, labels = planned("")
+    assert items == pytest.approx(323, abs=4)
+    assert planned("", ("power", "0.9")) == (items, labels)  # a width has no power
+    wider = (2.575829 / 1.959964) ** 2
+    sure_items, sure_labels = planned("", ("confidence", "0.99"))
+    assert sure_items == pytest.approx(items * wider, abs=1)
+    assert sure_labels == pytest.approx(labels * wider, rel=0.01)
+    # A margin is shown with a power.
+    items, _ = planned("old")
     ratio = (1.959964 + 1.281552) ** 2 / (1.959964 + 0.841621) ** 2
-    assert items[1] == pytest.approx(items[0] * ratio, abs=1)
+    assert planned("old", ("power", "0.9"))[0] == pytest.approx(items * ratio, abs=1)
     assert main(["site", "plan", str(folder), "--accuracy", "1.7"]) == 2
     assert "a share between 0 and 1" in capsys.readouterr().err
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -197,28 +198,76 @@ def write(path: Path, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) ->
         csv.writer(file).writerows([head, *rows])
 
 
+INPUTS = [
+    ("site.toml", "seed = 1 ", "seed = 2 ", {"sample"}),
+    ("site.toml", "demo/notes.csv", "demo/others.csv", {"sample"}),
+    ("site.toml", "demo/items.csv", "demo/others.csv", {"make"}),
+    ("site.toml", "margin = 0.1 ", "margin = 0.2 ", {"plan", "gate"}),
+    ("site.toml", '["sex", "age_group"]', '["sex"]', {"sample", "gate", "evidence"}),
+    ("site.toml", '"lexical"', '"openai-api/own/judge"', {"run", "judge"}),
+    (
+        "site.toml",
+        '"old model"',
+        '"older model"',
+        {"plan", "run", "judge", "gate", "share"},
+    ),
+    ("demo/notes.csv", "mmHg", "torr", {"sample", "make"}),
+    ("demo/answers_candidate.csv", "it is ", "it was ", {"run", "judge"}),
+    ("work/labels/items.jsonl", '"note": ""', '"note": "?"', {"run"}),
+    ("work/labels/labels.jsonl", '"note": ""', '"note": "?"', {"judge"}),
+    ("sample/items.csv", ",female", ",male", {"gate", "evidence", "share"}),
+    ("review/labels.csv", ",correct", ",incorrect", {"evidence"}),
+    ("runs/candidate/results.json", "{", "{ ", {"gate", "evidence", "share"}),
+]
+
+
 def test_a_changed_input_makes_the_steps_behind_it_stale(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = new(place / "ward", "chart-qa", "--patients", "20")
-    for step, *words in STEPS[:5]:
+    for step, *words in STEPS:
         assert give(folder, step, *words) == 0
-    found = states(folder, capsys)
-    assert (found["run"], found["review"], found["judge"]) == (
-        "done",
-        "waiting",  # the answers to label
-        "blocked",
+    assert give(folder, "gate") == 7  # its judge compares words
+    for step in ("check", "evidence", "share"):
+        assert give(folder, step) == 0
+    before = states(folder, capsys)
+    assert set(before.values()) == {"done", "waiting"}
+    for name, old, other, stale in INPUTS:
+        file = folder / name
+        content = file.read_bytes()
+        assert old.encode() in content, name
+        file.write_bytes(content.replace(old.encode(), other.encode(), 1))
+        now = states(folder, capsys)
+        changed = {step for step in now if now[step] != before[step]} - {"check"}
+        assert changed == stale, (name, other)
+        assert {now[step] for step in stale} == {"stale"}
+        file.write_bytes(content)
+    assert states(folder, capsys) == before
+
+
+def test_other_calculators_and_notes_are_extracted_anew(place: Path) -> None:
+    folder = new(place / "ward", "calculator", "--patients", "8")
+    file, notes = folder / "site.toml", folder / "demo" / "notes.csv"
+
+    def drafted() -> dict[str, str]:
+        for step in ("plan", "sample", "make"):
+            assert give(folder, step) == 0
+        items = opened(open_site(folder), "items").sheet.items
+        return {item.id: item.prompt for item in items}
+
+    first = drafted()
+    assert len(first) == 8 * 3
+    file.write_text(file.read_text().replace('"map", ', ""))
+    fewer = drafted()
+    assert len(fewer) == 8 * 2
+    assert fewer.items() < first.items()
+    file.write_text(file.read_text().replace('"bmi", ', '"bmi", "map", '))
+    notes.write_text(
+        re.sub("Weight was [0-9]+ kg", "Weight was 50 kg", notes.read_text())
     )
-    answers = folder / "demo" / "answers_candidate.csv"
-    answers.write_text(answers.read_text().replace("it is ", "it was ", 1))
-    assert states(folder, capsys)["run"] == "stale"
-    assert give(folder, "run") == 0
-    assert states(folder, capsys)["run"] == "done"
-    file = folder / "site.toml"
-    file.write_text(file.read_text().replace("seed = 1 ", "seed = 2 "))
-    found = states(folder, capsys)
-    assert found["sample"] == "stale"
-    assert found["plan"] == "done"
+    again = drafted()
+    assert again.keys() == first.keys()
+    assert sum("50 kg" in prompt for prompt in again.values()) == 8
 
 
 def test_labels_are_never_lost_to_a_step_that_is_given_again(

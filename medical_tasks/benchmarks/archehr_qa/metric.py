@@ -13,11 +13,11 @@ from medical_tasks.benchmarks.archehr_qa.parsing import NO_CITATIONS
 from medical_tasks.benchmarks.archehr_qa.release import LABELS
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
-from medical_tasks.benchmarks.at_hand import (
+from medical_tasks.benchmarks.evaluate_metrics import (
     check_counts,
-    figures_at_hand,
-    item_at_hand,
-    task_at_hand,
+    figures_of_scores,
+    item_of_row,
+    reduced_task,
 )
 from medical_tasks.runs.results import flat
 from medical_tasks.spec import Item, Row
@@ -57,7 +57,7 @@ def score_answers(
     items = [_item(row, reference) for row, reference in enumerate(references)]
     models = {"bertscore": bertscore, "umls": umls, "alignscore": alignscore}
     folders = {name: folder for name, folder in models.items() if folder is not None}
-    task = task_at_hand(
+    task = reduced_task(
         ANSWER_TASKS[0],
         lambda metric: (
             (not metric.needs or metric.needs in folders)
@@ -65,7 +65,7 @@ def score_answers(
         ),
     )
     scores = score_items(task, items, answers, arguments=folders)
-    figures = figures_at_hand(task, items, scores)
+    figures = figures_of_scores(task, items, scores)
     left_out = [
         name
         for figure in figures.values()
@@ -114,4 +114,4 @@ def _item(row: int, reference: Row) -> Item:
                 f"references[{row}]: relevance must be out of {', '.join(LABELS)}; got {label!r}"
             )
 
-    return item_at_hand(row, fields)
+    return item_of_row(row, fields)

@@ -9,13 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from medical_tasks.benchmarks.at_hand import (
-    check_counts,
-    figures_at_hand,
-    item_at_hand,
-    judge_at_hand,
-    task_at_hand,
-)
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
 from medical_tasks.benchmarks.doclens.measures import (
@@ -29,6 +22,13 @@ from medical_tasks.benchmarks.doclens.measures import (
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, divide_note
 from medical_tasks.benchmarks.doclens.scoring import item_score, join_claims, text_units
 from medical_tasks.benchmarks.doclens.spec import TASKS
+from medical_tasks.benchmarks.evaluate_metrics import (
+    check_counts,
+    figures_of_scores,
+    item_of_row,
+    judge_label,
+    reduced_task,
+)
 from medical_tasks.judges.base import Judging
 from medical_tasks.judges.session import open_offline
 from medical_tasks.runs.results import flat
@@ -101,14 +101,14 @@ def score_texts(
         item_score(item.id, of_item, cites=citations)
         for item, of_item in zip(items, judged, strict=True)
     ]
-    task = task_at_hand(
+    task = reduced_task(
         task, lambda metric: metric.name in METRICS or bool(metric.part)
     )
     missing = sum(score.unscored is not None for score in scores)
 
     return {
-        "judge": judge_at_hand(judge, verdicts),
-        **flat(figures_at_hand(task, items, scores)),
+        "judge": judge_label(judge, verdicts),
+        **flat(figures_of_scores(task, items, scores)),
         "coverage": {"texts": len(items), "missing": missing},
     }
 
@@ -119,7 +119,7 @@ def _item(row: int, reference: Row, form: str) -> Item:
         reference.get("sentences") or (),
     )
     fields = {"form": form, "reference": text, "sentences": list(sentences)}
-    return item_at_hand(
+    return item_of_row(
         row, fields | ({"sections": divide_note(text)} if form == "note" else {})
     )
 

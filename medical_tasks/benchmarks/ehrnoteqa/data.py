@@ -30,7 +30,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
 from medical_tasks.benchmarks.ehrnoteqa.twin import TwinNote, twin_patients
 from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
 from medical_tasks.errors import MissingError, UsageError, listed
-from medical_tasks.guard.leak_sources import walked
+from medical_tasks.guard.leak_sources import walk_files
 from medical_tasks.io.csv_files import read_csv
 from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.scoring.choice_orders import in_orders
@@ -172,7 +172,7 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
     lines = partial(listed, between="\n  ")
     wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
     paths: dict[str, list[Path]] = {name: [] for name in names}
-    for file in walked(path.absolute().parent):
+    for file in walk_files(path.absolute().parent):
         if file.name in wanted:
             paths[wanted[file.name]].append(file)
 

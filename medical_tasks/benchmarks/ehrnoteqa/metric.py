@@ -13,17 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from medical_tasks.benchmarks.at_hand import (
-    check_counts,
-    figures_at_hand,
-    item_at_hand,
-    judge_at_hand,
-    task_at_hand,
-)
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.questions import LETTERS
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
+from medical_tasks.benchmarks.evaluate_metrics import (
+    check_counts,
+    figures_of_scores,
+    item_of_row,
+    judge_label,
+    reduced_task,
+)
 from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
 from medical_tasks.judges.case import Decided, decide
 from medical_tasks.judges.lexical import GIVEN
@@ -82,14 +82,14 @@ def score_answers(
 
     # Answers at hand have no level.
     task = replace(task, name=f"ehrnoteqa_{name}")
-    task = task_at_hand(
+    task = reduced_task(
         task, lambda metric: not metric.needs or metric.needs in arguments
     )
     missing = sum(score.unscored is not None for score in scores)
 
     return {
-        "judge": judge_at_hand(judge, verdicts) if task.judge else "none",
-        **flat(figures_at_hand(task, items, scores)),
+        "judge": judge_label(judge, verdicts) if task.judge else "none",
+        **flat(figures_of_scores(task, items, scores)),
         "coverage": {"answers": len(items), "missing": missing},
     }
 
@@ -126,7 +126,7 @@ def _item(row: int, reference: Reference, form: str) -> Item:
         "evidence": [],
         "answer": letter,
     }
-    return item_at_hand(row, fields)
+    return item_of_row(row, fields)
 
 
 class _Given:

@@ -35,7 +35,7 @@ from medical_tasks.io.files import open_text, packaged
 from medical_tasks.io.json_records import Field, is_list_of, is_text
 from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import quoted, read_object
-from medical_tasks.runs.asking import asked
+from medical_tasks.runs.asking import open_construction_model
 from medical_tasks.spec import Message
 
 MAX_NEW_TOKENS: Final = 1_000
@@ -100,7 +100,7 @@ def codes_from_model(arguments: ArchehrExpand, name: str) -> CodesFromModel:
     posts = load_posts(folder)
     _check_unused(folder)
     settings = {"prompts": _TEMPLATE, "posts": file_sha256(folder / files.POSTS)}
-    with asked(
+    with open_construction_model(
         name,
         arguments,
         settings,

@@ -231,7 +231,7 @@ def _blank_item(answer: Answer, task: TaskSpec) -> Item:
     section = answer.id.rpartition("/")[2]
     if form == "section" and section not in SECTIONS:
         raise UsageError(
-            f"{answer.place}: an id of {task.name} is ENCOUNTER/SECTION, with one of "
+            f"{answer.position}: an id of {task.name} is ENCOUNTER/SECTION, with one of "
             f"{', '.join(SECTIONS)}. Outputs of whole notes are taken apart with --task aci_bench."
         )
 

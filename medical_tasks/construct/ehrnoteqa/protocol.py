@@ -35,7 +35,7 @@ from medical_tasks.io.files import one_line, packaged
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
-from medical_tasks.runs.asking import asked
+from medical_tasks.runs.asking import open_construction_model
 from medical_tasks.spec import Message
 
 TEMPERATURE: Final = "1"
@@ -59,7 +59,7 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
         "seed": seed,
     }
     usual = {"temperature": TEMPERATURE}
-    with asked(
+    with open_construction_model(
         arguments.model,
         arguments,
         settings,

@@ -43,7 +43,7 @@ from medical_tasks.judges.reading import (
     read_object,
     schema_of,
 )
-from medical_tasks.runs.asking import Asked
+from medical_tasks.runs.asking import ConstructionModel
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.means import ratio_interval
@@ -280,7 +280,9 @@ class Extracted:
 
 
 def extract(
-    notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
+    notes: Mapping[str, str],
+    calculators: Sequence[AnyCalculator],
+    model: ConstructionModel,
 ) -> Extracted:
     """Asks about all notes, in three passes.
 
@@ -311,7 +313,7 @@ def _passes(
     made: Extracted,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    model: Asked,
+    model: ConstructionModel,
 ) -> None:
     """Does the three passes for some notes.
 
@@ -324,7 +326,7 @@ def _passes(
 
 
 def _ask(
-    made: Extracted, model: Asked, label: str, questions: Sequence[Question]
+    made: Extracted, model: ConstructionModel, label: str, questions: Sequence[Question]
 ) -> JsonDict:
     made.passes[label] += len(questions)
     return model.ask(questions)
@@ -334,7 +336,7 @@ def _with_attributes(
     made: Extracted,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    model: Asked,
+    model: ConstructionModel,
 ) -> dict[str, Pair]:
     """The pairs for which the note has a telling attribute, by the key of their questions.
 
@@ -368,7 +370,10 @@ def _with_attributes(
 
 
 def _eligible_pairs(
-    made: Extracted, notes: Mapping[str, str], pairs: Mapping[str, Pair], model: Asked
+    made: Extracted,
+    notes: Mapping[str, str],
+    pairs: Mapping[str, Pair],
+    model: ConstructionModel,
 ) -> dict[str, Pair]:
     """The pairs whose calculator is meant for the patient."""
     questions = [
@@ -388,7 +393,10 @@ def _eligible_pairs(
 
 
 def _complete(
-    made: Extracted, notes: Mapping[str, str], pairs: Mapping[str, Pair], model: Asked
+    made: Extracted,
+    notes: Mapping[str, str],
+    pairs: Mapping[str, Pair],
+    model: ConstructionModel,
 ) -> None:
     """Asks for the values that a calculator still needs, and keeps the pairs that then have all.
 

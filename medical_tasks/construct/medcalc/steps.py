@@ -64,7 +64,7 @@ from medical_tasks.io.tables import (
     write_sheet,
 )
 from medical_tasks.models.usage import Usage, usage_said
-from medical_tasks.runs.asking import asked
+from medical_tasks.runs.asking import open_construction_model
 from medical_tasks.scoring.agreement import cohen_interval
 from medical_tasks.scoring.estimates import Estimate, as_json
 from medical_tasks.spec import UNANSWERED, Row
@@ -196,7 +196,7 @@ def _by_model(
         f"{len(notes):,} notes, {len(calculators)} calculators: {len(notes):,} questions, then "
         f"{more:,} at most."
     )
-    with asked(
+    with open_construction_model(
         arguments.model,
         arguments,
         settings,
@@ -831,7 +831,7 @@ def _values_of_model(
             "construct medcalc check with a model needs --folder, where its replies are kept."
         )
 
-    with asked(
+    with open_construction_model(
         arguments.model,
         arguments,
         {"source": file_sha256(arguments.source)},

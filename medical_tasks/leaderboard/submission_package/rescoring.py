@@ -128,7 +128,7 @@ def scored_again(
         left=tuple(
             metric.name
             for metric in reported.metrics
-            if metric.needs and metric.needs not in answered.given
+            if metric.needs and metric.needs not in answered.argument_names
         ),
     )
 

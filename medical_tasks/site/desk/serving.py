@@ -29,7 +29,7 @@ from medical_tasks.errors import (
     UsageError,
     install_command,
 )
-from medical_tasks.guard.policy import told
+from medical_tasks.guard.policy import withheld_outline
 from medical_tasks.site.desk import pages
 from medical_tasks.site.desk.agreement import agreements
 from medical_tasks.site.desk.labels import Label, now
@@ -143,7 +143,7 @@ class Gate:
                 await self._app(scope, receive, with_headers)
             except Exception as error:
                 # Answered already; told without its words, which may quote a note.
-                _LOG.error("%s", told(error))
+                _LOG.error("%s", withheld_outline(error))
 
             return
 

@@ -29,6 +29,8 @@ from medical_tasks.site.deciding import (
 )
 from medical_tasks.site.folder import Done, Site, last
 from medical_tasks.site.history import Line, history
+from medical_tasks.site.judging import current_checks
+from medical_tasks.site.monitoring import looks_of
 from medical_tasks.site.sharing import SHARE_FILE
 from medical_tasks.spec import TaskSpec
 
@@ -212,13 +214,17 @@ class Facts:
     @functools.cached_property
     def checks(self) -> Sequence[tuple[str, Json]]:
         """The checks of the candidate's judge on the task's own pairs, with their files."""
-        judge = mapping(self.candidate.entry["recipe"].get("judge"))
-        found = []
-        for path in sorted(self.site.checks.glob("*/check.json")):
+        results = self.candidate.compared.results["tasks"][self.task.name]
+        judge = mapping(
+            results["recipe"].get("judge")
+        )  # with its address, unlike `entry`
+        matches = []
+        for path in current_checks(self.site):
             _, _, check = read_check(path)
             if check["set"] == check_set_of(self.task) and is_of(check, judge):
-                found.append((self.site.named(path), check))
-        return found
+                matches.append((self.site.named(path), check))
+
+        return matches
 
     @functools.cached_property
     def lines(self) -> Sequence[Line]:
@@ -241,11 +247,11 @@ class Facts:
 
     @property
     def look(self) -> Line | None:
-        """The last look of the monitor at what was gated last."""
+        """The last look of the monitor at the run that was gated last."""
         if self.gate is None:
             return None
-        kinds = [line for line in self.lines if line.kind in ("gate", "look")]
-        return kinds[-1] if kinds[-1].kind == "look" else None
+        looks = looks_of(self.lines, self.site.runs / CANDIDATE)
+        return looks[-1] if looks else None
 
     @property
     def check(self) -> Done | None:

@@ -13,6 +13,7 @@ from medical_tasks.comparison.gating import BY_WORDS
 from medical_tasks.construct.annotation import pairs_of_people
 from medical_tasks.io.tables import has_columns, read_table
 from medical_tasks.judges.checks import summary_of
+from medical_tasks.runs.calibrating import raw_name
 from medical_tasks.runs.numbers import FEWEST
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, Row, weight_column
@@ -368,9 +369,12 @@ def cross_site(facts: Facts) -> Sequence[Figure]:
     """How far apart the two hospitals are that differ most, by the pooled result."""
     found = []
     task = mapping(mapping(facts.pooled.get("tasks")).get(facts.task.name))
+    declared = {metric.name for metric in facts.task.metrics}
+    decisive = {each.metric for each in facts.measures}
     for line in task.get("lines", ()):
         largest = mapping(line.get("largest_difference"))
-        if line.get("who") != "candidate" or line.get("by") or not largest:
+        of_whole = line.get("who") == "candidate" and not line.get("by") and largest
+        if not of_whole or raw_name(line["metric"], declared) not in decisive:
             continue
 
         words = f"of {len(line['sites'])} hospitals, with all pairs at once"

@@ -27,11 +27,12 @@ from medical_tasks.runs.numbers import number
 from medical_tasks.runs.recipes import mapping
 from medical_tasks.site.checking import require_clean
 from medical_tasks.site.deciding import CANDIDATE, noted_heads
-from medical_tasks.site.evidence.facts import Facts, Figure, in_words
+from medical_tasks.site.evidence.facts import POOLED, Facts, Figure, in_words
 from medical_tasks.site.evidence.lines import FRAMEWORKS, LINES, TRIPOD, EvidenceLine
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.history import WHAT_A_CHAIN_CANNOT_SHOW, verified
 from medical_tasks.site.options import Evidence
+from medical_tasks.site.sharing import SHARE_FILE
 
 Status = Literal["measured", "not done", "does not apply"]
 PAGE, JSON_FILE, CSV_FILE = "index.html", "evidence.json", "evidence.csv"
@@ -333,10 +334,15 @@ def run(options: Evidence) -> int:
         status: sum(each.status == status for each in found)
         for status in ("measured", "not done", "does not apply")
     }
+    pooled = site.path / POOLED  # read with the shared file that it must hold
     note_step(
         site,
         "evidence",
-        inputs=[site.runs, site.gates, site.checks, site.sample.parent],
+        inputs=[
+            *("site.toml:name", "site.toml:strata", "site.toml:reviewers"),
+            *(site.runs, site.gates, site.checks, site.sample.parent, site.review),
+            *(pooled, *([site.share / SHARE_FILE] if pooled.is_file() else [])),
+        ],
         outputs=[site.evidence / name for name in (PAGE, JSON_FILE, CSV_FILE)],
         figures={**counts, "head": verified(site.gates).head},
     )

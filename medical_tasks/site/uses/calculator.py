@@ -8,6 +8,7 @@ follows from the values by the formula. No judge is needed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import medical_tasks.construct.shared as construction
@@ -19,6 +20,7 @@ from medical_tasks.construct.options import MedcalcExtract, MedcalcRelease
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io.files import make_folder
 from medical_tasks.options import read_settings
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.site.desk.sheets import Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
@@ -26,6 +28,7 @@ from medical_tasks.site.making import Drafted, Made, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
 from medical_tasks.site.uses.sheets import (
+    basis_of,
     items_sheet,
     note_texts,
     passages_of,
@@ -44,26 +47,43 @@ class Calculator:
     def draft(
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
-        """Extracts, from notes that no earlier command did."""
+        """Extracts from the notes that were not read yet with this maker and calculators."""
         maker = site.settings.models.maker or LEXICAL
         folder = work_folder(site)
-        done = {line["note_id"] for line in read_lines(folder / _DONE)}
         notes = {
             f"{patient.id}-{number}": cells["note"]
             for patient in patients
             for number, cells in enumerate(patient.rows, start=1)
         }
-        missing = {name: note for name, note in notes.items() if name not in done}
+        basis = {
+            name: basis_of(note, maker, site.settings.calculators)
+            for name, note in notes.items()
+        }
+        done = {
+            line["note_id"]: line.get("basis", "")
+            for line in read_lines(folder / _DONE)
+        }
+        missing = {
+            name: note for name, note in notes.items() if done.get(name) != basis[name]
+        }
         failed = 0
         if missing:
-            pairs, failed = _extracted(site, missing, maker, options)
+            place = folder / basis_of([basis[name] for name in missing])
+            pairs, failed = _extracted(site, missing, place, options)
             if options.forecast:
                 return None
 
-            kept = [*read_lines(folder / _PAIRS), *pairs]
-            construction.write_lines(folder / _PAIRS, kept)
-            read = [*done, *([] if failed else missing)]
-            construction.write_lines(folder / _DONE, ({"note_id": x} for x in read))
+            before = [
+                pair
+                for pair in read_lines(folder / _PAIRS)
+                if pair["note_id"] not in missing
+            ]
+            construction.write_lines(folder / _PAIRS, [*before, *pairs])
+            done |= {} if failed else {name: basis[name] for name in missing}
+            construction.write_lines(
+                folder / _DONE,
+                ({"note_id": name, "basis": own} for name, own in done.items()),
+            )
 
         return Drafted(items=len(_pairs(site, patients)), failed=failed)
 
@@ -136,17 +156,17 @@ _DONE: Final = "extracted_notes.jsonl"
 
 
 def _extracted(
-    site: Site, notes: Mapping[str, str], maker: str, options: Make
-) -> tuple[list[dict[str, str]], int]:
-    """The pairs of some notes, and whether a reply is missing."""
-    folder = work_folder(site)
-    source = folder / "notes.jsonl"
-    digest = construction.write_lines(
+    site: Site, notes: Mapping[str, str], folder: Path, options: Make
+) -> tuple[list[JsonDict], int]:
+    """The pairs of some notes, and whether a reply is missing.
+
+    The same notes, maker and calculators go on in the same folder where they stopped.
+    """
+    source = work_folder(site) / "notes.jsonl"
+    construction.write_lines(
         source, ({"note_id": name, "note": note} for name, note in notes.items())
     )
-    # The same notes go on where they stopped.
-    place = folder / digest[:16]
-    asks = maker != LEXICAL
+    maker = site.settings.models.maker or LEXICAL
     failed = 0
     try:
         CONSTRUCTION.steps["extract"](
@@ -154,24 +174,24 @@ def _extracted(
                 benchmark="medcalc",
                 step="extract",
                 source=source,
-                folder=place,
+                folder=folder,
                 model=maker,
                 model_args=read_settings(site.settings.models.args.get("maker", "")),
                 open=site.settings.open,
                 calculators=",".join(site.settings.calculators) or None,
                 most=_ALL,
                 seed=site.settings.seed,
-                forecast=options.forecast and asks,
+                forecast=options.forecast and maker != LEXICAL,
                 allow_remote=options.allow_remote,
                 attest_zero_retention=options.attest_zero_retention,
             )
         )
     except IncompleteError as error:
         failed = 1
-        if not (place / "extracted.jsonl").is_file():
+        if not (folder / "extracted.jsonl").is_file():
             raise error
 
-    return read_lines(place / "extracted.jsonl"), failed
+    return read_lines(folder / "extracted.jsonl"), failed
 
 
 def _pairs(site: Site, patients: Sequence[Patient]) -> list[Pair]:

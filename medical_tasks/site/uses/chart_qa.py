@@ -36,7 +36,6 @@ from medical_tasks.construct.ehrnoteqa.sample import (
     open_counter,
 )
 from medical_tasks.construct.options import EhrnoteqaGenerate
-from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.output import tell
@@ -61,6 +60,7 @@ from medical_tasks.site.sampling import (
     tokens_of,
 )
 from medical_tasks.site.uses.sheets import (
+    basis_of,
     items_sheet,
     labels_sheet,
     marks_of,
@@ -87,6 +87,7 @@ class Draft(TypedDict):
         id: of the item.
         patient: pseudonym.
         answer: the letter of the right choice.
+        basis: a hash of the notes and the maker; "" for what people wrote.
     """
 
     id: str
@@ -94,6 +95,7 @@ class Draft(TypedDict):
     question: str
     choices: list[str]
     answer: str
+    basis: str
 
 
 class ChartQa:
@@ -244,6 +246,7 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
                 question=cells["question"],
                 choices=[cells[name] for name in CHOICE_NAMES],
                 answer=answer,
+                basis="",
             )
         )
 
@@ -256,9 +259,19 @@ def _drafts(site: Site) -> list[Draft]:
 
 
 def _own_drafts(site: Site, patients: Sequence[Patient]) -> list[Draft]:
-    """The drafts there are about some patients."""
-    wanted = {each.id for each in patients}
-    return [each for each in _drafts(site) if each["patient"] in wanted]
+    """The maker's drafts about some patients, from their notes as they are now."""
+    basis = _bases(site, patients)
+    return [
+        draft
+        for draft in _drafts(site)
+        if draft.get("basis") and draft["basis"] == basis.get(draft["patient"])
+    ]
+
+
+def _bases(site: Site, patients: Sequence[Patient]) -> dict[str, str]:
+    """What each patient's draft is made from: the notes and the maker, as a hash."""
+    maker = site.settings.models.maker
+    return {each.id: basis_of(maker, note_rows(each)) for each in patients}
 
 
 def _undrafted(patients: Sequence[Patient], drafts: Sequence[Draft]) -> list[Patient]:
@@ -279,8 +292,9 @@ def _drafted(
 
     source = folder / "discharge.csv"
     _write_discharge(source, missing)
-    # The same patients go on where they stopped; others are asked about anew.
-    place = folder / file_sha256(source)[:16]
+    # The same patients, notes and maker go on where they stopped.
+    basis = _bases(site, missing)
+    place = folder / basis_of(basis)
     most = max(len(each.rows) for each in missing)
     spec = SampleSpec(
         cells={(1, count): len(missing) for count in range(1, most + 1)},
@@ -308,6 +322,7 @@ def _drafted(
             question=each["question"],
             choices=each["choices"],
             answer=each["answer"],
+            basis=basis[each["id"]],
         )
         for each in read_lines(place / files.DRAFTS)
     ]

@@ -108,6 +108,13 @@ class PatientQuestions:
                 name: lines_in(one.edits.get(name, "\n".join(draft[name])))
                 for name in ("must_have", "nice_to_have")
             }
+            if not any(lists.values()):
+                raise UsageError(
+                    f"question {draft['id']}: was kept, and its two lists of statements are "
+                    "empty, so that no answer could be scored. Write a statement or drop the "
+                    "question at the desk: medical-tasks site review"
+                )
+
             rows.append(
                 {
                     "Question": draft["question"],

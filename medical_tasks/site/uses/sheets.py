@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -44,6 +45,11 @@ def read_lines(path: Path) -> list[JsonDict]:
     if not path.is_file():
         return []
     return [json.loads(line) for line in read_text(path).splitlines()]
+
+
+def basis_of(*parts: object) -> str:
+    """A hash of what a draft is made from, such as the note and its maker."""
+    return hashlib.sha256(json.dumps(parts, default=list).encode()).hexdigest()[:16]
 
 
 def items_sheet(
