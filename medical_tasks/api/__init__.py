@@ -167,7 +167,7 @@ def run(
         max_samples: at most N items a task, for a quick look: no random sample, and no
             estimate for the whole set (see `subset`).
         repeats: ask each question K times: means over the repeats, intervals that
-            include the run, and how much comes of items and of runs.
+            include the run, and how much is due to items and to runs.
         out: the run's folder (default: runs/MODEL-HASH).
         subset: a random sample of N items a task, stratified; values and intervals are
             estimates for the whole set.
@@ -298,7 +298,7 @@ def forecast(
         max_samples: at most N items a task, for a quick look: no random sample, and no
             estimate for the whole set (see `subset`).
         repeats: ask each question K times: means over the repeats, intervals that
-            include the run, and how much comes of items and of runs.
+            include the run, and how much is due to items and to runs.
         out: the run's folder (default: runs/MODEL-HASH).
         subset: a random sample of N items a task, stratified; values and intervals are
             estimates for the whole set.

@@ -119,7 +119,7 @@ OWN: Final = (
     _own(
         "gate",
         "Look",
-        "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
+        "check runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
     ),
     _own(
         "leakcheck",

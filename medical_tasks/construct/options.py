@@ -204,7 +204,11 @@ class Construct(WithTables):
 
     benchmark: Annotated[
         Literal["medcalc", "ehrnoteqa", "archehr"],
-        Option("in whose manner", metavar="medcalc|ehrnoteqa|archehr", positional=True),
+        Option(
+            "whose construction to follow",
+            metavar="medcalc|ehrnoteqa|archehr",
+            positional=True,
+        ),
     ]
     step: Annotated[
         Literal[
@@ -331,7 +335,7 @@ class EhrnoteqaSample(Construct, heading="sample"):
         Option("most tokens of level 1 and 2 (default 3000,7000)", metavar="N,N"),
     ] = None
     allow_fewer: Annotated[
-        bool, Option("take what there is where patients are too few")
+        bool, Option("accept fewer patients where too few exist")
     ] = False
 
 
@@ -395,7 +399,7 @@ class EhrnoteqaScores(Construct):
 
 @dataclass(frozen=True, kw_only=True)
 class ArchehrFilter(Construct, heading="archehr"):
-    """Keep the messages that speak of a hospital stay."""
+    """Keep the messages that mention a hospital stay."""
 
     folder: _Folder
     source: _Source

@@ -73,7 +73,7 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
             --mednli mli_test_v1.jsonl --ways 2
 
     kqa asks what scoring K-QA asks, about the 399 statements that three physicians
-    labelled, and sets the judge beside them. --source is a checkout of
+    labelled, and compares the judge with them. --source is a checkout of
     https://github.com/Itaymanes/K-QA, or its dataset/NLI_medical_annotator.csv.
     --judging batched asks for all statements of an answer at once, asks singly too, and
     says how often both agree. ehrnoteqa asks what scoring EHRNoteQA asks, about models'

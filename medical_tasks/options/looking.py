@@ -235,7 +235,7 @@ class Plan(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Gate(Options):
-    """Hold runs against a policy: GO, NO-GO or INCONCLUSIVE, with reasons, for a release's checks.
+    """Check runs against a policy: GO, NO-GO or INCONCLUSIVE, with reasons, for a release's checks.
 
         medical-tasks gate policy.toml runs/new
 
@@ -247,7 +247,7 @@ class Gate(Options):
         [[rule]]
         task = "medcalc"
         metric = "accuracy"
-        at_least = 0.5            # or at_most, width_at_most (of the 95 % interval); by = "category" holds it against each group
+        at_least = 0.5            # or at_most, width_at_most (of the 95 % interval); by = "category" applies it to each group
 
         [[rule]]
         task = "medcalc"

@@ -153,7 +153,7 @@ class Run(
         int,
         Option(
             "ask each question K times: means over the repeats, intervals that include the run,"
-            " and how much comes of items and of runs",
+            " and how much is due to items and to runs",
             metavar="K",
         ),
     ] = 1

@@ -23,8 +23,8 @@ class Calc(Options):
 
     A calculator is named by its id, slug or name; without key=value it says what it
     takes. Findings that are not given count as absent, and the answer says which. A
-    value outside the range that the rule was published for, or with a unit that cannot
-    be meant, is answered with a warning.
+    value outside the range that the rule was published for, or with an implausible unit,
+    is answered with a warning.
 
     A line of --batch is {"calculator_id": 2, "inputs": {...}} with the names of the
     dataset's Relevant Entities, or those of the single form. Its line in --out is the

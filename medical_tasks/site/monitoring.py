@@ -466,8 +466,8 @@ def series_of(site: Site, planned: int) -> Series:
     gates = [line for line in lines if line.kind == "gate"]
     if not gates:
         raise MissingError(
-            f"{site.gates}: no gate in it, so that there is nothing to hold a later look "
-            "against: medical-tasks site gate"
+            f"{site.gates}: no gate in it to compare a later look with: "
+            "medical-tasks site gate"
         )
 
     baseline = run_folder(site, CANDIDATE)
