@@ -108,6 +108,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
     ),
     "Making data": (
         "benchmarks.kqa.documents",
+        "benchmarks.archehr_qa.release",
         "benchmarks.archehr_qa.evidence",
         "benchmarks.doclens.mimic_report",
         "construct.fresh.notes",
@@ -123,6 +124,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
     "The leaderboard": (
         "leaderboard.admission",
         "leaderboard.ranking",
+        "leaderboard.submission_package.contents",
         "leaderboard.submission_package.submitters",
         "leaderboard.submission_package.zip_file",
     ),

@@ -18,6 +18,12 @@ Punkt; citations: docs/doclens_scoring.md.
 | empty output | 0 | `nan` | 0 | `nan` |
 | text in a section that the reference lacks | `nan` | 0 | as usual | as usual |
 | sentences without citations | as usual | as usual | 0 | `nan` |
+
+- **Turns** begin at a line that starts with a speaker (`[doctor]`, `[patient_guest]`),
+  or at the beginning (D2N131 of `test2`); other lines, also `[ inaudible ]`, continue
+  the turn.
+- **Sections** (`subjective`, `objective_exam`, `objective_results`,
+  `assessment_and_plan`) begin at known headings; every line is in exactly one.
 """
 
 from __future__ import annotations

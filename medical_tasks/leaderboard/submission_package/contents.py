@@ -4,6 +4,12 @@
 
 The content hash shows that nothing was changed since, not who made it: whoever changes
 a number can make a new hash.
+
+In `items.jsonl` `"nan"` is a value without a denominator, and `null` one not decided
+(reason in `unscored`). `answer_sha256` is over the answer as UTF-8; `verdicts_sha256`
+over the item's lines of `verdicts.jsonl`, each as JSON with sorted names, without
+spaces and with a line feed. `content_sha256` is over `package.json` in that form,
+without itself; its first 16 digits are the package's id.
 """
 
 from __future__ import annotations
