@@ -382,6 +382,8 @@ def show_prompt(
     item: str = "",
     *,
     model_args: Mapping[str, object] | None = None,
+    max_new_tokens: int | None = None,
+    truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
     confidence: Literal["none", "asked"] = "none",
     config: str | None = None,
     split: str | None = None,
@@ -397,6 +399,9 @@ def show_prompt(
         model: as for `run`; of a local one the chat template is applied.
         item: the id of the item; the first one by default.
         model_args: settings of the model's backend.
+        max_new_tokens: longest answer in tokens, for which the prompt leaves room.
+        truncate: what to do about a prompt that does not fit the model's context, as
+            for `run`.
         confidence: asked: with the last line that asks how sure the model is.
         config: dataset configuration, e.g. demo.
         split: split to ask, or a+b for both, instead of the task's own.
@@ -406,7 +411,8 @@ def show_prompt(
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
 
     Returns:
-        The messages, and the one text that a local model reads.
+        The messages, the one text that a local model reads, and a note if the run leaves
+        out words or the whole prompt.
 
     Raises:
         MedicalTasksError: with the message of the command line, and what to do next.

@@ -248,11 +248,11 @@ def _as_text(goal: Goal, planned: Mapping[str, Any], unit: str) -> str:
         precision = f"±{number(planned['whole_set'], unit)}{points}"
 
     size = min(planned["items"], (planned["this_set"] or planned["beyond"])["items"])
-    part = f" --subset {size} --seed 0" if size < planned["items"] else ""
+    subset_option = f" --subset {size} --seed 0" if size < planned["items"] else ""
     return (
         f"{planned['task']}, {planned['metric']}: {goal_text}. From {planned['from']}.\n\n{table}\n\nThe whole "
         f"set ({planned['items']:,} items, {planned['independent']:,} independent) is "
         f"{'' if planned['enough'] else 'not '}enough for questions like these: it gives {precision}.\n"
-        f"{'A sample' if part else 'All of them'}: medical-tasks run --tasks {planned['task']}{part} "
+        f"{'A sample' if subset_option else 'All of them'}: medical-tasks run --tasks {planned['task']}{subset_option} "
         "--model MODEL"
     )

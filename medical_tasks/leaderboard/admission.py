@@ -42,7 +42,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
 )
 from medical_tasks.leaderboard.submission_package.submitters import model_key, name_key
 from medical_tasks.report.entries import Entry, Recipe
-from medical_tasks.report.tables import reported_said
+from medical_tasks.report.tables import reported_text
 from medical_tasks.runs.comparability import other_questions
 from medical_tasks.runs.recipes import mapping, one_line, short
 from medical_tasks.runs.results import Json
@@ -97,7 +97,7 @@ def marks(entry: Entry) -> list[str]:
     share = _share(entry)
     if imported := mapping(recipe.get("imported")):
         sentences.append(_published_words(imported))
-        if figures := reported_said(entry):
+        if figures := reported_text(entry):
             sentences.append(f"Reported by the source: {figures}.")
 
         if share < RANKED_COVERAGE:

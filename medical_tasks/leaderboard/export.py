@@ -31,7 +31,7 @@ from medical_tasks.io.files import WholeFile, read_bytes, readable
 from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.report.collect import report_data
 from medical_tasks.report.html_parts import Markup
-from medical_tasks.report.markdown import cell, filled
+from medical_tasks.report.markdown import cell, fill_template
 from medical_tasks.report.page_data import ReportItem
 from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.terminal import entry_notes
@@ -413,14 +413,14 @@ def _inert(value: object) -> Any:
 
 
 def _text(run: Run, *, name: str) -> dict[str, str]:
-    text = filled(
+    text = fill_template(
         name, finalize=_inert if name.endswith(".xml") else None, run=run, **_NAMES
     )
     return {name: _NOT_TEXT.sub("\ufffd", text)}
 
 
 def _values(name: str, run: Run, **more: Any) -> Any:
-    return json.loads(filled(name, run=run, **more, **_NAMES))
+    return json.loads(fill_template(name, run=run, **more, **_NAMES))
 
 
 def _json(value: object) -> str:

@@ -31,7 +31,6 @@ from medical_tasks.models.base import (
 from medical_tasks.models.batch_provider import Line, Sent
 from medical_tasks.models.batches import Batches
 from medical_tasks.models.budget import (
-    SPENT,
     Amount,
     Ceiling,
     Reserved,
@@ -71,7 +70,7 @@ from medical_tasks.models.opener import (
 )
 from medical_tasks.models.refusals import Adaptations
 from medical_tasks.models.spending import most_of, refusal, taken_by
-from medical_tasks.models.till import Till
+from medical_tasks.models.till import ModelTill
 from medical_tasks.models.tool_calls import offered_text
 from medical_tasks.spec import Message
 
@@ -151,7 +150,7 @@ class EndpointModel(Model):
             self._generate_in_batches(self._batches, requests, on_result)
             return
 
-        def asker(_: ChatSettings, till: Till | None) -> _Asker:
+        def asker(_: ChatSettings, till: ModelTill) -> _Asker:
             async def ask(client: ChatClient, request: Request) -> Completion:
                 return await client.complete(
                     request.messages,
@@ -159,17 +158,12 @@ class EndpointModel(Model):
                     stop=request.stop,
                     extra=self.fields(request.repeat - 1),
                     tools=request.tools,
-                    spending=None
-                    if till is None
-                    else till.call(self._most(request, till)),
+                    spending=till.call(till.most(request)),
                 )
 
             return ask
 
         self._run(requests, asker, on_result)
-
-    def _most(self, request: Request, till: Till) -> Amount:
-        return most_of(request, till.prices, self.longest(request))
 
     def fields(self, later: int = 0) -> dict[str, object]:
         """Returns the fields of a request's body that decide the answer.
@@ -267,7 +261,7 @@ class EndpointModel(Model):
     def _run(
         self,
         requests: Sequence[Request],
-        asker: Callable[[ChatSettings, Till | None], _Asker],
+        asker: Callable[[ChatSettings, ModelTill], _Asker],
         on_result: OnResult,
     ) -> None:
         """Makes one call for each request; delivers results as they arrive.
@@ -280,23 +274,12 @@ class EndpointModel(Model):
         if not requests:
             return
 
-        till = None if self.ceiling is None else Till(self.ceiling)
+        till = ModelTill(self)
         with self.asking() as settings:
-            ask = asker(settings, till)
-
-            async def within(
-                client: ChatClient, request: Request
-            ) -> Completion | ChoiceScores:
-                # Checked before the call, so that thousands of refusals take no time.
-                if till is not None and not await till.fits(self._most(request, till)):
-                    raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
-
-                return await ask(client, request)
-
             run_calls(
                 settings,
                 requests,
-                within,
+                till.admitting(asker(settings, till)),
                 lambda *outcome: on_result(_result(*outcome)),
             )
 

@@ -102,7 +102,7 @@ class Completes(Protocol):
         max_tokens: int,
         logprobs: int | None = None,
         extra: Mapping[str, object] | None = None,
-        spending: Spending | None = None,
+        spending: Spending,
     ) -> Completion:
         """Requests an answer, with `logprobs` alternatives for each of its tokens."""
         ...
@@ -121,7 +121,7 @@ class ChoiceAsker:
         choices: ChoiceSettings,
         fields: Mapping[str, object],
         *,
-        till: Till | None = None,
+        till: Till,
     ) -> None:
         """Prepares to score; nothing is sent yet.
 
@@ -239,7 +239,7 @@ class ChoiceAsker:
             max_tokens=1,
             logprobs=logprobs,
             extra={**self._body, **fields},
-            spending=None if till is None else till.call(most.at(till.prices)),
+            spending=till.call(most.at(till.prices)),
         )
 
     async def _prove(self, client: Completes, way: Way) -> None:

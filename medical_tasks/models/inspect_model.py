@@ -27,7 +27,7 @@ from medical_tasks.guard import policy
 from medical_tasks.guard.addresses import read_address
 from medical_tasks.models import inspect_reply
 from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
-from medical_tasks.models.budget import SPENT, Amount, estimate_tokens
+from medical_tasks.models.budget import SPENT, estimate_tokens
 from medical_tasks.models.call_pool import Callee, run_jobs
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -51,8 +51,8 @@ from medical_tasks.models.inspect_options import (
 from medical_tasks.models.inspect_tools import inspect_chat, tool_infos
 from medical_tasks.models.knock import TRIES, unreachable
 from medical_tasks.models.refusals import Adaptations
-from medical_tasks.models.spending import most_of, refusal
-from medical_tasks.models.till import Till
+from medical_tasks.models.spending import REFUSED
+from medical_tasks.models.till import ModelTill
 from medical_tasks.models.tool_calls import offered_text
 from medical_tasks.spec import Message, Tool
 
@@ -118,12 +118,9 @@ class InspectModel(Model):
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, in order of completion."""
 
-        def asker(till: Till | None) -> _Asker:
+        def asker(till: ModelTill) -> _Asker:
             async def ask(client: InspectClient, request: Request) -> Answer:
-                spending = (
-                    None if till is None else till.call(self._most(request, till))
-                )
-                return await client.answer(request, spending)
+                return await client.answer(request, till.call(till.most(request)))
 
             return ask
 
@@ -139,7 +136,7 @@ class InspectModel(Model):
         config = self.settings.config
         fields = {"temperature": 0.0} if "temperature" in config else {}
 
-        def asker(till: Till | None) -> _Asker:
+        def asker(till: ModelTill) -> _Asker:
             letters = ChoiceAsker(self._where, choices, fields, till=till)
 
             async def ask(client: InspectClient, request: Request) -> Answer:
@@ -208,7 +205,7 @@ class InspectModel(Model):
     def _run(
         self,
         requests: Sequence[Request],
-        asker: Callable[[Till | None], _Asker],
+        asker: Callable[[ModelTill], _Asker],
         on_result: OnResult,
     ) -> None:
         """Makes one call for each request; delivers results as they arrive."""
@@ -216,15 +213,7 @@ class InspectModel(Model):
             return
 
         self._check_guard()
-        till = None if self.ceiling is None else Till(self.ceiling)
-        ask = asker(till)
-
-        async def within(client: InspectClient, request: Request) -> Answer:
-            # Checked before the call, so that thousands of refusals take no time.
-            if till is not None and not await till.fits(self._most(request, till)):
-                raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
-
-            return await ask(client, request)
+        till = ModelTill(self)
 
         def deliver(request: Request, outcome: Answer | CallFailed) -> None:
             if isinstance(outcome, CallFailed):
@@ -233,10 +222,7 @@ class InspectModel(Model):
             else:
                 on_result(outcome)
 
-        run_jobs(self._callee(), requests, within, deliver)
-
-    def _most(self, request: Request, till: Till) -> Amount:
-        return most_of(request, till.prices, self.longest(request))
+        run_jobs(self._callee(), requests, till.admitting(asker(till)), deliver)
 
     @property
     def _where(self) -> str:
@@ -363,9 +349,7 @@ class InspectClient:
         self._where = where
         self._provider = str(model).partition("/")[0]
 
-    async def answer(
-        self, request: Request, spending: Spending | None = None
-    ) -> Answer:
+    async def answer(self, request: Request, spending: Spending) -> Answer:
         """Asks a question; raises `CallFailed` if it gets no answer.
 
         When a provider refuses one of the suite's own settings, the request is repeated
@@ -406,7 +390,7 @@ class InspectClient:
         max_tokens: int,
         logprobs: int | None = None,
         extra: Mapping[str, object] | None = None,
-        spending: Spending | None = None,
+        spending: Spending,
     ) -> Completion:
         """Requests one answer, with the probabilities of its tokens if the provider reports them."""
         fewest = _FEWEST_TOKENS.get(self._provider, 1)
@@ -423,14 +407,12 @@ class InspectClient:
         self,
         messages: Sequence[Message],
         config: GenerateConfig,
-        spending: Spending | None,
+        spending: Spending,
         tools: Sequence[Tool] = (),
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
         """Sends a request within the budget, which counts inspect's own retries as one."""
-        if spending is None:
-            return await self._send(messages, config, tools)
         if not await spending.admit():
-            raise CallFailed(SPENT, "refused before it was sent", attempts=0)
+            raise CallFailed(SPENT, REFUSED, attempts=0)
 
         try:
             output, seen = await self._send(messages, config, tools)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.models.budget import (
@@ -16,6 +16,8 @@ from medical_tasks.models.budget import (
 )
 from medical_tasks.models.tool_calls import offered_text
 from medical_tasks.models.usage import Prices
+
+REFUSED: Final = "refused before it was sent"
 
 
 def most_of(
@@ -101,4 +103,4 @@ def in_groups(
 
 def refusal(key: str) -> Failure:
     """Returns the outcome of a request that a ceiling did not admit."""
-    return Failure(key=key, reason=SPENT, detail="refused before it was sent")
+    return Failure(key=key, reason=SPENT, detail=REFUSED)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from medical_tasks.models.budget import Amount, Ceiling
+from medical_tasks.models.base import Model, Request
+from medical_tasks.models.budget import SPENT, Amount, Ceiling, RunBudget
+from medical_tasks.models.chat_client import CallFailed
 from medical_tasks.models.chat_reply import Reply
+from medical_tasks.models.spending import REFUSED, most_of
+
+Client = TypeVar("Client")
+Result = TypeVar("Result")
 
 
 class Till:
     """The requests to one model that an event loop sends within a budget."""
 
-    def __init__(self, ceiling: Ceiling) -> None:
+    def __init__(self, ceiling: Ceiling | None) -> None:
+        """Opens a till; None for no ceiling."""
+        ceiling = ceiling or Ceiling(RunBudget())
         self.budget = ceiling.budget
         self.prices = ceiling.prices
         self.under_way = 0
@@ -29,6 +39,31 @@ class Till:
                 return False
             await self.ended.wait()
         return True
+
+
+class ModelTill(Till):
+    """The till of a model under test, by upper estimates of its requests."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model.ceiling)
+        self._model = model
+
+    def most(self, request: Request) -> Amount:
+        """Returns an upper estimate of what a request takes."""
+        return most_of(request, self.prices, self._model.longest(request))
+
+    def admitting(
+        self, ask: Callable[[Client, Request], Awaitable[Result]]
+    ) -> Callable[[Client, Request], Awaitable[Result]]:
+        """Refuses requests over the budget before they are asked, so that thousands take no time."""
+
+        async def within(client: Client, request: Request) -> Result:
+            if not await self.fits(self.most(request)):
+                raise CallFailed(SPENT, REFUSED, attempts=0)
+
+            return await ask(client, request)
+
+        return within
 
 
 @dataclass

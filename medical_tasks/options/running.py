@@ -165,7 +165,7 @@ class Run(
         str | None,
         Option(
             "only print one finished prompt, of the item ID or of the first one, by a local "
-            "model's chat template; asks nobody",
+            "model's chat template and shortened as --truncate says; asks nobody",
             metavar="ID",
             bare="",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +12,19 @@ from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.data.task_data import TaskData, load_task_data, read_drawn
 from medical_tasks.errors import UsageError, did_you_mean
 from medical_tasks.guard import policy
+from medical_tasks.models.base import Model
 from medical_tasks.models.opener import full_name, is_local
 from medical_tasks.models.opening import open_unloaded
 from medical_tasks.options import Run
 from medical_tasks.runs.confidence import ASKED, check_askable
 from medical_tasks.runs.rescoring import checked_task_args
-from medical_tasks.runs.runner import RunOptions, load_task_prompts
-from medical_tasks.spec import Item, Message, TaskSpec, Tool
+from medical_tasks.runs.runner import (
+    RunOptions,
+    fit_items,
+    load_task_prompts,
+    opening_request,
+)
+from medical_tasks.spec import Item, Message, PromptSet, TaskSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +41,7 @@ class ShownPrompt:
             the template.
         continuations: the texts whose probabilities are requested.
         private: whether it holds text of credentialed data.
+        note: what the run does since the prompt is too long; "" if it fits.
     """
 
     task: str
@@ -45,6 +52,7 @@ class ShownPrompt:
     text: str
     continuations: tuple[str, ...]
     private: bool
+    note: str = ""
 
     def __str__(self) -> str:
         """Formats the prompt for people."""
@@ -63,6 +71,9 @@ class ShownPrompt:
         if self.continuations:
             continuations = "\n".join(map(repr, self.continuations))
             parts.append(f"Asked for: the probability of each of\n{continuations}")
+
+        if self.note:
+            parts.append(self.note)
 
         return "\n\n".join(parts)
 
@@ -131,11 +142,19 @@ def _render(
         upstream=arguments.upstream,
         task_args=dict(arguments.task_args),
         model_args=dict(arguments.model_args),
+        max_new_tokens=arguments.max_new_tokens,
+        truncate=arguments.truncate,
         confidence=arguments.confidence,
     )
     prompts = load_task_prompts(task, options, data)
-    messages = prompts.render(item)
-    tools = prompts.tools(item) if prompts.tools else ()
+    with _unloaded(name, arguments) as model:
+        note = ""
+        if model is not None:
+            item, note = _fitted(task, prompts, item, model, options)
+
+        messages = prompts.render(item)
+        tools = prompts.tools(item) if prompts.tools else ()
+        text = "" if model is None else model.rendered(messages, tools)
 
     return ShownPrompt(
         task=task.name,
@@ -143,22 +162,64 @@ def _render(
         model=name,
         messages=messages,
         tools=tuple(tool.name for tool in tools),
-        text=_apply_template(name, arguments, messages, tools),
+        text=text,
         continuations=prompts.continuations(item) if prompts.continuations else (),
         private=not policy.text_allowed(dataset_spec(task.dataset)),
+        note=note,
     )
 
 
-def _apply_template(
-    name: str, arguments: Run, messages: Sequence[Message], tools: Sequence[Tool]
-) -> str:
-    """Renders the chat by a local model's own template; "" for a model behind a server."""
-    if not is_local(name):
-        return ""
+@contextlib.contextmanager
+def _unloaded(name: str, arguments: Run) -> Iterator[Model | None]:
+    """Opens the model without its weights.
+
+    None for a model behind a server, unless the run may shorten its prompts.
+    """
+    if not is_local(name) and arguments.truncate == "refuse":
+        yield None
+        return
+
     with (
         tempfile.TemporaryDirectory() as scratch,
         contextlib.closing(
             open_unloaded(name, arguments.model_args, log_dir=Path(scratch))
         ) as model,
     ):
-        return model.rendered(messages, tools)
+        yield model
+
+
+def _fitted(
+    task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions
+) -> tuple[Item, str]:
+    """Shortens an item as the run does; also returns a note about what the run does.
+
+    Raises:
+        UsageError: The prompt is too long, and the run would refuse it.
+    """
+    if prompts.shorten is not None and not model.measures_alone:
+        return item, (
+            f"Only the server can tell whether this is too long for {model.name}, so "
+            f"--truncate {options.truncate} was not applied. --model-args context=N and "
+            "tokenizer=FOLDER measure it here."
+        )
+
+    fitted = fit_items(task, prompts, [item], model, options)
+    (item,) = fitted.items
+    words = fitted.shortened.get(item.id, 0)
+    if words:
+        return item, (
+            f"--truncate {options.truncate} left out {words:,} words, so that the prompt fits "
+            "the model's context."
+        )
+
+    if not model.measures_alone:
+        return item, ""
+
+    (length,) = model.lengths([opening_request(task, prompts, item, model, options)])
+    if length is None or length.tokens <= length.room:
+        return item, ""
+
+    return item, (
+        f"The prompt does not fit the model's context ({length.tokens:,} tokens, room for "
+        f"{length.room:,}), so the run leaves it unanswered."
+    )

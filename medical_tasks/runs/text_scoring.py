@@ -53,18 +53,17 @@ def score_table(arguments: ScoreText, sheet: Sheet) -> JsonDict:
     models = dict(arguments.task_args)
     metrics = chosen_metrics(requested, models, sourced=bool(columns["source"]))
     texts = _all_texts(where, sheet, columns)
-    predictions = ["".join(cells) for cells in texts["prediction"]]
+    predictions = list(map("".join, texts["prediction"]))
+    clusters = None
+    if columns["cluster"]:
+        clusters = [cells[0] for cells in texts["cluster"]]
+
     estimates, values = score_texts(
         predictions,
-        [
-            [reference for reference in cells if reference.strip()]
-            for cells in texts["reference"]
-        ],
+        list(map(_without_blanks, texts["reference"])),
         metrics,
-        sources=["".join(cells) for cells in texts["source"]],
-        clusters=[cells[0] for cells in texts["cluster"]]
-        if columns["cluster"]
-        else None,
+        sources=list(map("".join, texts["source"])),
+        clusters=clusters,
         arguments=models,
         seed=seed,
     )
@@ -92,6 +91,10 @@ def score_table(arguments: ScoreText, sheet: Sheet) -> JsonDict:
         "metrics": figures,
         "rows": rows,
     }
+
+
+def _without_blanks(texts: Sequence[str]) -> list[str]:
+    return [text for text in texts if text.strip()]
 
 
 def _all_columns(arguments: ScoreText, sheet: Sheet) -> dict[str, tuple[str, ...]]:

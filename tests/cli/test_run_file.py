@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,45 @@ def test_the_prompt_of_a_local_model_is_in_its_own_template(
     assert str(shown).endswith(shown.text)
     with pytest.raises(UsageError, match="no item of kqa has this id"):
         mt.show_prompt("kqa", "hf/toy", "17", config="demo", data=demos)
+
+
+def test_a_prompt_is_shown_as_the_run_would_shorten_it(demos: Path, here: Path) -> None:
+    pytest.importorskip("lighteval")
+    make_toy_model(Path("toy"), texts=["Discharge summary", "Answer: B"])
+
+    def shown(max_length: int, **options: Any) -> Any:
+        return mt.show_prompt(
+            "ehrnoteqa_open_level1",
+            "hf/toy",
+            model_args={"max_length": max_length},
+            max_new_tokens=10,
+            config="demo",
+            data=demos,
+            **options,
+        )
+
+    whole = shown(100_000)
+    assert whole.note == ""
+    with pytest.raises(UsageError, match="do not fit the model's context"):
+        shown(1000)
+
+    cut = shown(1000, truncate="notes-from-the-oldest")
+    assert len(cut.text) < len(whole.text)
+    assert re.search(r"left out [\d,]+ words, so that the prompt fits", str(cut))
+    unanswered = shown(1000, truncate="unanswered")
+    assert unanswered.text == whole.text
+    assert unanswered.note.endswith("so the run leaves it unanswered.")
+
+
+def test_only_a_server_knows_how_a_run_shortens_its_prompt(
+    demos: Path, here: Path
+) -> None:
+    shown = mt.show_prompt(
+        "ehrnoteqa_open_level1",
+        "openai-api/nowhere/m",
+        model_args={"base_url": "http://127.0.0.1:9/v1"},
+        truncate="notes-from-the-oldest",
+        config="demo",
+        data=demos,
+    )
+    assert "--truncate notes-from-the-oldest was not applied" in shown.note

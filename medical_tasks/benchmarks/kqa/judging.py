@@ -258,21 +258,24 @@ def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]
 
 def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]]:
     """Asks the authors' two questions about every statement, and only the second about nice-to-have ones."""
-    # The label of an entailment model counts for both readings. For a blank answer only
-    # the reading of the authors' script is needed.
-    readings = slice(int(case.blank), 2 if judging.judge.reads == "prompt" else 1)
+    # The label of an entailment model counts for both readings.
+    script_reads_replies = judging.judge.reads == "prompt"
     texts = {"question": case.question, "answer": case.answer}
     questions: list[Question] = []
     for verdict in _unasked(case):
         for kind in ("entails", "contradicts") if verdict.must else ("contradicts",):
-            strict_and_script = official_question(
+            strict, script = official_question(
                 judging.prompts,
                 f"{case.id}/{verdict.name}/{kind}",
                 kind,
                 statement=case.statements[verdict.name],
                 **texts,
             )
-            questions += strict_and_script[readings]
+            # A blank answer has no claims: our reading needs no reply.
+            if not case.blank:
+                questions.append(strict)
+            if script_reads_replies:
+                questions.append(script)
 
     outcomes = yield from answered(questions)
     return tuple(

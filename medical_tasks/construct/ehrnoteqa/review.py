@@ -237,7 +237,7 @@ class _Check:
 
         if (reviewer, identifier) in self.seen:
             earlier = self.seen[reviewer, identifier]
-            return annotation.stands_already(row, "id", question, earlier)
+            return annotation.repeated_row(row, "id", question, earlier)
 
         number = self.sheets[reviewer].index(identifier) + 1
         if row.cells["index"].strip() != str(number):

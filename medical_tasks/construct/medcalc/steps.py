@@ -1,9 +1,8 @@
-"""`medical-tasks construct medcalc`.
+"""`medical-tasks construct medcalc`: rows like MedCalc-Bench's from one's own notes.
 
-Rows like MedCalc-Bench's from notes of one's own (paper, section 2.2, appendix A.1).
-
-Notes are taken for credentialed unless `--open` is given: then nothing leaves this
-machine unattested, and they are built as `medcalc_own`.
+The method is the paper's (section 2.2, appendix A.1). Unless `--open` is given, notes are
+treated as credentialed: without an attestation nothing leaves this machine, and the rows
+are built as `medcalc_own`.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ _FORM: Final = '{"note_id": "1", "note": "..."}'
 _FILES: Final = "Give a file of notes to extract, of rows to check."
 _NOTHING: Final = "not mentioned"
 LEXICAL: Final = "lexical"
-"""The model of `extract` and `check` that asks nobody: attributes by names and usual words."""
+"""The value of `--model` for extraction without a model, by attributes' names and usual words."""
 _TRUTHS: Final = {"yes": True, "no": False}
 _EXTRACT, _PAIRS, _SHARES, _ENTITIES = (
     "extract.json",
@@ -91,35 +90,35 @@ _EXTRACT, _PAIRS, _SHARES, _ENTITIES = (
 )
 
 Pairs = Mapping[str, Pair]
-"""Id of a pair to the pair."""
+"""Pairs by id."""
 Cell = tuple[str, str]
 """Pair and attribute."""
 Marks = dict[str, dict[Cell, tuple[str, object]]]
-"""Reviewer and cell to the mark and the value that the reviewer leaves."""
+"""Reviewer and cell to the mark and the reviewer's value."""
 
 
 def read_notes(path: Path) -> dict[str, str]:
-    """Reads notes by their ids, of a file of any form."""
+    """Reads notes by id from a table in any supported format."""
     notes: dict[str, str] = {}
     knows = has_columns(*map("|".join, _NAMES.values()))
     for row in read_table(path, record=_FORM, knows=knows).rows:
         cells = {
             folded(name): str(cell or "").strip() for name, cell in row.cells.items()
         }
-        found = {
+        fields = {
             ours: next((cells[name] for name in names if name in cells), "")
             for ours, names in _NAMES.items()
         }
-        if lost := [
-            " or ".join(_NAMES[name]) for name, cell in found.items() if not cell
+        if missing := [
+            " or ".join(_NAMES[name]) for name, cell in fields.items() if not cell
         ]:
             raise UsageError(
-                f"{path}: {row.at}: {', '.join(lost)} is missing or empty. A record is like {_FORM}"
+                f"{path}: {row.at}: {', '.join(missing)} is missing or empty. A record is like {_FORM}"
             )
 
-        if notes.setdefault(found["note_id"], found["note"]) != found["note"]:
+        if notes.setdefault(fields["note_id"], fields["note"]) != fields["note"]:
             raise UsageError(
-                f"{path}: {row.at}: its note_id names another note already. Give each note its own."
+                f"{path}: {row.at}: its note_id is that of another note. Give each note its own."
             )
 
     return notes
@@ -136,14 +135,14 @@ def _calculators(text: str | None) -> tuple[AnyCalculator, ...]:
 
 
 class _Outcome(NamedTuple):
-    """What an extractor, a model or words alone, made of notes.
+    """The outcome of an extraction, by a model or by words alone.
 
     Attributes:
         failed: Question to the reason why it has no usable reply.
-        usage: None where nothing was asked.
+        usage: None if no model was asked.
     """
 
-    made: extraction.Extracted
+    extracted: extraction.Extracted
     recipe: Mapping[str, object]
     failed: Mapping[str, str]
     usage: Usage | None
@@ -155,23 +154,23 @@ def _by_words(
     calculators: Sequence[AnyCalculator],
     settings: Mapping[str, object],
 ) -> _Outcome:
-    """Extracts without a model; options of one are refused, since they would do nothing."""
+    """Extracts without a model; refuses a model's options, which would have no effect."""
     for option in ("model_args", "tries", "max_new_tokens", "forecast"):
         if option in declared.given(arguments):
-            said = f"--{option.replace('_', '-')}"
+            option_name = f"--{option.replace('_', '-')}"
             raise UsageError(
-                f"{said}: --model {LEXICAL} asks no model. Leave {said} out."
+                f"{option_name}: --model {LEXICAL} asks no model. Leave {option_name} out."
             )
 
     tell(
         f"{len(notes):,} notes, {len(calculators)} calculators, by words alone. "
-        "No model judges who is eligible: the reviewers must."
+        "No model judges eligibility: the reviewers must."
     )
     recipe = {**settings, "model": {"name": LEXICAL}}
     outcome = make_folder(arguments.folder) / _EXTRACT
     if outcome.is_file():
-        before = construction.read_json(outcome, step="medcalc extract")
-        if any(before.get(name) != value for name, value in recipe.items()):
+        previous = construction.read_json(outcome, step="medcalc extract")
+        if any(previous.get(name) != value for name, value in recipe.items()):
             raise UsageError(
                 f"{arguments.folder}: pairs were extracted there with other settings. "
                 "Give another --folder."
@@ -186,10 +185,10 @@ def _by_model(
     calculators: Sequence[AnyCalculator],
     settings: Mapping[str, object],
 ) -> _Outcome:
-    """Attributes as a model reads them.
+    """Extracts with a model.
 
-    It is asked once about each note, then up to twice about each pair of a note and a
-    calculator.
+    The model is asked once about each note, then up to twice about each pair of a note
+    and a calculator.
     """
     more = 2 * len(notes) * len(calculators)
     tell(
@@ -205,16 +204,16 @@ def _by_model(
         forecast=arguments.forecast,
         what="pairs",
     ) as model:
-        made = extraction.extract(notes, calculators, model)
+        extracted = extraction.extract(notes, calculators, model)
 
-    return _Outcome(made, model.recipe, model.failed, model.session.usage)
+    return _Outcome(extracted, model.recipe, model.failed, model.session.usage)
 
 
 def _extract(arguments: MedcalcExtract) -> int:
     """Extracts pairs of note and calculator, and writes those that are kept.
 
-    What is left out is told by reason: a user must see whether notes lack values, or
-    the model could not be read.
+    Dropped pairs are reported by reason, so that the user sees whether notes lack values
+    or replies were unreadable.
     """
     folder, seed, most = arguments.folder, checked_seed(arguments.seed), arguments.most
     check_least({"--most": most})
@@ -223,7 +222,7 @@ def _extract(arguments: MedcalcExtract) -> int:
         _calculators(arguments.calculators),
     )
     settings = {
-        "calculators": [each.slug for each in calculators],
+        "calculators": [calculator.slug for calculator in calculators],
         "source": file_sha256(arguments.source),
     }
     extractor = _by_words if arguments.model == LEXICAL else _by_model
@@ -231,8 +230,8 @@ def _extract(arguments: MedcalcExtract) -> int:
     if arguments.forecast:
         return 0
 
-    made = outcome.made
-    lines = _drawn(made, notes, MOST if most is None else most, seed)
+    extracted = outcome.extracted
+    lines = _drawn(extracted, notes, MOST if most is None else most, seed)
     refusal = f"{folder}: sheets of other pairs were exported from here. Work in another --folder."
     annotation.check_exported(
         folder / _SHARES, "pairs_sha256", lines, step="medcalc sheet", refusal=refusal
@@ -240,26 +239,28 @@ def _extract(arguments: MedcalcExtract) -> int:
     kept = Counter(line["calculator"] for line in lines)
     facts: dict[str, object] = {
         "notes": len(notes),
-        "questions": made.passes,
-        "dropped": +made.dropped,
+        "questions": extracted.passes,
+        "dropped": +extracted.dropped,
         "kept": kept,
     }
     facts |= {
         "usage": outcome.usage,
         "sha256": construction.write_lines(folder / _PAIRS, lines),
     }
-    own = {"open": arguments.open, "seed": seed, "failed": outcome.failed}
-    construction.write_json(folder / _EXTRACT, {**outcome.recipe, **facts, **own})
+    unreported = {"open": arguments.open, "seed": seed, "failed": outcome.failed}
+    construction.write_json(
+        folder / _EXTRACT, {**outcome.recipe, **facts, **unreported}
+    )
     tell(
         "\n".join(
             align(
                 ("not kept", "pairs"),
-                [(why, f"{n:,}") for why, n in made.dropped.most_common() if n],
+                [(why, f"{n:,}") for why, n in extracted.dropped.most_common() if n],
             )
         )
     )
     passes = ", ".join(
-        f"{count:,} about {label}" for label, count in made.passes.items()
+        f"{count:,} about {label}" for label, count in extracted.passes.items()
     )
     questions = f"Questions: {passes}." if passes else "No model was asked."
     tell(
@@ -273,7 +274,7 @@ def _extract(arguments: MedcalcExtract) -> int:
     then = "The other pairs are written. " if lines else ""
     check_answered(
         outcome.failed,
-        made.passes.total(),
+        extracted.passes.total(),
         "questions have no usable reply",
         then=then,
         file=_EXTRACT,
@@ -283,19 +284,18 @@ def _extract(arguments: MedcalcExtract) -> int:
 
 
 def _drawn(
-    made: extraction.Extracted, notes: Mapping[str, str], most: int, seed: int
+    extracted: extraction.Extracted, notes: Mapping[str, str], most: int, seed: int
 ) -> list[PairLine]:
-    """The pairs that are kept, in the order of calculators and notes.
+    """Draws the pairs to keep, in the order of calculators.
 
     Args:
-        made: What was extracted. Pairs that are too many are counted among its dropped
-            ones.
+        extracted: All extracted pairs. Surplus pairs are counted among its dropped ones.
         notes: Name to text.
-        most: How many pairs of a calculator are kept; the seed draws them.
-        seed: Decides which.
+        most: The most pairs kept for each calculator.
+        seed: Decides which pairs are drawn.
     """
-    of_each: dict[str, list[PairLine]] = defaultdict(list)
-    for calculator, name, entities in made.kept:
+    by_calculator: dict[str, list[PairLine]] = defaultdict(list)
+    for calculator, name, entities in extracted.kept:
         pair = Pair(
             id=f"{calculator.id}-{name}",
             note_id=name,
@@ -303,14 +303,14 @@ def _drawn(
             note=notes[name],
             entities=entities,
         )
-        of_each[calculator.slug].append(pair.line(entities))
+        by_calculator[calculator.slug].append(pair.line(entities))
 
-    made.dropped["over --most of a calculator"] += sum(
-        max(len(lines) - most, 0) for lines in of_each.values()
+    extracted.dropped["over --most of a calculator"] += sum(
+        max(len(lines) - most, 0) for lines in by_calculator.values()
     )
     return [
         line
-        for lines in of_each.values()
+        for lines in by_calculator.values()
         for line in ranked(lines, seed, lambda line: line["id"])[:most]
     ]
 
@@ -335,8 +335,7 @@ def _tell_whose(folder: Path) -> int:
     return 0 if _is_open(folder) else tell_private(folder)
 
 
-# Sheets: a row for each attribute, and one for whether the calculator is meant for the
-# patient.
+# Sheets have a row for each attribute, and a row for the patient's eligibility.
 
 
 def _cells(pair: Pair) -> dict[str, tuple[Input | None, object]]:
@@ -350,23 +349,32 @@ def _cells(pair: Pair) -> dict[str, tuple[Input | None, object]]:
 def _rows(
     pairs: Pairs, cells: Iterable[tuple[Cell, str]], reviewer: str
 ) -> Iterator[dict[str, object]]:
-    """The rows of a reviewer's sheet, an attribute of a note in each."""
+    """Yields the rows of a reviewer's sheet, one for each attribute of a pair."""
     for number, ((key, attribute), comment) in enumerate(cells, start=1):
         pair = pairs[key]
         item, value = _cells(pair)[attribute]
         value, unit = (
             value if isinstance(value, list) and len(value) == 2 else (value, "")
         )
-        place = f"notes/{construction.file_name(pair.note_id)}"
-        accepts = item.expects if item else "yes or no"
-        told = (number, key, reviewer, place, pair.calculator.name, attribute, accepts)
-        shown = value if type(value) is float else _said(value)
-        yield dict(zip(COLUMNS, (*told, shown, unit, "", "", comment), strict=True))
+        yield {
+            "index": number,
+            "id": key,
+            "reviewer": reviewer,
+            "note": f"notes/{construction.file_name(pair.note_id)}",
+            "calculator": pair.calculator.name,
+            "attribute": attribute,
+            "accepts": item.expects if item else "yes or no",
+            "value": value if type(value) is float else _cell_text(value),
+            "unit": unit,
+            "verdict": "",
+            "correction": "",
+            "comment": comment,
+        }
 
 
-def _said(value: object) -> str:
+def _cell_text(value: object) -> str:
     if isinstance(value, list):
-        return " ".join(map(_said, value))
+        return " ".join(map(_cell_text, value))
     if value is None or isinstance(value, bool):
         return _NOTHING if value is None else "yes" if value else "no"
     return f"{value:.15g}" if isinstance(value, float) else str(value)
@@ -378,53 +386,63 @@ def _sheet(arguments: MedcalcSheet) -> int:
     pairs, names = _pairs(folder), annotation.parse_names(arguments.reviewers)
     if ADJUDICATOR in names:
         raise UsageError(
-            f"--reviewers: {ADJUDICATOR} is who decides where two disagree. Give another name."
+            f"--reviewers: {ADJUDICATOR} is the name of the person who decides if reviewers "
+            "disagree. Give another name."
         )
 
     shares = annotation.shared_sheets(
         list(pairs), names, overlap=arguments.overlap or 0, seed=seed
     )
-    made: PairShares = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
+    kept_shares: PairShares = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
     refusal = (
         f"{folder}: sheets were exported with other settings. Repeat that command, or move them "
         "away."
     )
-    annotation.keep_once(folder / _SHARES, made, step="medcalc sheet", refusal=refusal)
+    annotation.keep_once(
+        folder / _SHARES, kept_shares, step="medcalc sheet", refusal=refusal
+    )
     sheets = make_folder(folder / "sheets")
     make_folder(sheets / "notes")
     for pair in pairs.values():
         with WholeFile(
             sheets / "notes" / construction.file_name(pair.note_id), private=True
-        ) as part:
-            part.write(pair.note + "\n")
+        ) as stream:
+            stream.write(pair.note + "\n")
 
     cells = {
-        name: [((key, each), "") for key in keys for each in _cells(pairs[key])]
+        name: [
+            ((key, attribute), "") for key in keys for attribute in _cells(pairs[key])
+        ]
         for name, keys in shares["sheets"].items()
     }
     annotation.write_sheets(
-        sheets, COLUMNS, {name: _rows(pairs, own, name) for name, own in cells.items()}
+        sheets,
+        COLUMNS,
+        {
+            name: _rows(pairs, cell_comments, name)
+            for name, cell_comments in cells.items()
+        },
     )
-    for name, own in cells.items():
+    for name, cell_comments in cells.items():
         tell(
-            f"{sheets / name}.csv: {len(shares['sheets'][name]):,} pairs, {len(own):,} rows"
+            f"{sheets / name}.csv: {len(shares['sheets'][name]):,} pairs, {len(cell_comments):,} rows"
         )
 
     tell(
-        "Mark each row o (right) or x, and put what is right into correction: a value with its "
-        f"unit, or {_NOTHING}."
+        "Mark each row o (right) or x (wrong), and write the right value with its unit into "
+        f"correction, or {_NOTHING}."
     )
     return _tell_whose(folder)
 
 
 def _import(arguments: MedcalcImport) -> int:
-    """Reads marked sheets back, and writes the pairs that are kept.
+    """Reads marked sheets, and writes the pairs that are kept.
 
-    Where two reviewers leave different values, an adjudicator decides first; until then
-    no pair is written, and the step ends with exit code 5.
+    If reviewers disagree about a value, an adjudicator must decide. Until then no pair is
+    written, and the step ends with exit code 5.
     """
     folder = arguments.folder
-    # no earlier review is released for one that does not end
+    # Otherwise `release` would use an earlier review after an unfinished one.
     (folder / _ENTITIES).unlink(missing_ok=True)
     pairs = _pairs(folder)
     shares: PairShares = construction.read_json(folder / _SHARES, step="medcalc sheet")
@@ -433,44 +451,46 @@ def _import(arguments: MedcalcImport) -> int:
         for path in arguments.paths
         for row in read_sheet(path, COLUMNS, numbers="correction")
     ]
-    place = folder / "adjudication.csv"
-    if place.exists() and ADJUDICATOR not in {_reviewed(row)[0] for row in rows}:
-        rows += read_sheet(place, COLUMNS)
+    adjudication = folder / "adjudication.csv"
+    if adjudication.exists() and ADJUDICATOR not in {_reviewed(row)[0] for row in rows}:
+        rows += read_sheet(adjudication, COLUMNS)
 
     marks, absent = _read_marks(arguments, rows, pairs, shares["sheets"])
     decided = marks.pop(ADJUDICATOR, {})
     agreement = [*_agreement(marks, pairs)]
-    _adjudicated(place, rows, pairs, marks, decided)
+    _adjudicated(adjudication, rows, pairs, marks, decided)
     lines: list[PairLine] = []
     dropped, changed = Counter[str](), 0
-    # what nobody decided is the same in all of them
-    left = ChainMap(decided, *marks.values())
+    # The reviewers agree on all cells that the adjudicator did not decide.
+    final = ChainMap(decided, *marks.values())
     for key, pair in pairs.items():
-        found = {
-            each: left[key, each][1] for each in _cells(pair) if (key, each) in left
+        values = {
+            attribute: final[key, attribute][1]
+            for attribute in _cells(pair)
+            if (key, attribute) in final
         }
-        meant = found.pop(ELIGIBLE, None)
-        entities = {name: value for name, value in found.items() if value is not None}
-        unmeant = "not reviewed" if meant is None else "not eligible"
-        if (
-            reason := extraction.lacking(pair.calculator, entities)
-            if meant
-            else unmeant
-        ):
+        eligible = values.pop(ELIGIBLE, None)
+        entities = {name: value for name, value in values.items() if value is not None}
+        if eligible:
+            reason = extraction.lacking(pair.calculator, entities)
+        else:
+            reason = "not reviewed" if eligible is None else "not eligible"
+
+        if reason:
             dropped[reason] += 1
         else:
             changed += entities != pair.entities
             lines.append(pair.line(entities))
 
     construction.write_lines(folder / _ENTITIES, lines)
-    made = {"kept": len(lines), "changed": changed, "dropped": dict(dropped)}
+    counts = {"kept": len(lines), "changed": changed, "dropped": dict(dropped)}
     construction.write_json(
-        folder / "review.json", {"agreement": agreement, "without": absent, **made}
+        folder / "review.json", {"agreement": agreement, "without": absent, **counts}
     )
     why = "".join(f", {count:,} {reason}" for reason, count in dropped.items())
     tell(
         f"{len(lines):,} of {len(pairs):,} pairs are kept, {changed:,} of them corrected{why}.",
-        **made,
+        **counts,
     )
 
     return _tell_whose(folder)
@@ -478,7 +498,7 @@ def _import(arguments: MedcalcImport) -> int:
 
 def _reviewed(row: TableRow) -> tuple[str, Cell]:
     name, key, attribute = (
-        row.cells[each].strip() for each in ("reviewer", "id", "attribute")
+        row.cells[column].strip() for column in ("reviewer", "id", "attribute")
     )
     return name, (key, attribute)
 
@@ -489,12 +509,12 @@ def _read_marks(
     pairs: Pairs,
     sheets: Mapping[str, Sequence[str]],
 ) -> tuple[Marks, list[str]]:
-    """What all sheets say, and whose are not there; an adjudicator may decide any cell.
+    """Reads the marks of all sheets, and lists the people whose sheets are missing.
 
-    Problems are told together.
+    The adjudicator may decide any cell. All problems are reported at once.
     """
     expected = {
-        name: {(key, each) for key in keys for each in _cells(pairs[key])}
+        name: {(key, attribute) for key in keys for attribute in _cells(pairs[key])}
         for name, keys in sheets.items()
     }
     expected[ADJUDICATOR] = set().union(*expected.values())
@@ -503,12 +523,9 @@ def _read_marks(
     for row in rows:
         name, cell = _reviewed(row)
         if cell not in expected.get(name, ()) or cell in marks.get(name, ()):
-            known = (
-                "appears twice"
-                if cell in marks.get(name, ())
-                else "is no row of these sheets"
-            )
-            problems.append(f"{row.place('attribute')}: {known}")
+            is_repeated = cell in marks.get(name, ())
+            fault = "appears twice" if is_repeated else "is no row of these sheets"
+            problems.append(f"{row.place('attribute')}: {fault}")
         elif name != ADJUDICATOR or row.cells["verdict"].strip():
             problem, opinion = _opinion(
                 row, arguments.blank_keeps, *_cells(pairs[cell[0]])[cell[1]]
@@ -516,18 +533,20 @@ def _read_marks(
             marks.setdefault(name, {})[cell] = opinion
             problems += [problem] if problem else []
 
-    absent, unsaid = annotation.missing_sheets(sheets, marks, partial=arguments.partial)
+    absent, absence_problems = annotation.missing_sheets(
+        sheets, marks, partial=arguments.partial
+    )
     lost = {
-        name: len(expected[name] - own.keys())
-        for name, own in marks.items()
+        name: len(expected[name] - own_marks.keys())
+        for name, own_marks in marks.items()
         if name != ADJUDICATOR
     }
-    said = [
+    lost_problems = [
         f"the sheet of {name}: {count} rows are lost"
         for name, count in lost.items()
         if count
     ]
-    refuse([*problems, *unsaid, *said])
+    refuse([*problems, *absence_problems, *lost_problems])
 
     return marks, absent
 
@@ -539,55 +558,53 @@ def _adjudicated(
     marks: Marks,
     decided: Collection[Cell],
 ) -> None:
-    """Ends where values differ that nobody decided.
+    """Ends the step if reviewers' values differ and the adjudicator has not decided.
 
-    The adjudicator's sheet has all of them, with what was written into it.
+    Then the adjudicator's sheet is written with all such cells, keeping its marks.
     """
-    said = _disagreed(marks)
-    if not (waiting := said.keys() - set(decided)):
+    disagreed = _disagreed(marks)
+    if not (waiting := disagreed.keys() - set(decided)):
         return
 
-    held = {
+    sheet_cells = {
         cell: row.cells
         for row in rows
         for name, cell in [_reviewed(row)]
         if name == ADJUDICATOR
     }
     comments = {
-        cell: held[cell]["comment"] if cell in held else ""
-        for cell in dict.fromkeys((*said, *decided))
+        cell: sheet_cells[cell]["comment"] if cell in sheet_cells else ""
+        for cell in dict.fromkeys((*disagreed, *decided))
     }
-    for cell, each in said.items():
-        new, old = (
-            "; ".join(f"{name}: {text}" for name, text in each.items()),
-            comments[cell],
-        )
-        comments[cell] = old if new in old else f"{new}; before: {old}" if old else new
+    for cell, opinions in disagreed.items():
+        comment = "; ".join(f"{name}: {text}" for name, text in opinions.items())
+        earlier = comments[cell]
+        if comment not in earlier:
+            comments[cell] = f"{comment}; before: {earlier}" if earlier else comment
 
-    made = zip(comments, _rows(pairs, comments.items(), ADJUDICATOR), strict=True)
-    told = {
+    marked = {
         cell: {name: cells[name] for name in ("verdict", "correction")}
-        for cell, cells in held.items()
+        for cell, cells in sheet_cells.items()
     }
+    rows_by_cell = zip(
+        comments, _rows(pairs, comments.items(), ADJUDICATOR), strict=True
+    )
     filled = (
-        {**row, "note": f"sheets/{row['note']}", **told.get(cell, {})}
-        for cell, row in made
+        {**row, "note": f"sheets/{row['note']}", **marked.get(cell, {})}
+        for cell, row in rows_by_cell
     )
     write_sheet(path, COLUMNS, filled)
     raise IncompleteError(
-        f"{len(waiting):,} attributes wait for adjudication in {path}: what was extracted, and in "
-        "comment what each says. Have it marked as the other sheets, and import all of them "
-        "together."
+        f"{len(waiting):,} attributes wait for adjudication in {path}, which has the extracted "
+        "values and, in comment, each reviewer's value. Have it marked like the other sheets, "
+        "and import all of them together."
     )
 
 
 def _opinion(
     row: TableRow, blank_keeps: bool, item: Input | None, value: object
 ) -> tuple[str, tuple[str, object]]:
-    """What is wrong with a row, "" where nothing is.
-
-    Its mark, and the value that its reviewer leaves.
-    """
+    """Reads the problem of a row, "" if it has none, its mark, and the reviewer's value."""
     mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
     text = " ".join(row.cells["correction"].split())
     if mark not in ("o", "x"):
@@ -595,61 +612,67 @@ def _opinion(
             row, "verdict", "o (right) or x (wrong)", mark
         ), ("", None)
 
-    if mark == "o" or item is None:
-        same, told = (
-            ("what was extracted", _said(value)) if mark == "o" else ("no", "no")
-        )
-        rule = f"empty or {same} beside {mark}"
-        said = annotation.unknown_mark(row, "correction", rule, text)
-        return ("" if text.casefold() in ("", told.casefold()) else said), (
-            mark,
-            value if mark == "o" else False,
-        )
-
+    if mark == "o":
+        rule = "empty or what was extracted beside o"
+        return _superfluous(row, text, rule, _cell_text(value)), (mark, value)
+    if item is None:
+        return _superfluous(row, text, "empty or no beside x", "no"), (mark, False)
     if fold(text) and is_missing(text):
         return "", (mark, None)
 
     correction = _TRUTHS.get(text.casefold(), "?") if isinstance(item, Flag) else text
-    found, why = extraction.usable(item, correction)
-    problem = (
-        f"{row.place('correction')}: is {why or 'without a value'}; give {item.expects}, or "
-        f"{_NOTHING}"
-    )
+    usable_value, reason = extraction.usable(item, correction)
+    if usable_value is not None:
+        return "", (mark, usable_value)
 
-    return (problem if found is None else ""), (mark, found)
+    return (
+        f"{row.place('correction')}: is {reason or 'without a value'}; give {item.expects}, or "
+        f"{_NOTHING}"
+    ), (mark, None)
+
+
+def _superfluous(row: TableRow, text: str, rule: str, accepted: str) -> str:
+    """Refuses a correction that would contradict its mark; "" if it does not."""
+    if text.casefold() in ("", accepted.casefold()):
+        return ""
+    return annotation.unknown_mark(row, "correction", rule, text)
 
 
 def _disagreed(marks: Marks) -> dict[Cell, dict[str, str]]:
-    """What each reviewer says of the cells that they leave with different values."""
-    said: dict[Cell, dict[str, str]] = defaultdict(dict)
-    for name, own in marks.items():
-        for cell, (_, value) in own.items():
-            said[cell][name] = _said(value)
-    return {cell: each for cell, each in said.items() if len({*each.values()}) > 1}
+    """Returns each reviewer's value of the cells on which they disagree."""
+    opinions: dict[Cell, dict[str, str]] = defaultdict(dict)
+    for name, own_marks in marks.items():
+        for cell, (_, value) in own_marks.items():
+            opinions[cell][name] = _cell_text(value)
+    return {
+        cell: texts for cell, texts in opinions.items() if len({*texts.values()}) > 1
+    }
 
 
 def _agreement(marks: Marks, pairs: Pairs) -> Iterator[ReviewerAgreement]:
-    """Compares each two reviewers on the cells that both marked.
+    """Compares each pair of reviewers on the cells that both marked.
 
-    Kappa's interval draws notes whole.
+    The interval of kappa draws whole notes.
     """
-    for names, both, one, other in annotation.pairs_of_people(marks):
+    for names, both, first_opinions, second_opinions in annotation.pairs_of_people(
+        marks
+    ):
         (first, values), (second, others) = (
-            zip(*one, strict=True),
-            zip(*other, strict=True),
+            zip(*first_opinions, strict=True),
+            zip(*second_opinions, strict=True),
         )
         clusters = [pairs[key].note_id for key, _ in both]
         kappa = cohen_interval(first, second, classes=("o", "x"), clusters=clusters)
-        same = sum(map(eq, map(_said, values), map(_said, others)))
+        agreed = sum(map(eq, map(_cell_text, values), map(_cell_text, others)))
         tell(
-            f"{' and '.join(names)}: the same value on {same:,} of {len(both):,} attributes "
-            f"({100 * same / len(both):.1f} %), Cohen's kappa of their verdicts "
+            f"{' and '.join(names)}: the same value on {agreed:,} of {len(both):,} attributes "
+            f"({100 * agreed / len(both):.1f} %), Cohen's kappa of their verdicts "
             f"{f'{kappa.value:.3f}' if kappa.value == kappa.value else 'n/a'}"
         )
         yield {
             "reviewers": names,
             "cells": len(both),
-            "same": same,
+            "same": agreed,
             "kappa": as_json(kappa),
         }
 
@@ -657,9 +680,9 @@ def _agreement(marks: Marks, pairs: Pairs) -> Iterator[ReviewerAgreement]:
 def split_notes(
     pairs: Sequence[Pair], *, train: float, seed: int
 ) -> dict[str, list[Pair]]:
-    """Divides pairs into test and training ones.
+    """Splits pairs into a test and a training part.
 
-    A note, white space and case aside, is in one of them.
+    Pairs of the same note, ignoring white space and case, are in the same part.
     """
     texts = [" ".join(pair.note.split()).casefold() for pair in pairs]
     every = ranked(list(dict.fromkeys(texts)), seed, str)
@@ -674,7 +697,7 @@ def split_notes(
 def _release(arguments: MedcalcRelease) -> int:
     """Writes the pairs as rows of the dataset, and an exemplar for each calculator.
 
-    The exemplars come from the training part, so that no test note is in a prompt.
+    Exemplars come from the training part, so that no test note is in a prompt.
     """
     folder, seed = arguments.folder, checked_seed(arguments.seed)
     share = 0.2 if arguments.train is None else arguments.train
@@ -691,18 +714,18 @@ def _release(arguments: MedcalcRelease) -> int:
             f"{folder}: no note is left for the test part. Give more notes, or a smaller --train."
         )
 
-    place = make_folder(folder / "release")
-    shown: dict[str, object] = {}
-    for split, some in sides.items():
+    release = make_folder(folder / "release")
+    exemplars: dict[str, object] = {}
+    for split, side in sides.items():
         start = 1 if split == "test" else 1 + len(sides["test"])
         kind = "Extracted" if is_open else CREDENTIALED
         rows = [
-            _official(number, pair, kind) for number, pair in enumerate(some, start)
+            _official(number, pair, kind) for number, pair in enumerate(side, start)
         ]
-        construction.write_lines(place / f"{split}.jsonl", rows)
+        construction.write_lines(release / f"{split}.jsonl", rows)
         notes = len({row["Note ID"] for row in rows})
         tell(
-            f"{place / split}.jsonl: {len(rows):,} rows of {notes:,} notes",
+            f"{release / split}.jsonl: {len(rows):,} rows of {notes:,} notes",
             **{split: len(rows)},
         )
 
@@ -715,16 +738,16 @@ def _release(arguments: MedcalcRelease) -> int:
             "Patient Note": row["Patient Note"],
             "input_parameters": json.loads(row["Relevant Entities"]),
         }
-        shown.setdefault(str(row["Calculator ID"]), {**example, "Response": reply})
+        exemplars.setdefault(str(row["Calculator ID"]), {**example, "Response": reply})
 
-    construction.write_json(place / "one_shot.json", shown)
+    construction.write_json(release / "one_shot.json", exemplars)
     tell(
-        f"{place / 'one_shot.json'}: an exemplar for {len(shown)} calculators",
-        exemplars=len(shown),
+        f"{release / 'one_shot.json'}: an exemplar for {len(exemplars)} calculators",
+        exemplars=len(exemplars),
     )
     dataset = "medcalc_bench" if is_open else "medcalc_own"
     tell(
-        f"medical-tasks build {dataset} --config {OWN} --source {place / 'test.jsonl'}"
+        f"medical-tasks build {dataset} --config {OWN} --source {release / 'test.jsonl'}"
     )
 
     return _tell_whose(folder)
@@ -734,12 +757,17 @@ def _official(number: int, pair: Pair, note_type: str) -> Row:
     from medical_tasks.benchmarks.medcalc_bench.questions import QUESTIONS, named_drugs
 
     entities, calculator = pair.entities, pair.calculator
-    asked, result = (
+    question, result = (
         (pair.note, named_drugs(QUESTIONS[calculator.id][0], entities), entities),
         calculator.calculate(entities),
     )
     row = synthetic_row(
-        number, pair.note_id, calculator, asked, result.answer_text, result.explanation
+        number,
+        pair.note_id,
+        calculator,
+        question,
+        result.answer_text,
+        result.explanation,
     )
 
     return {official: row[ours] for official, ours in OFFICIAL_COLUMNS.items()} | {
@@ -748,7 +776,7 @@ def _official(number: int, pair: Pair, note_type: str) -> Row:
 
 
 def _check(arguments: MedcalcCheck) -> int:
-    """Measures how well an extractor finds the entities of rows whose entities are known."""
+    """Measures an extractor on rows whose entities are known."""
     check_least({"--max-samples": arguments.max_samples})
     rows = _rows_to_check(arguments)
     notes = {
@@ -757,24 +785,26 @@ def _check(arguments: MedcalcCheck) -> int:
     }
     unread = 0
     if arguments.model == LEXICAL:
-        given = [
+        predicted = [
             extraction.lexical(note, calculator) for note, calculator in notes.values()
         ]
     else:
-        given, unread = _values_of_model(arguments, arguments.folder, notes)
+        predicted, unread = _values_of_model(arguments, arguments.folder, notes)
         if arguments.forecast:
             return 0
 
-    found = extraction.figures(rows, given)
-    shares = [(kind, *map(_share, some.values())) for kind, some in found.items()]
-    tell("\n".join(align(("type", *found["all"]), shares)))
+    figures = extraction.figures(rows, predicted)
+    shares = [
+        (kind, *map(_share, estimates.values())) for kind, estimates in figures.items()
+    ]
+    tell("\n".join(align(("type", *figures["all"]), shares)))
     content = {
-        kind: {name: as_json(each) for name, each in some.items()}
-        for kind, some in found.items()
+        kind: {name: as_json(estimate) for name, estimate in estimates.items()}
+        for kind, estimates in figures.items()
     }
     tell(
-        f"\n{len(rows):,} rows, {arguments.model}. Without a usable reply, so that nothing is "
-        f"found: {unread:,}",
+        f"\n{len(rows):,} rows, {arguments.model}. Without a usable reply, counted as without "
+        f"entities: {unread:,}",
         rows=len(rows),
         unread=unread,
         figures=content,
@@ -784,14 +814,14 @@ def _check(arguments: MedcalcCheck) -> int:
 
 
 def _rows_to_check(arguments: MedcalcCheck) -> Sequence[Row]:
-    """The rows whose entities are known and were read from a note, drawn by the seed.
+    """Draws rows whose entities are known, with the seed.
 
-    Rows of templates are left out: their notes say attributes in the calculators' own
-    words.
+    Rows made from templates are left out, since their notes name attributes in the
+    calculators' own words.
     """
     source, chosen = (
         arguments.source,
-        {each.id for each in _calculators(arguments.calculators)},
+        {calculator.id for calculator in _calculators(arguments.calculators)},
     )
     read: Iterable[Row]
     if _is_released(source):
@@ -799,12 +829,12 @@ def _rows_to_check(arguments: MedcalcCheck) -> Sequence[Row]:
     else:
         read = read_own_rows(source, credentialed=policy.protecting())
 
-    known = (
+    annotated = (
         row
         for row in read
         if row["relevant_entities"] and row["note_type"] != "Template"
     )
-    rows = [row for row in known if row["calculator_id"] in chosen]
+    rows = [row for row in annotated if row["calculator_id"] in chosen]
     if not rows:
         raise UsageError(
             f"{source}: no row of these calculators has entities to compare with."
@@ -821,10 +851,10 @@ def _values_of_model(
     folder: Path | None,
     notes: Mapping[str, tuple[str, AnyCalculator]],
 ) -> tuple[list[extraction.Entities], int]:
-    """The entities that a model finds in each note, and how many notes have no usable reply.
+    """Returns a model's entities for each note, and the number of unusable replies.
 
-    A reply that cannot be used counts as nothing found; no reply at all ends the step,
-    since asking again may bring one.
+    An unusable reply counts as no entities. A missing reply ends the step, since the next
+    request may succeed.
     """
     if folder is None:
         raise UsageError(
@@ -860,19 +890,19 @@ def _values_of_model(
         then="Nothing is compared. ",
         file="the folder",
     )
-    given = [
+    predicted = [
         extraction.read_values(calculator.inputs, replies.get(name, {}))[0]
         for name, (_, calculator) in notes.items()
     ]
 
-    return given, len(model.failed)
+    return predicted, len(model.failed)
 
 
-def _share(each: Estimate) -> str:
+def _share(estimate: Estimate) -> str:
     return (
         "n/a"
-        if each.n == 0
-        else f"{100 * each.value:.1f} ({100 * each.ci_low:.1f} to {100 * each.ci_high:.1f})"
+        if estimate.n == 0
+        else f"{100 * estimate.value:.1f} ({100 * estimate.ci_low:.1f} to {100 * estimate.ci_high:.1f})"
     )
 
 
@@ -882,9 +912,9 @@ _Step = TypeVar(
 
 
 def _guarded(step: Callable[[_Step], int], arguments: _Step) -> int:
-    """Does a step, under the guard unless its notes are open.
+    """Runs a step, under the guard unless its notes are open.
 
-    They are open where this command says so, or the one that read them did.
+    Notes are open if this command or the one that extracted them says so.
     """
     folder, source = arguments.folder, None
     attestation = policy.NOTHING_ATTESTED
@@ -895,7 +925,7 @@ def _guarded(step: Callable[[_Step], int], arguments: _Step) -> int:
         is_open = _is_open(arguments.folder)
 
     rule = (
-        f"{source or folder}: notes are taken for credentialed unless --open says that they may "
+        f"{source or folder}: notes are treated as credentialed unless --open says that they may "
         "go anywhere"
     )
     subject = policy.Subject(

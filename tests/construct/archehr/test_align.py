@@ -194,7 +194,7 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
     assert [each.id for each in read_notes(path, only={"1", "4"})] == ["4"]
     with pytest.raises(
         MedicalTasksError,
-        match="has no note with the ids looked for, of the category 'Discharge summary'",
+        match="has no note with the requested ids, or none of the category 'Discharge summary'",
     ):
         list(read_notes(path, only={"1"}))
 

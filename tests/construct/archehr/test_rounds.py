@@ -194,12 +194,12 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     export_sheets(folder, ("eve",))
     with pytest.raises(
         MedicalTasksError,
-        match="column 'round': must be 3, the round that is read back",
+        match="column 'round': must be 3, the round that is imported",
     ):
         import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
     with pytest.raises(
         MedicalTasksError,
-        match="--dev 3: leaves no case for the split test, of 3 cases",
+        match="--dev 3: leaves none of the 3 cases for the split test",
     ):
         import_sheets(folder, sheets(folder, 3, "eve"), ReviewOptions(dev=3))
     take_back = import_sheets(
@@ -311,7 +311,7 @@ def test_sheets_in_work_are_never_written_over(folder: Path) -> None:
     export_sheets(folder, ("ann", "ben"), overlap=1)
     assert {path: path.read_bytes() for path in sheets(folder)} == before
     with pytest.raises(
-        MedicalTasksError, match="exported of other cases or with other settings"
+        MedicalTasksError, match="exported from other cases or with other settings"
     ):
         export_sheets(folder, ("ann", "ben"))
     choose(folder, m1=f"Another message, {SECRET}.")
@@ -321,7 +321,7 @@ def test_sheets_in_work_are_never_written_over(folder: Path) -> None:
         export_sheets(folder, ("ann", "ben"), overlap=1)
     assert SECRET not in str(caught.value)
     (folder / "round_0" / "cases.jsonl").write_text("{}\n")
-    assert "was changed since the sheets of round 1 were written of it" in refused(
+    assert "was changed after the sheets of round 1 were written from it" in refused(
         folder
     )
 
@@ -349,7 +349,7 @@ def test_choosing(tmp_path: Path) -> None:
         match="column 'chosen': must be yes, no or empty, got a text of 18",
     ) as caught:
         chosen_cases(folder)
-    assert str(caught.value).count("are no pair of the candidates") == 2
+    assert str(caught.value).count("are not a pair of the candidates") == 2
     assert SECRET not in str(caught.value)
 
 
