@@ -107,6 +107,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "models.endpoint_choices",
     ),
     "Making data": (
+        "benchmarks.ehrnoteqa.evidence",
         "benchmarks.kqa.documents",
         "benchmarks.archehr_qa.release",
         "benchmarks.archehr_qa.evidence",

@@ -6,6 +6,9 @@ Pampari et al., "emrQA", EMNLP 2018, https://github.com/panushri25/emrQA; Yue et
 "CliniQG4QA", BIBM 2021, https://physionet.org/content/mimic-iii-question-answer/1.0.0/.
 Both are SQuAD-form JSON, which may hold one entry, a list of entries (emrQA's files put
 together) or `data` (SQuAD's own). The files are credentialed: messages show no value.
+
+The gold is the list of distinct answer passages. Questions without one are left out and
+counted; of emrQA's paraphrases the first is asked.
 """
 
 from __future__ import annotations
