@@ -129,6 +129,7 @@ def test_the_reference_has_every_verb_task_function_and_argument() -> None:
     assert "configs: tuple[str, ...]\n" in pages["contract.md"]
     assert "\n### site.looks\n" in pages["methods.md"]
     assert "### Scorer.score_items\n" in pages["contract.md"]
+    assert [name for name, text in pages.items() if "```python\n\n```" in text] == []
 
 
 def _options(verb: str, command: str) -> set[str]:

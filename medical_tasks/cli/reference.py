@@ -33,7 +33,7 @@ from medical_tasks.spec import Benchmark
 __all__ = ["reference_texts"]
 
 _SECTION: Final = re.compile(
-    r"^(Args|Attributes|Returns|Raises|Examples?):(?:\n| (?=.))((?:[ ].*\n|\n)*)",
+    r"^(Args|Attributes|Returns|Raises|Examples?):\n((?:[ ].*\n|\n)*)",
     re.MULTILINE,
 )
 """A section of a Google docstring: its name, and the indented lines after it."""
@@ -345,17 +345,12 @@ def _signature(value: Callable[..., object]) -> str:
 def _prose(docstring: str | None) -> str:
     """A Google docstring as Markdown.
 
-    >>> print(_prose('''Adds.
-    ...
-    ... Args:
-    ...     a: a number.
-    ... '''))
+    >>> print(_prose("Adds.\\n\\nArgs:\\n    a: a number.").strip())
     Adds.
     <BLANKLINE>
     **Args**
     <BLANKLINE>
     - `a`: a number.
-    <BLANKLINE>
     """
     text = f"{inspect.cleandoc(docstring or '')}\n"
     return _SECTION.sub(lambda match: _section(match[1], match[2]), text)
@@ -364,7 +359,8 @@ def _prose(docstring: str | None) -> str:
 def _section(name: str, lines: str) -> str:
     body = textwrap.dedent(lines).strip("\n")
     if name.startswith("Example"):
-        body = _fence(body, "python").rstrip()
+        is_prose = re.match(r"[A-Z][a-z]+ ", body)
+        body = body if is_prose else _fence(body, "python").rstrip()
     elif name != "Returns":
         body = re.sub(r"(?m)^(\w+): ", r"- `\1`: ", body)
     return f"**{name}**\n\n{body}\n\n"
