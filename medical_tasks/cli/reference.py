@@ -343,9 +343,9 @@ def _signature(value: Callable[..., object]) -> str:
 
 
 def _prose(docstring: str | None) -> str:
-    """A Google docstring as Markdown.
+    r"""A Google docstring as Markdown.
 
-    >>> print(_prose("Adds.\\n\\nArgs:\\n    a: a number.").strip())
+    >>> print(_prose("Adds.\n\nArgs:\n    a: a number.").strip())
     Adds.
     <BLANKLINE>
     **Args**
