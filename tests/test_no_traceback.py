@@ -236,5 +236,5 @@ def test_a_call_that_lacks_an_argument_or_has_one_too_many() -> None:
         mt.run("medcalc")  # type: ignore[call-arg]
     with pytest.raises(UsageError, match=r"^mt\.sheet: too many positional"):
         mt.sheet("kqa", "a.csv", "b")  # type: ignore[call-arg, arg-type]
-    with pytest.raises(UsageError, match="dataset is a text, got NoneType None"):
+    with pytest.raises(UsageError, match="dataset must be a text, got NoneType None"):
         mt.load(None)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The verb `gate` on the command line; `Gate` in `options` says what it takes."""
+"""The command `gate`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CODES = {"GO": 0, "NO-GO": 6, "INCONCLUSIVE": 7}
 
 
 def run(arguments: Gate) -> int:
-    """Prints what each rule says; the exit code is the verdict's."""
+    """Prints the finding of each rule; the exit code depends on the verdict."""
     from medical_tasks.comparison.gating import findings_report, gate
     from medical_tasks.comparison.policies import read_policy
 

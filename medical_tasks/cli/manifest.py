@@ -1,4 +1,4 @@
-"""The verb `manifest` on the command line; `Manifest` in `options` says what it takes."""
+"""The command `manifest`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from medical_tasks.options import Manifest
 
 
 def run(arguments: Manifest) -> int:
-    """Writes or checks; exit code 2 when something differs."""
+    """Writes or checks the files; exit code 2 if one differs."""
     if arguments.package is not None:
         written = _write_package(arguments.package)
         tell("\n".join(f"wrote {path}" for path in written), written=written)
@@ -30,7 +30,7 @@ def run(arguments: Manifest) -> int:
     root: Path = arguments.root
     if not (root / "dataset_builders").is_dir():
         raise UsageError(
-            f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR."
+            f"{root.resolve()}: not the project's folder (it has no dataset_builders/). Give --root DIR."
         )
 
     if arguments.write == arguments.check:
@@ -54,15 +54,15 @@ def run(arguments: Manifest) -> int:
         raise UsageError("\n".join(problems))
 
     tell(
-        "tasks.json, README's table, setup.cfg's packages, cards, Croissant files, eval.yaml "
-        "and docs/reference are what the code says",
+        "tasks.json, the table of README, the packages of setup.cfg, cards, Croissant files, "
+        "eval.yaml and docs/reference match the code",
         problems=[],
     )
     return 0
 
 
 def _reference_pages(root: Path) -> dict[Path, str]:
-    """The pages of `docs/reference/` by path; none in a folder without the project's docs."""
+    """Returns the pages of `docs/reference/` by path; none in a folder without the project's docs."""
     if not (root / "docs").is_dir():
         return {}
 
@@ -77,12 +77,14 @@ def _reference_pages(root: Path) -> dict[Path, str]:
 def _write_package(folder: Path) -> list[Path]:
     """Writes the generated files of a package that need not be installed.
 
-    A benchmark that does not fulfil the contract is registered by nobody, so the
-    reasons for which packages were left out are part of the message.
+    A benchmark that violates the contract is not registered, so the message includes the
+    reasons.
     """
     with plugins.using([str(folder)]):
         package = plugins.package_in(folder)
-        own = [each for each in benchmarks() if package_of(each) == package]
+        own = [
+            benchmark for benchmark in benchmarks() if package_of(benchmark) == package
+        ]
         if not own:
             reasons = [
                 str(problem)
@@ -90,7 +92,7 @@ def _write_package(folder: Path) -> list[Path]:
                 if problem.package == package
             ]
             raise UsageError(
-                f"{folder}: registers no benchmark that can be used. {' '.join(reasons)}".rstrip()
+                f"{folder}: registers no usable benchmark. {' '.join(reasons)}".rstrip()
             )
 
         return write_package(folder, own)

@@ -515,7 +515,7 @@ def _contract() -> Iterator[str]:
 def _fields(node: ast.ClassDef) -> str:
     """The lines that declare a class's fields, with their comments."""
     lines = inspect.getsource(contract).splitlines()
-    fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+    fields = [member for member in node.body if isinstance(member, ast.AnnAssign)]
     if not fields:
         return ""
 
@@ -527,9 +527,9 @@ def _fields(node: ast.ClassDef) -> str:
 
 
 def _methods(node: ast.ClassDef) -> Iterator[str]:
-    for part in node.body:
-        if isinstance(part, ast.FunctionDef) and not part.name.startswith("_"):
-            returns = f" -> {ast.unparse(part.returns)}" if part.returns else ""
-            yield f"### {node.name}.{part.name}\n"
-            yield _fence(f"{part.name}({ast.unparse(part.args)}){returns}", "python")
-            yield _prose(ast.get_docstring(part))
+    for member in node.body:
+        if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
+            returns = f" -> {ast.unparse(member.returns)}" if member.returns else ""
+            yield f"### {node.name}.{member.name}\n"
+            yield _fence(f"{member.name}({ast.unparse(member.args)}){returns}", "python")
+            yield _prose(ast.get_docstring(member))

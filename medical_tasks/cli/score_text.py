@@ -1,4 +1,4 @@
-"""The verb `score-text` on the command line; `ScoreText` in `options` says what it takes."""
+"""The command `score-text`."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def read_strata(path: Path, by: str) -> dict[str, str]:
 
         if groups.setdefault(str(item), str(group)) != str(group):
             raise UsageError(
-                f"{row.place(by)}: {item} is in the group {groups[str(item)]} in a row before."
+                f"{row.location(by)}: {item} is in the group {groups[str(item)]} in a row before."
             )
 
     return groups

@@ -199,17 +199,19 @@ def unknown_reviewer(
     """Says what is wrong with the name in a row; None if that person has a sheet."""
     if reviewer in sheets:
         return None
-    return f"{row.place('reviewer')}: must be one of {', '.join(sheets)}; {LEAVE}"
+    return f"{row.location('reviewer')}: must be one of {', '.join(sheets)}; {LEAVE}"
 
 
 def repeated_row(row: TableRow, column: str, what: str, earlier: TableRow) -> str:
     """Says that a row repeats an earlier one."""
-    return f"{row.place(column)}: {what} is already in {earlier.path}, row {earlier.number}"
+    return f"{row.location(column)}: {what} is already in {earlier.path}, row {earlier.number}"
 
 
 def unknown_mark(row: TableRow, column: str, rule: str, mark: str) -> str:
     """Says that a mark is not allowed, showing only its length."""
-    return f"{row.place(column)}: must be {rule}, got a text of {len(mark)} characters"
+    return (
+        f"{row.location(column)}: must be {rule}, got a text of {len(mark)} characters"
+    )
 
 
 def formula_problem(row: TableRow, column: str) -> str | None:
@@ -221,7 +223,7 @@ def formula_problem(row: TableRow, column: str) -> str | None:
         return None
 
     return (
-        f"{row.place(column)}: is the error of a formula; type the text again, with an "
+        f"{row.location(column)}: is the error of a formula; type the text again, with an "
         "apostrophe before it"
     )
 

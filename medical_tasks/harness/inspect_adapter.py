@@ -571,7 +571,7 @@ def load(
         raise _options_error(error) from error
 
 
-@plugins.telling()
+@plugins.attributing_errors()
 def _make_task(
     task: TaskSpec,
     spec: DatasetSpec,

@@ -184,7 +184,7 @@ def command_line() -> dict[str, object]:
 def shown_by_lighteval() -> Iterator[None]:
     """Makes errors of this suite a type that lighteval's command shows without a traceback."""
     try:
-        with plugins.telling():
+        with plugins.attributing_errors():
             yield
     except MedicalTasksError as error:
         shown = type(

@@ -31,7 +31,9 @@ def metric_folder(name: str) -> str | None:
     Raises:
         UsageError: A judge decides the task.
     """
-    sources = [source for source in plugins.given().split(os.pathsep) if source]
+    sources = [
+        source for source in plugins.uninstalled_plugins().split(os.pathsep) if source
+    ]
     if Path(name).suffix in plugins.YAML:
         sources, name = [str(Path(name).expanduser().resolve())], plugins.name_in(name)
 

@@ -15,7 +15,6 @@ import logging
 import os
 import sys
 import threading
-import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -24,7 +23,6 @@ from typing import TYPE_CHECKING, Final, cast
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
-from medical_tasks.guard.addresses import read_address
 from medical_tasks.models import inspect_reply
 from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
 from medical_tasks.models.budget import SPENT, estimate_tokens
@@ -49,7 +47,7 @@ from medical_tasks.models.inspect_options import (
     unopened,
 )
 from medical_tasks.models.inspect_tools import inspect_chat, tool_infos
-from medical_tasks.models.knock import TRIES, unreachable
+from medical_tasks.models.knock import TRIES, proxy_for, unreachable, without_user
 from medical_tasks.models.refusals import Adaptations
 from medical_tasks.models.spending import REFUSED
 from medical_tasks.models.till import ModelTill
@@ -320,9 +318,11 @@ class InspectModel(Model):
             policy.require_visible_endpoint(self.name, self.purpose)
 
         policy.require_endpoint(self.endpoint, self.purpose)
-        proxy = _proxy_for(self.endpoint)
+        proxy = proxy_for(self.endpoint, even_loopback=True)
         if proxy is not None:
-            policy.require_endpoint(proxy, f"proxy on the way to the {self.purpose}")
+            policy.require_endpoint(
+                without_user(proxy), f"proxy on the way to the {self.purpose}"
+            )
 
     def close(self) -> None:
         """Closes the connections."""
@@ -476,8 +476,11 @@ def _loop_of(process: int) -> asyncio.AbstractEventLoop:
 
 async def check_reachable(url: str, tries: int) -> None:
     """Checks whether a server can be reached before any text is sent, unless a proxy leads to it."""
-    if not url.startswith(("http://", "https://")) or _proxy_for(url) is not None:
+    if not url.startswith(("http://", "https://")):
         return
+    if proxy_for(url, even_loopback=True) is not None:
+        return
+
     troubles = await unreachable([url], tries)
     if troubles:
         ended = f"; given up after {tries} attempts" if tries > 1 else ""
@@ -519,15 +522,6 @@ def _passes_on() -> bool:
     return "INSPECT_TELEMETRY" in os.environ or any(
         hook.enabled() for hook in get_all_hooks()
     )
-
-
-def _proxy_for(url: str) -> str | None:
-    """Returns the proxy that a provider's client uses for an address, even on this machine."""
-    address = read_address(url)
-    if address is None or urllib.request.proxy_bypass(address.host):
-        return None
-    proxies = urllib.request.getproxies()
-    return proxies.get(address.scheme) or proxies.get("all")
 
 
 def _call_config(settings: Mapping[str, object]) -> GenerateConfig:

@@ -8,6 +8,7 @@ reported within seconds.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import urllib.request
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ PATIENCE_S = 4.5
 WAIT_S = 1.0
 """Seconds after the first attempt, and twice as many after the second."""
 _PORTS: Final = {"http": 80, "https": 443}
+_USER: Final = re.compile(r"//[^/@]*@")
 
 
 async def unreachable(urls: Sequence[str], tries: int = TRIES) -> dict[str, str]:
@@ -102,10 +104,22 @@ def _words(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
-def proxy_for(base_url: str) -> str | None:
-    """Returns the proxy that the environment names for an address; None for none."""
+def without_user(url: str) -> str:
+    """Removes user and password from a proxy's address, for messages and the audit log."""
+    return _USER.sub("//", url)
+
+
+def proxy_for(base_url: str, *, even_loopback: bool = False) -> str | None:
+    """Returns the proxy that the environment names for an address; None for none.
+
+    Args:
+        base_url: the address.
+        even_loopback: whether the client also uses a proxy to reach this machine.
+    """
     address = read_address(base_url)
-    if address is None or not address.host or is_loopback_host(base_url):
+    if address is None or not address.host:
+        return None
+    if is_loopback_host(base_url) and not even_loopback:
         return None
 
     if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(

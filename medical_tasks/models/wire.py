@@ -39,7 +39,13 @@ from medical_tasks.guard.addresses import (
 from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, Reply
 from medical_tasks.models.checkpoint import MESSAGES
-from medical_tasks.models.knock import TRIES, proxy_for, say_waiting, unreachable
+from medical_tasks.models.knock import (
+    TRIES,
+    proxy_for,
+    say_waiting,
+    unreachable,
+    without_user,
+)
 from medical_tasks.models.replica import Replica
 
 if TYPE_CHECKING:
@@ -87,7 +93,6 @@ _HTTP_LOGGERS: Final = (
     "httpx2",
     "openai",
 )
-_USER: Final = re.compile(r"//[^/@]*@")
 
 
 @dataclass(kw_only=True)
@@ -172,7 +177,7 @@ class Wire(DefaultAsyncHttpxClient):
         doors = {
             proxy_for(replica.url) or replica.url: replica for replica in self._replicas
         }
-        shown = {_USER.sub("//", url): url for url in doors}
+        shown = {without_user(url): url for url in doors}
         tries = min(TRIES, self._settings.max_retries + 1)
         troubles = await unreachable(list(shown), tries)
         if troubles:
@@ -569,9 +574,8 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
     elif policy.protecting() and not is_loopback_host(base_url):
         proxy = proxy_for(base_url)
         if proxy is not None:
-            # Messages and the audit log must not show the proxy's user and password.
             policy.require_endpoint(
-                _USER.sub("//", proxy), f"proxy on the way to the {purpose}"
+                without_user(proxy), f"proxy on the way to the {purpose}"
             )
 
         # Use exactly the proxy that was checked; certificates named by the environment

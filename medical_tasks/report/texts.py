@@ -204,7 +204,9 @@ def _read_texts(
     items after the last that fits have no texts.
     """
     items = {item.id: item for item in data.items}
-    tables = task.benchmark.tables(task, run.entries[task.name], data.items, data.found)
+    tables = task.benchmark.tables(
+        task, run.entries[task.name], data.items, data.scoring_args
+    )
     if not places.items:
         return TaskTexts(items=items, tables=tables)
 

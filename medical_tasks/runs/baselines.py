@@ -68,7 +68,7 @@ def run_baseline(
         model={"name": f"baseline/{name}"},
         max_samples=max_samples,
     )
-    recipe |= data.part
+    recipe |= data.recipe_part
     if prompt_args:
         recipe["task_args"] = prompt_args
     if identity:
@@ -84,7 +84,7 @@ def run_baseline(
         details=_conversations(name, task, data.items, texts) if task.tools else {},
         unanswered={},
         recipe=recipe,
-        scoring_args={**data.found, **task.scoring_args(task_args or {})},
+        scoring_args={**data.scoring_args, **task.scoring_args(task_args or {})},
     )
 
 

@@ -393,7 +393,10 @@ def _scored_block(
 ) -> _Block:
     """Scores some items, the unclear ones by their adjudication."""
     task, responses = answered.task, answered.responses
-    with plugins.telling(), doing(f"score {len(responses):,} answers to {task.name}"):
+    with (
+        plugins.attributing_errors(),
+        doing(f"score {len(responses):,} answers to {task.name}"),
+    ):
         answered_items = [item for item in items if item.id in responses]
         answers = [answered.answer(item) for item in answered_items]
         returned = task.benchmark.score_items(task, answered_items, answers, scoring)

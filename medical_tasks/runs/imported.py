@@ -90,7 +90,7 @@ def answered_task(
 ) -> AnsweredTask:
     """Makes a task with its answers from a source's run."""
     model = {"name": f"{IMPORTED}{run.model}"}
-    recipe = make_recipe(task, data=data.revision, model=model) | data.part
+    recipe = make_recipe(task, data=data.revision, model=model) | data.recipe_part
     recipe["imported"] = dict(run.origin)
     if len(run.repeats) > 1:
         recipe["repeats"] = len(run.repeats)
@@ -174,7 +174,7 @@ def kept_answers(
         SourceAnswers(texts=responses, unanswered=unanswered, cut=frozenset(cut_items))
         for responses, unanswered, cut_items in zip(texts, reasons, cut, strict=True)
     ]
-    return _answered_task(task, data, recipe, repeats, data.found)
+    return _answered_task(task, data, recipe, repeats, data.scoring_args)
 
 
 def is_imported(recipe: Json) -> bool:

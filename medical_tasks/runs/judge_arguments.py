@@ -15,9 +15,9 @@ from medical_tasks.options import (
     WithJudge,
     WithJudges,
     WithJudging,
-    given,
     option_name,
     parameters,
+    set_values,
 )
 from medical_tasks.runs.calibrating import read_calibration
 from medical_tasks.spec import TaskSpec
@@ -147,7 +147,9 @@ def _refuse_judge_options(arguments: WithJudge, tasks: Sequence[TaskSpec]) -> No
         # A model is asked, and a forecast is about its answers too.
         judge_options.discard("forecast")
 
-    unused = [option_name(name) for name in given(arguments) if name in judge_options]
+    unused = [
+        option_name(name) for name in set_values(arguments) if name in judge_options
+    ]
     if unused:
         raise UsageError(
             f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. "

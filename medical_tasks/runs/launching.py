@@ -10,7 +10,7 @@ from typing import Any
 
 from medical_tasks.catalog import parse_task_names
 from medical_tasks.errors import UsageError, check_least
-from medical_tasks.options import Launch, Merge, given, parameters, words_of
+from medical_tasks.options import Launch, Merge, parameters, set_values, words_of
 
 _NOT_FOR_MERGE = ("out", "config")
 """Options of `run` that the command of `merge` does not repeat."""
@@ -116,7 +116,7 @@ def _for_merge(options: Launch, out: Path) -> list[str]:
     """Returns the command line of `merge`, with the options that it shares with the run."""
     shared: dict[str, Any] = {
         name: value
-        for name, value in given(options.run).items()
+        for name, value in set_values(options.run).items()
         if name in parameters(Merge) and name not in _NOT_FOR_MERGE
     }
     return words_of(Merge(runs=(), out=out, **shared), without=("runs",))

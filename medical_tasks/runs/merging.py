@@ -456,7 +456,9 @@ def _scoring_args(whole: _Whole, task_args: Mapping[str, str]) -> dict[str, str]
     task, recipe = whole.task, whole.recipe
     recorded = mapping(recipe.get("scoring"))
     from_data = {
-        name: value for name, value in whole.data.found.items() if name in recorded
+        name: value
+        for name, value in whole.data.scoring_args.items()
+        if name in recorded
     }
     scoring = task.scoring_args(
         {**from_data, **recipe.get("task_args", {}), **task_args}

@@ -231,7 +231,10 @@ def _read_answers(
     data = load_task_data(task, spec, **location, drawn=read_drawn(arguments))
     if isinstance(file, PublishedSource):
         published = answered_task(
-            task, data, file.find_answers(task, data.items), scoring_args=data.found
+            task,
+            data,
+            file.find_answers(task, data.items),
+            scoring_args=data.scoring_args,
         )
         name = f"{IMPORTED}{file.name}"
         settings = {
@@ -252,10 +255,10 @@ def _read_answers(
     sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
     name = f"responses/{file.name}{sheet}"
     source: JsonDict = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    if choice.said:
-        source["tables"] = choice.said
+    if choice.recorded:
+        source["tables"] = choice.recorded
 
-    recipe = make_recipe(task, data=data.revision, model=source) | data.part
+    recipe = make_recipe(task, data=data.revision, model=source) | data.recipe_part
     item_args = {
         name: value
         for name, value in arguments.task_args.items()
@@ -310,7 +313,7 @@ def _read_run(
     )
     run = run_answers(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
-    recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
+    recipe, ids = {**recipe, **data.recipe_part}, {item.id for item in data.items}
     if "truncation" in recipe:
         left = recipe["truncation"]["words_left_out"]
         left_of_items = {name: words for name, words in left.items() if name in ids}
@@ -373,7 +376,7 @@ def _existing_answers(
         responses=responses,
         unanswered={item.id: reason for item in data.items if item.id not in responses},
         recipe=recipe,
-        scoring_args=data.found,
+        scoring_args=data.scoring_args,
     )
 
 

@@ -38,7 +38,7 @@ from medical_tasks.io.tables import (
     read_content,
     read_json,
     read_table,
-    settled_rows,
+    settle_rows,
 )
 from medical_tasks.io.wording import ANSWER_COLUMNS, quoted_question
 from medical_tasks.runs.results import Json, Row
@@ -642,7 +642,7 @@ def _values(path: Source, content: bytes) -> tuple[Iterable[Record], bool]:
         lines = json_lines(Path(str(path)), content, form=_FORM)
         rows = [(position.replace("line", "row"), value) for position, value in lines]
         if path.table:
-            rows = settled_rows(path, rows, _KNOWS_ANSWERS(list(rows[0][1])) or ())
+            rows = settle_rows(path, rows, _KNOWS_ANSWERS(list(rows[0][1])) or ())
 
         return rows, path.table
 

@@ -25,8 +25,8 @@ from medical_tasks.options import (
     Parameter,
     Run,
     WithAttestation,
-    given,
     parameters,
+    set_values,
     setting_text,
     settings_text,
 )
@@ -54,7 +54,7 @@ def write_run_file(folder: Path, options: Run) -> None:
     left_out: list[str] = []
     content = {
         name: _plain(name, value, left_out)
-        for name, value in given(options).items()
+        for name, value in set_values(options).items()
         if name not in _NOT_WRITTEN
     }
     head = f"# medical-tasks {__version__}: medical-tasks run --config-file {RUN_FILE} repeats this run.\n"

@@ -876,7 +876,10 @@ def _answered(
             if conversation.thought_only
         ),
         sources=_sources(run),
-        scoring_args={**run.data.found, **run.task.scoring_args(options.task_args)},
+        scoring_args={
+            **run.data.scoring_args,
+            **run.task.scoring_args(options.task_args),
+        },
         question_counts={
             conversation.item.id: len(conversation.answers)
             for conversation in conversations
@@ -944,7 +947,7 @@ def _recipe(
         or None,
     }
     recipe |= {
-        **run.data.part,
+        **run.data.recipe_part,
         **{k: value for k, value in optional.items() if value is not None},
     }
     if run.prompts.shorten is not None:

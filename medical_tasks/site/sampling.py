@@ -84,7 +84,7 @@ def read_patients(site: Site) -> list[Patient]:
         for name in use.columns:
             if not cells[name].strip():
                 raise UsageError(
-                    f"{row.place(name)}: is empty. Fill it in, or leave the row out."
+                    f"{row.location(name)}: is empty. Fill it in, or leave the row out."
                 )
 
         rows.setdefault(cells["patient_id"].strip(), []).append(cells)

@@ -180,7 +180,7 @@ def test_a_prompt_is_shown_and_nobody_is_asked(
     closed = ["run", "--tasks", "ehrnoteqa_mc_level1", *model, *data, "--show-prompt"]
     assert main(closed) == 4
     told = capsys.readouterr()
-    assert "shown on a terminal alone" in told.err
+    assert "only shown on a terminal" in told.err
     assert told.out == ""
 
 

@@ -173,7 +173,7 @@ def _official(names: Mapping[str, str]) -> dict[str, OfficialFile]:
     pins = {split: _ACI_PINS[f"{name}.csv"] for split, name in names.items()}
     return {
         split: OfficialFile(
-            places=(pin.place,), description=f"{split}, a CSV file", pin=pin
+            places=(pin.checkout_path,), description=f"{split}, a CSV file", pin=pin
         )
         for split, pin in pins.items()
     }
@@ -363,7 +363,7 @@ def read_meqsum_rows(
         )
         if names["id"] == "q_id" and not re.fullmatch(r"\d+", values["id"], re.ASCII):
             raise UsageError(
-                f"{row.place('q_id')}: must be a whole number, got "
+                f"{row.location('q_id')}: must be a whole number, got "
                 f"{values['id'][:60]!r}. Download the file again."
             )
 
@@ -421,7 +421,9 @@ MEQSUM_SOURCE = DatasetSource(
     files={
         "full": {
             split: OfficialFile(
-                places=(pin.place,), description=f"{release}, an XLSX file", pin=pin
+                places=(pin.checkout_path,),
+                description=f"{release}, an XLSX file",
+                pin=pin,
             )
             for split, (pin, release) in _MEQSUM_FILES.items()
         },

@@ -226,7 +226,7 @@ class _Reader:
             else ""
         )
         return UsageError(
-            f"{row.place(column)}: {rule}{got}. Correct the cell, and build again."
+            f"{row.location(column)}: {rule}{got}. Correct the cell, and build again."
         )
 
     def _exact(self, row: TableRow) -> dict[str, object]:

@@ -355,7 +355,7 @@ def _problems(
 ) -> Iterator[str]:
     if pair not in candidates:
         yield (
-            f"{row.place('note_id')}: message and note are not a pair of the candidates; leave "
+            f"{row.location('note_id')}: message and note are not a pair of the candidates; leave "
             "the first columns as they were"
         )
     elif pair in seen:

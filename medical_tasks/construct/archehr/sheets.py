@@ -246,16 +246,16 @@ class SheetCheck:
         """
         if row.cells["round"].strip() != str(self.number):
             return (
-                f"{row.place('round')}: must be {self.number}, the round that is imported; give "
+                f"{row.location('round')}: must be {self.number}, the round that is imported; give "
                 "the sheets of that round"
             )
 
         if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
             return problem
         if case_id not in self.sheets[reviewer]:
-            return f"{row.place('case_id')}: is no case in the sheet of {reviewer}; {LEAVE}"
+            return f"{row.location('case_id')}: is no case in the sheet of {reviewer}; {LEAVE}"
         if key[0] not in KINDS:
-            return f"{row.place('kind')}: must be one of {', '.join(KINDS)}; {LEAVE}"
+            return f"{row.location('kind')}: must be one of {', '.join(KINDS)}; {LEAVE}"
 
         earlier = self._rows.get((reviewer, case_id), {}).get(key)
         if earlier is not None:
@@ -272,7 +272,7 @@ class SheetCheck:
             )
 
         if key[1] not in numbers:
-            return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {LEAVE}"
+            return f"{row.location('number')}: case {case_id} has no {key[0]} of that number; {LEAVE}"
 
         return None
 
@@ -353,7 +353,7 @@ class SheetCheck:
         if not label:
             received = f"got a text of {len(mark)} characters" if mark else "is empty"
             self.problems.append(
-                f"{row.place('relevance')}: must be {', '.join(_MARKS.values())} or its first "
+                f"{row.location('relevance')}: must be {', '.join(_MARKS.values())} or its first "
                 f"letter, {received}"
             )
 
@@ -372,13 +372,13 @@ class SheetCheck:
         ):
             if offset < 0:
                 self.problems.append(
-                    f"{row.place('text')}: is not in the message of case {case.id}; copy the "
+                    f"{row.location('text')}: is not in the message of case {case.id}; copy the "
                     "words verbatim"
                 )
 
         if not phrases and written:
             self.problems.append(
-                f"{written[0][0].place('text')}: is empty; copy the words of the message that ask"
+                f"{written[0][0].location('text')}: is empty; copy the words of the message that ask"
             )
 
         return tuple(text for _, text in phrases)
@@ -388,7 +388,7 @@ class SheetCheck:
         text = one_line(row.cells["text"]) if row is not None else ""
         if row is not None and not text:
             self.problems.append(
-                f"{row.place('text')}: is empty; write the question as a clinician would put it"
+                f"{row.location('text')}: is empty; write the question as a clinician would put it"
             )
         return text
 
@@ -406,12 +406,12 @@ class SheetCheck:
             text, cited = one_line(row.cells["text"]), row.cells["citations"].strip()
             if cited and not text:
                 self.problems.append(
-                    f"{row.place('text')}: is empty, but the row has citations"
+                    f"{row.location('text')}: is empty, but the row has citations"
                 )
 
             if cited and not _CITED.fullmatch(cited):
                 self.problems.append(
-                    f"{row.place('citations')}: must be of the form |1,2|, or empty"
+                    f"{row.location('citations')}: must be of the form |1,2|, or empty"
                 )
                 cited = ""
 
@@ -422,7 +422,7 @@ class SheetCheck:
             )
             if ids - set(sentence_ids):
                 self.problems.append(
-                    f"{row.place('citations')}: case {case.id} has no sentences "
+                    f"{row.location('citations')}: case {case.id} has no sentences "
                     f"{', '.join(sorted(ids - set(sentence_ids)))}"
                 )
 
@@ -449,7 +449,7 @@ def _numbered(rows: Mapping[Key, TableRow], kind: str) -> list[TableRow]:
 def _misplaced(kind: str, row: TableRow) -> Iterator[str]:
     for column, of in (("relevance", "sentence"), ("citations", "answer")):
         if kind != of and row.cells[column].strip():
-            yield f"{row.place(column)}: must be empty; it is for rows of the kind {of}"
+            yield f"{row.location(column)}: must be empty; it is for rows of the kind {of}"
     if problem := annotation.formula_problem(row, "text"):
         yield problem
 
@@ -460,4 +460,4 @@ def _changed(case: OwnCase, rows: Mapping[Key, TableRow]) -> Iterator[str]:
     } | {("patient", "1"): case.narrative}
     for key, text in texts.items():
         if key in rows and one_line(rows[key].cells["text"]) != text:
-            yield f"{rows[key].place('text')}: was changed; message and note must stay as they are"
+            yield f"{rows[key].location('text')}: was changed; message and note must stay as they are"

@@ -293,7 +293,7 @@ class _Marks:
             self.marks[answer] = _KINDS[kind][mark]
 
     def _wrong(self, row: TableRow, column: str, rule: str) -> None:
-        self.problems.append(f"{row.place(column)}: {rule}")
+        self.problems.append(f"{row.location(column)}: {rule}")
 
 
 def write_scores(

@@ -199,7 +199,7 @@ class _Check:
         mark = row.cells["inclusion"].strip().lower()
         if not mark and not self.blank_keeps:
             self.problems.append(
-                f"{row.place('inclusion')}: is empty, so the question is not reviewed yet; mark it "
+                f"{row.location('inclusion')}: is empty, so the question is not reviewed yet; mark it "
                 "o (keep) or x (drop)"
             )
             return
@@ -231,9 +231,9 @@ class _Check:
         if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
             return problem
         if identifier not in self.drafts:
-            return f"{row.place('id')}: is no question of these sheets; {LEAVE}"
+            return f"{row.location('id')}: is no question of these sheets; {LEAVE}"
         if identifier not in self.sheets[reviewer]:
-            return f"{row.place('id')}: {question} is not in the sheet of {reviewer}; {LEAVE}"
+            return f"{row.location('id')}: {question} is not in the sheet of {reviewer}; {LEAVE}"
 
         if (reviewer, identifier) in self.seen:
             earlier = self.seen[reviewer, identifier]
@@ -241,7 +241,7 @@ class _Check:
 
         number = self.sheets[reviewer].index(identifier) + 1
         if row.cells["index"].strip() != str(number):
-            return f"{row.place('index')}: must be {number} for {question}; {LEAVE}"
+            return f"{row.location('index')}: must be {number} for {question}; {LEAVE}"
 
         return None
 
@@ -261,7 +261,7 @@ class _Check:
 def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
     """Yields the problems of a kept question: blanks, an invalid letter, equal choices."""
     if not content.question:
-        yield f"{row.place('question')}: is empty; to drop the question mark it x"
+        yield f"{row.location('question')}: is empty; to drop the question mark it x"
 
     if content.answer not in tuple(LETTERS):
         yield annotation.unknown_mark(
@@ -275,9 +275,9 @@ def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
     texts: dict[str, str] = {}
     for name, text in zip(CHOICE_COLUMNS, content.choices, strict=True):
         if not text:
-            yield f"{row.place(name)}: is empty"
+            yield f"{row.location(name)}: is empty"
         elif same_text(text) in texts:
-            yield f"{row.place(name)}: is the same as {texts[same_text(text)]}"
+            yield f"{row.location(name)}: is the same as {texts[same_text(text)]}"
         else:
             texts[same_text(text)] = name
 

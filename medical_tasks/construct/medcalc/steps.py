@@ -156,7 +156,7 @@ def _by_words(
 ) -> _Outcome:
     """Extracts without a model; refuses a model's options, which would have no effect."""
     for option in ("model_args", "tries", "max_new_tokens", "forecast"):
-        if option in declared.given(arguments):
+        if option in declared.set_values(arguments):
             option_name = f"--{option.replace('_', '-')}"
             raise UsageError(
                 f"{option_name}: --model {LEXICAL} asks no model. Leave {option_name} out."
@@ -525,7 +525,7 @@ def _read_marks(
         if cell not in expected.get(name, ()) or cell in marks.get(name, ()):
             is_repeated = cell in marks.get(name, ())
             fault = "appears twice" if is_repeated else "is no row of these sheets"
-            problems.append(f"{row.place('attribute')}: {fault}")
+            problems.append(f"{row.location('attribute')}: {fault}")
         elif name != ADJUDICATOR or row.cells["verdict"].strip():
             problem, opinion = _opinion(
                 row, arguments.blank_keeps, *_cells(pairs[cell[0]])[cell[1]]
@@ -626,7 +626,7 @@ def _opinion(
         return "", (mark, usable_value)
 
     return (
-        f"{row.place('correction')}: is {reason or 'without a value'}; give {item.expects}, or "
+        f"{row.location('correction')}: is {reason or 'without a value'}; give {item.expects}, or "
         f"{_NOTHING}"
     ), (mark, None)
 

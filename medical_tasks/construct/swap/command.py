@@ -172,7 +172,7 @@ def _swap(
             generated={},
             known_files={},
         ),
-        place=None,
+        source_path=None,
         config=config,
         folder=options.out,
         made_of={

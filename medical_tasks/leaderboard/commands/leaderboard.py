@@ -19,7 +19,7 @@ from medical_tasks.leaderboard.records import Event, Submission
 from medical_tasks.leaderboard.storage import open_storage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_OPTIONS
 from medical_tasks.leaderboard.submission_package.zip_file import package_bytes
-from medical_tasks.options import given
+from medical_tasks.options import set_values
 
 _VERIFYING: Final = tuple(vars(DEFAULT_OPTIONS))
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
@@ -109,7 +109,7 @@ def _check(arguments: Leaderboard) -> None:
     """Refuses options of other actions, and names or folders that are missing."""
     action = arguments.action
     for name in dict.fromkeys(name for taken in _TAKES.values() for name in taken):
-        if name in given(arguments) and name not in _TAKES[action]:
+        if name in set_values(arguments) and name not in _TAKES[action]:
             users = ", ".join(verb for verb, taken in _TAKES.items() if name in taken)
             raise UsageError(
                 f"--{name.replace('_', '-')} is for {users}, not for {action}. Leave it out."
@@ -130,7 +130,9 @@ def _check(arguments: Leaderboard) -> None:
     if action not in (*_NAMED, "history") and arguments.what is not None:
         raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
 
-    verifying = [name for name in (*_VERIFYING, *_GUARD) if name in given(arguments)]
+    verifying = [
+        name for name in (*_VERIFYING, *_GUARD) if name in set_values(arguments)
+    ]
     if verifying and arguments.unverified:
         raise UsageError(
             f"--{verifying[0].replace('_', '-')} is for verifying, and --unverified leaves that "

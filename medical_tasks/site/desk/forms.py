@@ -750,7 +750,7 @@ def _check_marks(
         there = row.cells[mark].strip()
         if there and new.get(tuple(row.cells[name] for name in key)) != there:
             raise UsageError(
-                f"{row.place(mark)}: has a mark that would be overwritten. Give another --export, "
+                f"{row.location(mark)}: has a mark that would be overwritten. Give another --export, "
                 "or move that file away."
             )
 

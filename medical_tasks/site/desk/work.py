@@ -211,10 +211,10 @@ def import_labels(path: Path, work: Work) -> int:
             rater, ()
         )
         if item not in work.sheet.by_id or not own:
-            problems.append(f"{row.place('item')}: is no item of this rater here")
+            problems.append(f"{row.location('item')}: is no item of this rater here")
         elif value not in work.sheet.by_value:
             known = ", ".join(work.sheet.by_value)
-            problems.append(f"{row.place('value')}: must be one of {known}")
+            problems.append(f"{row.location('value')}: must be one of {known}")
         else:
             told = f"{item}\n{rater}\n{value}\n{at}"
             digest = hashlib.sha256(told.encode()).hexdigest()

@@ -231,13 +231,13 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
         answer = cells["answer"].upper()
         if answer not in tuple(LETTERS):
             raise UsageError(
-                f"{row.place('answer')}: is a letter from A to E, got a text of "
+                f"{row.location('answer')}: is a letter from A to E, got a text of "
                 f"{len(answer)} signs."
             )
 
         for name in needed:
             if not cells[name]:
-                raise UsageError(f"{row.place(name)}: is empty. Fill it in.")
+                raise UsageError(f"{row.location(name)}: is empty. Fill it in.")
 
         drafts.append(
             Draft(
