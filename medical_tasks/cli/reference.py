@@ -58,6 +58,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "scoring.correction",
         "runs.correcting",
         "runs.estimation",
+        "lab.meta_evaluation",
     ),
     "Decisions": (
         "comparison.comparing",
@@ -66,6 +67,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "comparison.gate_risk",
         "comparison.planning",
         "comparison.memory_gap",
+        "site.deciding",
         "site.looks",
         "site.history",
     ),
@@ -102,6 +104,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
     "Judges and models": (
         "judges.lexical",
         "judges.shuffling",
+        "benchmarks.doclens.judge_prompts",
         "benchmarks.doclens.judge_check",
         "models.chat_reply",
         "models.endpoint_choices",
@@ -112,12 +115,14 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks.archehr_qa.release",
         "benchmarks.archehr_qa.evidence",
         "benchmarks.doclens.mimic_report",
+        "construct.fresh",
         "construct.fresh.notes",
         "construct.fresh.twins",
         "construct.fresh.fair",
         "construct.swap.texts",
     ),
     "Safety": (
+        "io.user_folders",
         "guard.addresses",
         "guard.leak_views",
         "sandbox",
@@ -531,5 +536,7 @@ def _methods(node: ast.ClassDef) -> Iterator[str]:
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
             returns = f" -> {ast.unparse(member.returns)}" if member.returns else ""
             yield f"### {node.name}.{member.name}\n"
-            yield _fence(f"{member.name}({ast.unparse(member.args)}){returns}", "python")
+            yield _fence(
+                f"{member.name}({ast.unparse(member.args)}){returns}", "python"
+            )
             yield _prose(ast.get_docstring(member))
