@@ -90,6 +90,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "judges.reading",
         "lab.error_types",
         "scoring.content_overlap",
+        "benchmarks.archehr_qa.metric",
         "calculators.units",
     ),
     "The authors' figures": (
@@ -104,6 +105,8 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
     "Judges and models": (
         "judges.lexical",
         "judges.shuffling",
+        "benchmarks.kqa.judge_prompts",
+        "benchmarks.ehrnoteqa.judge_prompts",
         "benchmarks.doclens.judge_prompts",
         "benchmarks.doclens.judge_check",
         "models.chat_reply",
