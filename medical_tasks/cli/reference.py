@@ -89,6 +89,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks.archehr_qa.parsing",
         "judges.reading",
         "lab.error_types",
+        "lab.label_audit",
         "scoring.content_overlap",
         "benchmarks.archehr_qa.metric",
         "calculators.units",
