@@ -19,7 +19,7 @@ from medical_tasks.data.task_data import (
 from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
-from medical_tasks.models.base import processes
+from medical_tasks.models.base import Model, processes
 from medical_tasks.models.batch_journal import JOURNAL, note_left
 from medical_tasks.models.budget import Ceiling, RunBudget
 from medical_tasks.models.opener import (
@@ -241,15 +241,7 @@ def _run_or_forecast(
         if is_main_process():
             write_run_file(folder.path, arguments)
 
-        return _answer_and_score(
-            setup.name,
-            dict(setup.options.model_args),
-            tasks,
-            setup.data,
-            folder,
-            setup.options,
-            setup.judge,
-        )
+        return _answer_and_score(setup, folder)
 
 
 def _tell_forecasts(setup: _Setup, path: Path) -> None:
@@ -261,9 +253,7 @@ def _tell_forecasts(setup: _Setup, path: Path) -> None:
     )
     tell(text, forecast)
     if setup.judge is not None:
-        forecast_judging(
-            setup.judge, _references(setup.tasks, setup.data, setup.options)
-        )
+        forecast_judging(setup.judge, _references(setup))
         once = " for each repeat" if setup.options.repeats > 1 else ""
         tell(f"Judging is{once} with the reference answers in place of the model's.")
 
@@ -402,136 +392,122 @@ def read_roles(
     return roles
 
 
-def _answer_and_score(
-    name: str,
-    model_args: dict[str, str],
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    folder: RunFolder,
-    options: RunOptions,
-    request: JudgeRequest | None,
-) -> Path | None:
+def _answer_and_score(setup: _Setup, folder: RunFolder) -> Path | None:
     """Answers the tasks and scores the answers.
 
     A judge that needs no weights is opened first, so that its errors show up at once.
     """
-    check_judge(request, tasks)
-    for task in tasks:
-        if arguments := task.scoring_args(options.task_args):
+    check_judge(setup.judge, setup.tasks)
+    for task in setup.tasks:
+        if arguments := task.scoring_args(setup.options.task_args):
             # Reports missing files before a model answers.
             task.benchmark.scoring_identity(task, arguments)
 
-    early = None if request is None else _open_early(request, tasks, folder)
-    from_model = not name.startswith(BASELINE)
-    if (
-        request
-        and early
-        and from_model
-        and early.backend.endpoint is not None
-        and not folder.answers.exists()
-    ):
-        once = " each repeat" if options.repeats > 1 else ""
-        print(
-            f"With the reference answers in place of the model's, judging{once} would take:",
-            file=sys.stderr,
-        )
-        forecast = replace(request, options=replace(request.options, forecast=True))
-        forecast_judging(forecast, _references(tasks, data, options))
+    early = _open_early(setup, folder)
+    if early is not None:
+        _forecast_server_judge(setup, folder, early)
 
-    with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
-        answered = _answers(name, model_args, tasks, data, folder, options)
+    with doing(
+        f"answer {', '.join(task.name for task in setup.tasks)} with {setup.name}"
+    ):
+        answered = _answers(setup, folder)
 
     if answered is None:
         return None
 
-    with early or judge_of(request, folder) as judge:
+    with early or judge_of(setup.judge, folder) as judge:
         finish(answered, folder, judge)
 
     return folder.path
 
 
-def _open_early(
-    request: JudgeRequest, tasks: Sequence[TaskSpec], folder: RunFolder
-) -> RunJudge | None:
+def _open_early(setup: _Setup, folder: RunFolder) -> RunJudge | None:
     """Opens a judge that needs no weights before the model answers; None for any other."""
     from medical_tasks.runs.judging import RunJudge, opens_early
 
-    if not is_main_process() or not opens_early(request.name):
+    request = setup.judge
+    if request is None or not is_main_process() or not opens_early(request.name):
         return None
+
     early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
-    early.check_calibration(tasks)
+    early.check_calibration(setup.tasks)
     return early
 
 
-def _references(
-    tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], options: RunOptions
-) -> Iterator[AnsweredTask]:
-    """Yields the reference answers to judged tasks, in place of the model's."""
-    judged = (task for task in tasks if task.judge)
-    return (
-        run_baseline(
-            "reference", task, data[task.name], max_samples=options.max_samples
-        )
-        for task in judged
+def _forecast_server_judge(setup: _Setup, folder: RunFolder, judge: RunJudge) -> None:
+    """Prints what judging by a server will take, before a model's first answers."""
+    from_model = not setup.name.startswith(BASELINE)
+    on_server = judge.backend.endpoint is not None
+    if not from_model or not on_server or folder.answers.exists():
+        return
+
+    once = " each repeat" if setup.options.repeats > 1 else ""
+    print(
+        f"With the reference answers in place of the model's, judging{once} would take:",
+        file=sys.stderr,
     )
+    request = judge.request
+    forecast = replace(request, options=replace(request.options, forecast=True))
+    forecast_judging(forecast, _references(setup))
 
 
-def _answers(
-    name: str,
-    model_args: dict[str, str],
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    folder: RunFolder,
-    options: RunOptions,
-) -> list[AnsweredTask] | None:
+def _references(setup: _Setup) -> Iterator[AnsweredTask]:
+    """Yields the reference answers to judged tasks, in place of the model's."""
+    for task in setup.tasks:
+        if task.judge:
+            yield run_baseline(
+                "reference",
+                task,
+                setup.data[task.name],
+                max_samples=setup.options.max_samples,
+            )
+
+
+def _answers(setup: _Setup, folder: RunFolder) -> list[AnsweredTask] | None:
     """Gets the answers of a model or a baseline; None in every process but the main one.
 
     Tasks that ask no model are answered by their own baseline.
     """
-    if name.startswith(BASELINE):
-        return _baseline_answers(name, model_args, tasks, data, options)
+    if setup.name.startswith(BASELINE):
+        return _baseline_answers(setup)
 
-    baseline_tasks = [task for task in tasks if task.baseline]
-    model_tasks = [task for task in tasks if not task.baseline]
+    baseline_tasks = [task for task in setup.tasks if task.baseline]
+    model_tasks = [task for task in setup.tasks if not task.baseline]
     answered: list[AnsweredTask] | None = []
+    others: list[AnsweredTask] | None = []
     if baseline_tasks:
-        own = replace(options, prompts="own", truncate="refuse")
+        options = replace(
+            setup.options, prompts="own", truncate="refuse", model_args={}
+        )
+        name = f"{BASELINE}{baseline_tasks[0].baseline}"
         answered = _baseline_answers(
-            f"{BASELINE}{baseline_tasks[0].baseline}", {}, baseline_tasks, data, own
+            replace(setup, name=name, tasks=baseline_tasks, options=options)
         )
 
-    others = (
-        _model_answers(name, model_args, model_tasks, data, folder, options)
-        if model_tasks
-        else []
-    )
+    if model_tasks:
+        others = _model_answers(replace(setup, tasks=model_tasks), folder)
+
     if answered is None or others is None:
         return None
 
     by_name = {answers.task.name: answers for answers in (*answered, *others)}
-    return [by_name[task.name] for task in tasks]
+    return [by_name[task.name] for task in setup.tasks]
 
 
-def _baseline_answers(
-    name: str,
-    model_args: Mapping[str, str],
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    options: RunOptions,
-) -> list[AnsweredTask] | None:
+def _baseline_answers(setup: _Setup) -> list[AnsweredTask] | None:
     """Makes the answers of a baseline, which is asked nothing."""
+    name, options = setup.name, setup.options
     copies = name == f"{BASELINE}{COPY_EXAMPLE}"
     no_meaning = (
         f"{name} is asked nothing, so {{}} has no meaning for it. Leave it out."
     )
-    if model_args:
-        raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
+    if options.model_args:
+        raise UsageError(
+            f"{name} takes no --model-args, got {', '.join(options.model_args)}."
+        )
 
-    if (
-        options.prompts != "own"
-        and not copies
-        and not any(task.judge for task in tasks)
-    ):
+    judged = any(task.judge for task in setup.tasks)
+    if options.prompts != "own" and not copies and not judged:
         raise UsageError(no_meaning.format(f"--prompts {options.prompts}"))
 
     if options.truncate != "refuse":
@@ -543,37 +519,28 @@ def _baseline_answers(
         run_baseline(
             name.removeprefix(BASELINE),
             task,
-            data[task.name],
+            setup.data[task.name],
             max_samples=options.max_samples,
             task_args=options.task_args,
             prompts=options.prompts if copies else "own",
             upstream=options.upstream if copies else None,
         )
-        for task in tasks
+        for task in setup.tasks
     ]
 
 
-def _model_answers(
-    name: str,
-    model_args: dict[str, str],
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    folder: RunFolder,
-    options: RunOptions,
-) -> list[AnsweredTask] | None:
+def _model_answers(setup: _Setup, folder: RunFolder) -> list[AnsweredTask] | None:
     """Gets the answers of a model, which is opened after everything else was checked."""
-    for task in tasks:
+    options = setup.options
+    for task in setup.tasks:
         if task.arguments or options.prompts != "own":
-            load_task_prompts(task, options, data[task.name])
+            load_task_prompts(task, options, setup.data[task.name])
 
-    open_protocols(tasks, options)
+    open_protocols(setup.tasks, options)
     policy.require_processes()
     with contextlib.ExitStack() as opened:
-        model = open_model(name, model_args, log_dir=folder.logs)
-        opened.callback(model.close)
-        policy.require_endpoint(model.endpoint, "model")
-        if options.budget is not None:
-            model.ceiling = Ceiling(options.budget, read_prices(model_args, model=name))
+        choice = RoleChoice(name=setup.name, args=options.model_args)
+        model = _open_guarded(choice, "model", options, folder, opened)
         if model.is_main and not is_main_process():
             return None  # only one process asks a server
 
@@ -583,7 +550,26 @@ def _model_answers(
             note_left(folder.answers, "model", ANSWER, option="--batch")
 
         roles = _open_roles(options, folder, opened)
-        return run_model(tasks, data, model, folder, replace(options, roles=roles))
+        options = replace(options, roles=roles)
+        return run_model(setup.tasks, setup.data, model, folder, options)
+
+
+def _open_guarded(
+    choice: RoleChoice,
+    use: str,
+    options: RunOptions,
+    folder: RunFolder,
+    opened: contextlib.ExitStack,
+) -> Model:
+    """Opens a model until the end of the run, under the guard and the run's budget."""
+    model = open_model(choice.name, choice.args, log_dir=folder.logs)
+    opened.callback(model.close)
+    policy.require_endpoint(model.endpoint, use)
+    if options.budget is not None:
+        prices = read_prices(choice.args, model=choice.name)
+        model.ceiling = Ceiling(options.budget, prices)
+
+    return model
 
 
 def _open_roles(
@@ -598,13 +584,8 @@ def _open_roles(
                 "several processes were started. Serve it, or start one process."
             )
 
-        model = open_model(choice.name, choice.args, log_dir=folder.logs)
-        opened.callback(model.close)
-        policy.require_endpoint(model.endpoint, f"model of the role {role}")
-        if options.budget is not None:
-            prices = read_prices(choice.args, model=choice.name)
-            model.ceiling = Ceiling(options.budget, prices)
-
+        use = f"model of the role {role}"
+        model = _open_guarded(choice, use, options, folder, opened)
         roles[role] = RoleModel(model=model, args=choice.args)
 
     return roles

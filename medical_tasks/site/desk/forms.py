@@ -26,7 +26,7 @@ from medical_tasks.construct.archehr import sheets as archehr_sheets
 from medical_tasks.construct.ehrnoteqa import answers as ehrnoteqa_answers
 from medical_tasks.construct.ehrnoteqa import files as ehrnoteqa_files
 from medical_tasks.construct.ehrnoteqa import review as ehrnoteqa_review
-from medical_tasks.construct.medcalc import steps as medcalc
+from medical_tasks.construct.medcalc import review as medcalc
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.files import read_text

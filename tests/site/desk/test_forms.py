@@ -23,12 +23,8 @@ from medical_tasks.site.desk.forms import People, form_of
 from medical_tasks.site.desk.labels import Label, LabelStore
 from medical_tasks.site.desk.work import Work
 from tests.case_tables import json_of
-from tests.construct.ehrnoteqa.construction_files import (
-    by_hand,
-    edit_sheet,
-    read_lines,
-    read_rows,
-)
+from tests.construct.ehrnoteqa.construction_files import by_hand
+from tests.construct.sheet_files import edit_sheet, read_cells, read_lines
 
 PEOPLE = People(raters=("ann", "ben"), adjudicator="eve")
 RESPONSES = {
@@ -152,10 +148,9 @@ def test_marks_of_answers_become_scores_for_the_judge_check(tmp_path: Path) -> N
     notes = folder / "sheets" / "notes"
     notes.mkdir()
     (notes / "a.txt").write_text("He said yes.")
-    header, *rows = read_rows(folder / "sheets" / "ann.csv")
-    cells = [dict(zip(header, row, strict=True)) for row in rows]
-    filled = [{**row, "notes": "notes/a.txt"} for row in cells]
-    write_table(folder / "sheets" / "ann.csv", header, filled)
+    sheet = folder / "sheets" / "ann.csv"
+    filled = [{**row, "notes": "notes/a.txt"} for row in read_cells(sheet)]
+    write_table(sheet, list(filled[0]), filled)
     work = opened(folder)
     for item in work.sheet.items:
         say(work, "ann", item.id, "right" if item.answer == "yes" else "wrong")
