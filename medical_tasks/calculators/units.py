@@ -3,6 +3,21 @@
 A unit is powers of a few base dimensions with an exact rational factor; amounts of a
 known substance meet through its molar mass and valence. Factors become floats once, at
 the end; nothing is rounded. Case, spaces and both characters for micro do not matter.
+
+| substance | g/mol | 1 mmol/L is | laboratories |
+|---|---:|---|---|
+| creatinine | 113.12 | 11.312 mg/dL | 88.4 µmol/L for 1 mg/dL |
+| urea nitrogen | 28.02 | 2.802 mg/dL | 0.357 mmol/L for 1 mg/dL |
+| glucose | 180.16 | 18.016 mg/dL | 18.0 |
+| calcium | 40.08, valence 2 | 4.008 mg/dL | 4.0 |
+| sodium, potassium, chloride | 22.99, 39.10, 35.45 | 1 mEq/L | 1 mEq/L |
+| bicarbonate | 61.02 | 1 mEq/L | 1 mEq/L |
+| albumin | 66,500 | 6.65 g/dL | 66,400 to 66,500 g/mol |
+| bilirubin | 584.66 | 58.466 mg/dL | 17.1 µmol/L for 1 mg/dL |
+| hemoglobin (monomer) | 16,114.5 | 1.611 g/dL | 1.611 |
+| cholesterol, LDL, HDL | 386.654 | 38.665 mg/dL | 38.67 |
+| triglycerides (mixture) | 885.7 | 88.57 mg/dL | 88.57 (AHRQ Evidence Synthesis 47, 2007) |
+| enzymes | | | 1 µkat = 60 U |
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Final
 
 import medical_tasks
@@ -32,7 +33,7 @@ from medical_tasks.spec import Benchmark
 __all__ = ["reference_texts"]
 
 _SECTION: Final = re.compile(
-    r"^(Args|Attributes|Returns|Raises|Examples?):(?:\n| (?=.))((?:[ ].*\n|\n)*)",
+    r"^(Args|Attributes|Returns|Raises|Examples?):\n((?:[ ].*\n|\n)*)",
     re.MULTILINE,
 )
 """A section of a Google docstring: its name, and the indented lines after it."""
@@ -45,6 +46,102 @@ _SHARED: Final[Mapping[str, str]] = {
 """Headings of options that several verbs share, with the sections that list them."""
 
 
+_METHODS: Final[Mapping[str, Sequence[str]]] = {
+    "Intervals and tests": (
+        "scoring.means",
+        "scoring.intervals",
+        "scoring.finite",
+        "scoring.paired",
+        "scoring.place_tests",
+        "scoring.reliability",
+        "scoring.confidence",
+        "scoring.correction",
+        "runs.correcting",
+        "runs.estimation",
+        "lab.meta_evaluation",
+    ),
+    "Decisions": (
+        "comparison.comparing",
+        "comparison.policies",
+        "comparison.gating",
+        "comparison.gate_risk",
+        "comparison.planning",
+        "comparison.memory_gap",
+        "site.deciding",
+        "site.looks",
+        "site.history",
+    ),
+    "Hospitals together": (
+        "site.sampling",
+        "site.suppression",
+        "site.site_effects",
+        "site.random_effects",
+    ),
+    "Reading answers": (
+        "scoring.numbers.reading",
+        "scoring.numbers.statements",
+        "scoring.numbers.rules",
+        "scoring.letters",
+        "scoring.choice_orders",
+        "scoring.sentences",
+        "benchmarks.kqa.abstention",
+        "benchmarks.doclens.pieces",
+        "benchmarks.archehr_qa.parsing",
+        "judges.reading",
+        "lab.error_types",
+        "lab.label_audit",
+        "scoring.content_overlap",
+        "benchmarks.archehr_qa.metric",
+        "calculators.units",
+    ),
+    "The authors' figures": (
+        "benchmarks.medcalc_bench.official",
+        "benchmarks.kqa.scoring",
+        "benchmarks.doclens.official_prompts",
+        "benchmarks.doclens.official_scoring",
+        "benchmarks.archehr_qa.scoring",
+        "benchmarks.archehr_qa.submission",
+        "lab.v1_labels",
+    ),
+    "Judges and models": (
+        "judges.lexical",
+        "judges.shuffling",
+        "benchmarks.kqa.judge_prompts",
+        "benchmarks.ehrnoteqa.judge_prompts",
+        "benchmarks.doclens.judge_prompts",
+        "benchmarks.doclens.judge_check",
+        "models.chat_reply",
+        "models.endpoint_choices",
+    ),
+    "Making data": (
+        "benchmarks.ehrnoteqa.evidence",
+        "benchmarks.kqa.documents",
+        "benchmarks.archehr_qa.release",
+        "benchmarks.archehr_qa.evidence",
+        "benchmarks.doclens.mimic_report",
+        "construct.fresh",
+        "construct.fresh.notes",
+        "construct.fresh.twins",
+        "construct.fresh.fair",
+        "construct.swap.texts",
+    ),
+    "Safety": (
+        "io.user_folders",
+        "guard.addresses",
+        "guard.leak_views",
+        "sandbox",
+    ),
+    "The leaderboard": (
+        "leaderboard.admission",
+        "leaderboard.ranking",
+        "leaderboard.submission_package.contents",
+        "leaderboard.submission_package.submitters",
+        "leaderboard.submission_package.zip_file",
+    ),
+}
+"""Modules of `medical_tasks` whose docstrings explain a method, by heading."""
+
+
 def reference_texts() -> dict[str, str]:
     """Returns the pages by their names in `docs/reference/`."""
     pages = {
@@ -53,6 +150,7 @@ def reference_texts() -> dict[str, str]:
         "tasks": _tasks(),
         "arguments": _arguments(),
         "calculators": _calculators(),
+        "methods": _methods_page(),
         "contract": _contract(),
     }
     return {f"{name}.md": _tidy("\n".join(lines)) for name, lines in pages.items()}
@@ -254,19 +352,14 @@ def _signature(value: Callable[..., object]) -> str:
 
 
 def _prose(docstring: str | None) -> str:
-    """A Google docstring as Markdown.
+    r"""A Google docstring as Markdown.
 
-    >>> print(_prose('''Adds.
-    ...
-    ... Args:
-    ...     a: a number.
-    ... '''))
+    >>> print(_prose("Adds.\n\nArgs:\n    a: a number.").strip())
     Adds.
     <BLANKLINE>
     **Args**
     <BLANKLINE>
     - `a`: a number.
-    <BLANKLINE>
     """
     text = f"{inspect.cleandoc(docstring or '')}\n"
     return _SECTION.sub(lambda match: _section(match[1], match[2]), text)
@@ -275,7 +368,8 @@ def _prose(docstring: str | None) -> str:
 def _section(name: str, lines: str) -> str:
     body = textwrap.dedent(lines).strip("\n")
     if name.startswith("Example"):
-        body = _fence(body, "python").rstrip()
+        is_prose = re.match(r"[A-Z][a-z]+ ", body)
+        body = body if is_prose else _fence(body, "python").rstrip()
     elif name != "Returns":
         body = re.sub(r"(?m)^(\w+): ", r"- `\1`: ", body)
     return f"**{name}**\n\n{body}\n\n"
@@ -394,6 +488,21 @@ def _calculators() -> Iterator[str]:
     yield "`medical-tasks calc NAME --inputs` prints a section of this page.\n"
     for calculator in CALCULATORS:
         yield f"## {calculator.name}\n\n{_fence(render_inputs(calculator))}"
+
+
+# --- Methods
+
+
+def _methods_page() -> Iterator[str]:
+    """What the modules of `_METHODS` say of themselves."""
+    yield _page("Methods", "the docstrings of modules")
+    yield "How figures are computed, with sources, in the words of the code.\n"
+    for heading, modules in _METHODS.items():
+        yield f"## {heading}\n"
+        for name in modules:
+            module = import_module(f"medical_tasks.{name}")
+            yield f"### {name}\n"
+            yield _prose(module.__doc__)
 
 
 # --- The contract

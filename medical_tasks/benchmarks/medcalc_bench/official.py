@@ -2,6 +2,13 @@
 
 Reference: github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/` run.py,
 evaluate.py, generate_code_prompt.py.
+
+`accuracy_official` repeats `run.py`, `llm_inference.py`, `evaluate.py` and
+`table_stats.py` with their mistakes (for `medcalc_code`, `generate_code_prompt.py`): "1,500" is 2 for an integer
+calculator, "24 weeks" is 2 weeks 4 days, "17.1%" is 0.171, and whatever raises an
+exception is wrong. Their script runs `str(...)` answers as Python, this one evaluates
+arithmetic alone. Only here very large expressions are wrong too, and answers before a
+reply's last 16,384 characters, unless the answer key is there.
 """
 
 from __future__ import annotations

@@ -3,6 +3,24 @@ r"""Finds where a reply gives its answer, and reads it: `docs/medcalc_scoring.md
 In this order: the form that was asked for (an object's "answer", `<answer>`, `\boxed`,
 "Final answer:", "####"), wherever it is closed, broken or decorated; then the running
 text.
+
+How values are read:
+
+- Markup, dashes, minus signs and digits of all scripts are normalised; struck-out text
+  is removed.
+- **Numbers**: thousands separators (1,234; 1'234), decimal commas ("12,95"; "25,238" is
+  25238), `1.2 × 10⁻⁴`, mixed fractions, words ("twenty-five point two"). Digits in
+  names, ages, stages, days and steps do not count.
+- **Scores** must be whole. "3/9" and "3 out of 9" are 3. A number with a unit that a
+  score cannot have (`7 %`) is no score.
+- **Measurements**: the number decides. Another unit counts in
+  `right_number_wrong_unit`.
+- **Per cent**: "84 %" may also mean 0.84 where the gold is a fraction (calculators 40
+  and 46 give percentages).
+- **Dates**: M/D/Y, ISO 8601, and written out. Day-first dates are wrong; two-digit
+  years are 1970 to 2069.
+- **Gestational age**: weeks and days in any notation ("34w3d", "34 3/7").
+- **Limits** that coincide require the gold's every digit. Rows without limits get 5 %.
 """
 
 from __future__ import annotations

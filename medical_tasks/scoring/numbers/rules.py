@@ -1,4 +1,4 @@
-r"""What the words around a quantity make of it: the rules by which answers are read.
+"""What the words around a quantity make of it: the rules by which answers are read.
 
 A rule looks at a sentence in small letters in which signs stand for what matters: `§`
 for the name of what is asked, `▣` for the quantity that is looked at, `¤` for any other
@@ -7,6 +7,20 @@ at, and no word of a name can mislead a rule.
 
 Each `Rule` has a law, and sentences for which it holds and does not hold; a test runs
 them all.
+
+Quantities that are not the answer:
+
+| the quantity is | as in | the reply is |
+|---|---|---|
+| denied, quoted, or somebody else's word | `The § is not ▣.`; `Some might say ▣.` | unclear |
+| in a clause whose governing word does not affirm it | `The claim that the § is ▣ is bold.` | unclear |
+| a bound, or has a spread | `at least ▣`; `▣ or more` | unclear |
+| asked for | `Is it ▣?` | unclear |
+| under a condition, or one of several options | `▣ if male`; `It may be ▣.` | unclear |
+| taken back, or in a sentence that breaks off | `▣. Wait, that is wrong.` | unclear |
+| an operand | `▣ × ¤ = ¤` | without it |
+| of something else | a normal range, a subtotal, another person or time | without it |
+| beside a refusal | `cannot be determined; age is ▣` | not computable |
 """
 
 from __future__ import annotations
