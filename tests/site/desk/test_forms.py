@@ -224,7 +224,7 @@ def test_cases_of_archehr_are_annotated_and_imported(here: Path) -> None:
 def test_what_the_desk_cannot_open(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no such file or folder"):
         form_of(tmp_path / "nothing")
-    with pytest.raises(UsageError, match="nothing that the desk can open"):
+    with pytest.raises(UsageError, match="the desk cannot open this"):
         form_of(tmp_path)
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n")
