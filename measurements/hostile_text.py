@@ -47,7 +47,7 @@ from medical_tasks.judges.reading import (
 from medical_tasks.scoring.letters import read_letter
 from medical_tasks.scoring.normal_form import normal_form
 from medical_tasks.scoring.numbers.quantities import ages, dates
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from medical_tasks.spec import Answer, DatasetSpec, Item, Scoring, TaskSpec
 
 PIECES: Final = (
@@ -110,7 +110,7 @@ def named_readers() -> Iterator[Reader]:
     known = tuple(map(str, range(1, 10)))
     choices = ("aspirin", "a cold", "the first of all days", "no fever", "5 mg")
     yield from (
-        Reader("reasoning.spoken", spoken),
+        Reader("reasoning.without_reasoning", without_reasoning),
         Reader("normal_form", normal_form),
         Reader("reading.read_json", read_json),
         Reader("reading.read_closing_claim", read_closing_claim),

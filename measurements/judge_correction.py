@@ -105,14 +105,14 @@ def plain(labels: Any, run: Verdicts) -> tuple[float, float, float]:
     gold, judged, clusters = labels
     yes, said = gold == "yes", judged == "yes"
     t, f = said[yes].mean(), said[~yes].mean()
-    p = run.counts[:, 0].sum() / run.of.sum()
+    p = run.counts[:, 0].sum() / run.denominators.sum()
     value = (p - f) / (t - f)
     errors = np.where(
         yes, value * (said - t) / yes.sum(), (1.0 - value) * (said - f) / (~yes).sum()
     )
     parts = [
         np.bincount(clusters, errors),
-        (run.counts[:, 0] - p * run.of) / run.of.sum(),
+        (run.counts[:, 0] - p * run.denominators) / run.denominators.sum(),
     ]
     se = np.sqrt(
         sum(len(part) / (len(part) - 1.0) * (part @ part) for part in parts)
@@ -132,10 +132,10 @@ def resampled(
     )
     times = [
         generator.multinomial(len(each), np.full(len(each), 1.0 / len(each)), draws)
-        for each in (table, run.of)
+        for each in (table, run.denominators)
     ]
     a, b, c, d = (times[0] @ table).T
-    p = times[1] @ run.counts[:, 0] / (times[1] @ run.of)
+    p = times[1] @ run.counts[:, 0] / (times[1] @ run.denominators)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = (p - c / d) / (a / b - c / d)
     low, high = np.nanquantile(values, (0.025, 0.975))

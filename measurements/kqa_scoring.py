@@ -98,7 +98,7 @@ def measure(
                     LexicalJudge(), JudgeOptions(), store, quiet=True
                 )
                 seconds, scores = fastest(1, partial(score, session, "single"))
-            show(f"{name}, {again}", seconds, session.stats.asked, "questions")
+            show(f"{name}, {again}", seconds, session.stats.questions, "questions")
             comp = [one.values["comprehensiveness"] for one in scores]
             hall = [one.values["hallucination_rate"] for one in scores]
             print(

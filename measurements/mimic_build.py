@@ -33,7 +33,7 @@ def build(folder: Path) -> None:
     from medical_tasks.data.building import build_source
 
     built = build_source(
-        MIMIC_SOURCE, place=folder, config="notes", folder=folder / "built"
+        MIMIC_SOURCE, source_path=folder, config="notes", folder=folder / "built"
     )
     if built.splits["test"] != 200:
         raise SystemExit(f"built {built.splits}")

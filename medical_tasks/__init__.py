@@ -71,7 +71,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the API when it is used: `import medical_tasks` alone stays light."""
+    """Imports the API when it is used, so that `import medical_tasks` stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
@@ -87,8 +87,8 @@ def metric_path(name: str) -> str:
     """Returns the folder of a metric, for `evaluate.load`.
 
     Args:
-        name: for example `medcalc`; or a task of another package, or the YAML file that
-            describes a benchmark, `my_benchmark.yaml`.
+        name: for example `medcalc`, a task of another package, or the YAML file of a
+            benchmark such as `my_benchmark.yaml`.
 
     Raises:
         UsageError: There is no such metric.
@@ -118,26 +118,25 @@ def dataset_path(name: str) -> str:
 
 def _folder(kind: str, package: str, name: str) -> str:
     checkout = Path(__file__).resolve().parents[1]
-    if (
-        checkout / "setup.cfg"
-    ).is_file():  # beside the package that was imported, whatever else is installed
-        places = [checkout / kind]
+    # The checkout of the imported package takes precedence over an installed one.
+    if (checkout / "setup.cfg").is_file():
+        folders = [checkout / kind]
     else:
         spec = find_spec(package)
-        places = (
-            [Path(place) for place in (spec.submodule_search_locations or ())]
+        folders = (
+            [Path(folder) for folder in (spec.submodule_search_locations or ())]
             if spec is not None
             else []
         )
 
-    found: list[str] = []
-    for place in places:
-        if (place / name / "README.md").is_file():
-            return str(place / name)
+    known_names: list[str] = []
+    for folder in folders:
+        if (folder / name / "README.md").is_file():
+            return str(folder / name)
 
-        found += [card.parent.name for card in place.glob("*/README.md")]
+        known_names += [card.parent.name for card in folder.glob("*/README.md")]
 
     raise UsageError(
-        f"unknown {kind.replace('_', ' ')[:-1]} {name!r}.{did_you_mean(name, found)} "
-        f"Known: {', '.join(sorted(set(found))) or 'none'}."
+        f"unknown {kind.replace('_', ' ')[:-1]} {name!r}.{did_you_mean(name, known_names)} "
+        f"Known: {', '.join(sorted(set(known_names))) or 'none'}."
     )

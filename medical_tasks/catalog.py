@@ -1,7 +1,7 @@
-"""Every benchmark of the suite: the project's own in the order of the documentation, then others'.
+"""All benchmarks: the project's own in the order of the documentation, then those of other packages.
 
-Generic rooms find benchmarks here, as objects of `spec.Benchmark`, and import none. A
-package registers one by an entry point (`plugins`).
+Generic code finds benchmarks here as objects of `spec.Benchmark` and imports none. A
+package registers a benchmark with an entry point (`plugins`).
 """
 
 from __future__ import annotations
@@ -38,48 +38,50 @@ SUITE: Final = "medical"
 def benchmarks() -> tuple[Benchmark, ...]:
     """Returns every benchmark, ordered by `Benchmark.position` and name.
 
-    A registered object that is no benchmark, lacks a part, or whose names are taken, is
-    left out (`plugins.problems`).
+    A registered object is left out if it is no benchmark, is incomplete, or has a name
+    that is already used (`plugins.problems`).
     """
-    return tuple(benchmark for _, benchmark in _accepted(plugins.given()))
+    return tuple(benchmark for _, benchmark in _accepted(plugins.uninstalled_plugins()))
 
 
 def own_benchmarks() -> tuple[Benchmark, ...]:
-    """Returns the project's own benchmarks, which its generated files are about."""
+    """Returns the project's own benchmarks, which are in its generated files."""
     return tuple(
-        benchmark for plugin, benchmark in _accepted(plugins.given()) if plugin.own
+        benchmark
+        for plugin, benchmark in _accepted(plugins.uninstalled_plugins())
+        if plugin.own
     )
 
 
 def package_of(benchmark: Benchmark) -> plugins.Package:
     """Finds the package that registers a benchmark."""
-    found = _accepted(plugins.given())
-    packages = (plugin.package for plugin, known in found if known == benchmark)
+    accepted = _accepted(plugins.uninstalled_plugins())
+    packages = (
+        plugin.package for plugin, candidate in accepted if candidate == benchmark
+    )
     return next(packages, plugins.Package(benchmark.name))
 
 
 def benchmarks_by_package() -> dict[plugins.Package, list[Benchmark]]:
     """Returns the benchmarks by the package that registers them, the project itself first."""
     project = plugins.Package(plugins.OWN_PACKAGE, __version__)
-    known: dict[plugins.Package, list[Benchmark]] = {project: []}
-    for plugin, benchmark in _accepted(plugins.given()):
-        known.setdefault(plugin.package, []).append(benchmark)
-    return known
+    by_package: dict[plugins.Package, list[Benchmark]] = {project: []}
+    for plugin, benchmark in _accepted(plugins.uninstalled_plugins()):
+        by_package.setdefault(plugin.package, []).append(benchmark)
+    return by_package
 
 
 @cache
-def _accepted(given: str) -> tuple[tuple[plugins.Plugin, Benchmark], ...]:
-    """The benchmarks that fulfil the contract.
+def _accepted(plugin_names: str) -> tuple[tuple[plugins.Plugin, Benchmark], ...]:
+    """Returns the benchmarks that fulfil the contract.
 
-    `given` is what `plugins.given` says, for the cache.
+    `plugin_names` is `plugins.uninstalled_plugins()`, the key of the cache.
     """
     accepted: list[tuple[plugins.Plugin, Benchmark]] = []
     for plugin, benchmark in plugins.objects("medical_tasks.benchmarks", Benchmark):  # type: ignore[type-abstract]
         try:
             reason = _refusal(benchmark, [other for _, other in accepted])
-        except (
-            Exception
-        ) as error:  # whatever a stranger's object does when it is looked at
+        except Exception as error:  # attributes of a foreign object may raise anything
             reason = f"{type(error).__name__}: {error}"
 
         if reason:
@@ -91,7 +93,7 @@ def _accepted(given: str) -> tuple[tuple[plugins.Plugin, Benchmark], ...]:
 
 
 def _refusal(benchmark: Benchmark, accepted: list[Benchmark]) -> str:
-    """Says why a benchmark cannot be added to those that are accepted already; "" if it can."""
+    """Returns why a benchmark cannot be added to the accepted ones; "" if it can."""
     for kind in ("name", "title", "paper", "datasets", "tasks"):
         if not getattr(benchmark, kind, None):
             return f"it has no {kind}"
@@ -103,7 +105,7 @@ def _refusal(benchmark: Benchmark, accepted: list[Benchmark]) -> str:
 
 
 def _fault(benchmark: Benchmark, task: TaskSpec) -> str:
-    """Says what a task needs and its benchmark lacks; "" for nothing."""
+    """Returns what a task needs but its benchmark lacks; "" for nothing."""
     if task.benchmark != benchmark:
         return f"its task {task.name} names another benchmark"
     if task.dataset not in _names(benchmark, "datasets"):
@@ -153,34 +155,36 @@ def task_spec(name: str) -> TaskSpec:
     Raises:
         UsageError: There is no such task.
     """
-    known = tasks()
-    if name not in known:
+    known_tasks = tasks()
+    if name not in known_tasks:
         raise UsageError(
-            f"unknown task {name!r}.{did_you_mean(name, known)} Tasks: {', '.join(known)}. "
-            "`medical-tasks list` says more."
+            f"unknown task {name!r}.{did_you_mean(name, known_tasks)} Tasks: {', '.join(known_tasks)}. "
+            "See: medical-tasks list"
         )
 
-    return known[name]
+    return known_tasks[name]
 
 
 def dataset_spec(name: str) -> DatasetSpec:
     """Finds a dataset by its name."""
-    known = datasets()
-    if name not in known:
-        near = did_you_mean(tasks()[name].dataset if name in tasks() else name, known)
-        raise UsageError(
-            f"unknown dataset {name!r}.{near} Datasets: {', '.join(known)}."
+    known_datasets = datasets()
+    if name not in known_datasets:
+        near = did_you_mean(
+            tasks()[name].dataset if name in tasks() else name, known_datasets
         )
-    return known[name]
+        raise UsageError(
+            f"unknown dataset {name!r}.{near} Datasets: {', '.join(known_datasets)}."
+        )
+    return known_datasets[name]
 
 
 def parse_task_names(text: str) -> list[TaskSpec]:
-    """Reads a comma list of task names in any spelling (`medical|medcalc,medcalc_direct`), each once."""
+    """Parses comma-separated task names in any spelling (`medical|medcalc,medcalc_direct`), each once."""
     return list(
         {
             task.name: task
-            for part in text.split(",")
-            for task in _parse_one(part.strip())
+            for name in text.split(",")
+            for task in _parse_one(name.strip())
         }.values()
     )
 
@@ -188,7 +192,7 @@ def parse_task_names(text: str) -> list[TaskSpec]:
 def _parse_one(text: str) -> list[TaskSpec]:
     if not text:
         raise UsageError(
-            "empty task name. Give for example --tasks medcalc, or --tasks medical for all."
+            "empty task name. Give for example --tasks medcalc, or --tasks medical for all tasks."
         )
 
     if text == SUITE:
@@ -217,9 +221,9 @@ def _own_shots(task: TaskSpec) -> int:
 
 
 def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
-    """Finds the sibling that shows `shots` examples.
+    """Finds the variant of a task with `shots` examples.
 
-    A plain `|0` behind a task with examples means the task itself.
+    `|0` after a task with examples means the task itself.
     """
     if shots == 0:
         return task
@@ -234,7 +238,7 @@ def _with_shots(task: TaskSpec, shots: int, text: str) -> TaskSpec:
 
     offered = sorted({_own_shots(other) for other in siblings} | {_own_shots(task)})
     raise UsageError(
-        f"task {text!r}: {shots} worked examples are not offered; {task.name} has "
+        f"task {text!r}: there is no variant with {shots} worked examples; {task.name} has "
         f"{', '.join(map(str, offered))}."
     )
 

@@ -1,7 +1,8 @@
-"""How an interface goes away: with one warning that names what to use, and a version.
+"""Deprecates interfaces: one warning that names the replacement and the version of removal.
 
-CONTRIBUTING.md has the policy. The version must lie ahead: `tests/test_deprecation.py`
-reads every use of this module and fails from the version on that was announced.
+CONTRIBUTING.md has the policy. The version must be in the future:
+`tests/test_deprecation.py` reads every use of this module and fails from the announced
+version on.
 
 Example:
     >>> @deprecated(since="0.2.0", removed_in="0.4.0", instead="mt.score")
@@ -27,18 +28,18 @@ from medical_tasks.errors import UsageError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_told: set[Deprecation] = set()  # what this process has warned of
+_warned: set[Deprecation] = set()  # the warnings of this process so far
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deprecation:
-    """What goes away.
+    """A deprecated interface.
 
     Attributes:
-        what: as the user writes it, such as `rate()` or `--rate`.
-        since: the version that warns first.
-        removed_in: the version that no longer has it.
-        instead: what to use.
+        what: The interface as users write it, such as `rate()` or `--rate`.
+        since: The first version that warns.
+        removed_in: The first version without it.
+        instead: The replacement.
     """
 
     what: str
@@ -54,34 +55,35 @@ class Deprecation:
         )
 
     def overdue(self, version: str = __version__) -> bool:
-        """Tells whether a version should no longer have it."""
+        """Whether a version should no longer have it."""
         return version_numbers(version) >= version_numbers(self.removed_in)
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
-    """Reads "0.10.1" as (0, 10, 1), so that 0.10 comes after 0.9.
+    """Parses "0.10.1" as (0, 10, 1), so that 0.10 is after 0.9.
 
     Raises:
-        ValueError: It has another form.
+        ValueError: The version has another form.
     """
-    return tuple(int(part) for part in version.split("."))
+    return tuple(int(number) for number in version.split("."))
 
 
 def warn_once(deprecation: Deprecation, *, stacklevel: int = 2) -> None:
-    """Warns, the first time in a process; for an option, a value or a file's format.
+    """Warns once in a process, for example for an option, a value or a file format.
 
-    A `FutureWarning`, which Python shows to users, unlike a `DeprecationWarning`.
+    The warning is a `FutureWarning`, which Python shows to users, unlike a
+    `DeprecationWarning`.
     """
-    if deprecation in _told:
+    if deprecation in _warned:
         return
-    _told.add(deprecation)
+    _warned.add(deprecation)
     warnings.warn(str(deprecation), FutureWarning, stacklevel=stacklevel + 1)
 
 
 def deprecated(
     *, since: str, removed_in: str, instead: str
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Marks a function that goes away; it still works."""
+    """Marks a function as deprecated; it still works."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         notice = Deprecation(
@@ -104,9 +106,9 @@ def deprecated(
 def renamed_parameter(
     old: str, new: str, *, since: str, removed_in: str
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Lets callers of a function write the old name of a parameter for a while.
+    """Accepts the old name of a function's parameter for a while.
 
-    The function itself has the new name alone. Giving both is a `UsageError`.
+    The function itself has only the new name. Giving both raises `UsageError`.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -124,7 +126,7 @@ def renamed_parameter(
             if old in named:
                 if new in named:
                     raise UsageError(
-                        f"{name}() got {old} and {new}, which are one: give {new}."
+                        f"{name}() got {old} and {new}, which are the same: give {new}."
                     )
 
                 warn_once(notice)

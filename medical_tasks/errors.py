@@ -1,18 +1,17 @@
-"""Errors a user can cause or meet, each with the exit code the command line ends with.
+"""Errors that a user can cause or meet, each with the exit code of the command line.
 
     MedicalTasksError
     ├── UsageError       2  unknown task, bad option, malformed input file
-    ├── MissingError     3  data, judge, model or optional package is not there; says how
-    │                       to get it
-    ├── RefusedError     4  the data guard said no
-    └── IncompleteError  5  the work ended, but some items could not be answered or
-                            scored, or disk or memory was too small
+    ├── MissingError     3  data, judge, model or optional package is missing; has the
+    │                       steps to get it
+    ├── RefusedError     4  refused by the data guard
+    └── IncompleteError  5  finished, but some items could not be answered or scored, or
+                            disk or memory was too small
 
-`medical-tasks verify` ends with 6 when something does not match: an outcome, not an
-error.
+`medical-tasks verify` exits with 6 for a mismatch, which is an outcome, not an error.
 
-Every message names the thing, the rule, the value received and the next step. Anything
-else that is raised is a fault of this package and keeps its traceback.
+Every message names the thing, the rule, the value received and the next step. Any other
+exception is a bug of this package and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ __all__ = [
 ]
 
 
-# As threads, loaders of libraries, pyarrow and torch say it.
+# The messages of threads, library loaders, pyarrow and torch.
 _NO_MEMORY: Final = re.compile(
     "can't start new thread|Failed to launch worker thread|failed to map "
     "segment|(?:can't|[Cc]annot) allocate memory"
@@ -48,19 +47,19 @@ _NO_MEMORY: Final = re.compile(
 
 
 class MedicalTasksError(Exception):
-    """Base of all errors that are told to the user as one message, without a traceback."""
+    """Base of all errors that are shown to the user as one message without a traceback."""
 
     exit_code = 1
 
 
 class UsageError(MedicalTasksError):
-    """The command or its input does not follow the stated form."""
+    """The command or its input is invalid."""
 
     exit_code = 2
 
 
 class MissingError(MedicalTasksError):
-    """Something needed is not on this machine; the message holds the exact steps to get it."""
+    """Something required is not on this machine; the message has the exact steps to get it."""
 
     exit_code = 3
 
@@ -77,19 +76,19 @@ class IncompleteError(MedicalTasksError):
     exit_code = 5
 
 
-def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?`, to stand behind a message about a name that nobody knows.
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Returns ` Did you mean 'x'?` to append to a message about an unknown name.
 
-    "" where no known one is near.
+    It is "" if no candidate is similar.
     """
     import difflib
 
-    near = difflib.get_close_matches(given, list(known), n=1)
+    near = difflib.get_close_matches(name, list(candidates), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def listed(names: Sequence[str], most: int, *, between: str = ", ") -> str:
-    """Names the first few, and how many more there are."""
+    """Lists the first names and the number of the others."""
     more = (
         f"{between.removeprefix(',')}and {len(names) - most:,} more"
         if len(names) > most
@@ -99,10 +98,7 @@ def listed(names: Sequence[str], most: int, *, between: str = ", ") -> str:
 
 
 def check_least(values: Mapping[str, float | None], least: float = 1) -> None:
-    """Refuses options, given with their values, that are too small.
-
-    One that was not given is none.
-    """
+    """Refuses options whose values are too small; None is no value."""
     for name, value in values.items():
         if value is not None and value < least:
             raise UsageError(f"{name} must be {least} or more, got {value}.")
@@ -110,10 +106,10 @@ def check_least(values: Mapping[str, float | None], least: float = 1) -> None:
 
 @contextlib.contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Notes what was being done on an error of memory that comes out of the block; an inner block's word comes first.
+    """Adds a note on the current action to memory errors in the block; that of an inner block is first.
 
     Args:
-        what: as in "not enough memory to ...".
+        what: The action, as in "not enough memory to ...".
     """
     try:
         yield
@@ -125,7 +121,7 @@ def doing(what: str) -> Iterator[None]:
 
 
 def memory_error(error: BaseException | None) -> bool:
-    """Whether an error, or what caused it, says that there is no memory left, also for a thread or a library to be loaded."""
+    """Whether an error or its cause is due to lack of memory, also for a thread or a library."""
     if error is None:
         return False
 
@@ -141,33 +137,31 @@ def memory_error(error: BaseException | None) -> bool:
 
 
 def system_reason(error: OSError) -> str:
-    """Says in a few words why the system refused (`No space left on device`), whoever raised it."""
+    """Returns the system's reason in a few words (`No space left on device`)."""
     return os.strerror(error.errno) if error.errno else str(error)
 
 
 _NO_ROOM: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, errno.EMFILE}
 )
-"""What the machine lacks: the same command may do elsewhere, or later."""
+"""Errors due to limits of the machine: the same command may work elsewhere, or later."""
 _LONGEST_NAME: Final = 60
 
 
 def of_system(error: BaseException) -> MedicalTasksError | None:
-    """What the system says of a file that a user named, as an error for them; None for any other error.
+    """Converts a system error about a user's file to a user error; None for any other error.
 
     Commands and functions pass their errors through this, so that a name of 300
-    letters, a folder in place of a file, or a full disk is a message wherever it comes
-    up. What a socket or a pipe says has no file name, and stays what it is. So does what
-    is said of a file of this package, which no user named: that is an error of ours.
+    letters, a folder instead of a file, or a full disk gives a message wherever it
+    occurs. Errors of sockets and pipes have no file name and are not converted, nor are
+    errors about files of this package, which are bugs.
 
     >>> str(of_system(OSError(errno.ENAMETOOLONG, "", "n" * 300)))
     "'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn'... (300 letters): File name too long. Give another name."
     """
     # Python 3.13 says "stat: embedded null character in path".
     if isinstance(error, ValueError) and "embedded null" in str(error):
-        return UsageError(
-            "a file's name has a character with the code 0. Give another name."
-        )
+        return UsageError("a file's name contains a null character. Give another name.")
 
     if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):
         return UsageError(f"{error}. Give the file itself.")
@@ -179,20 +173,22 @@ def of_system(error: BaseException) -> MedicalTasksError | None:
     where, reason = _short_name(error.filename), system_reason(error)
     if error.errno in _NO_ROOM:
         return IncompleteError(
-            f"{where}: {reason}. Finished work is kept. Free some space or choose another place, "
-            "and give the same command again."
+            f"{where}: {reason}. Finished work is kept. Free some space or use another folder, "
+            "and repeat the command."
         )
 
     if error.errno == errno.ENOENT:
-        return MissingError(f"{where}: {reason}. Give a file or folder that is there.")
+        return MissingError(f"{where}: {reason}. Give an existing file or folder.")
     if error.errno in (errno.EACCES, errno.EPERM):
-        return UsageError(f"{where}: {reason}. Make it readable and writable for you.")
+        return UsageError(
+            f"{where}: {reason}. Make it readable and writable for yourself."
+        )
 
     return UsageError(f"{where}: {reason}. Give another name.")
 
 
 def _is_ours(name: object) -> bool:
-    """Whether a file is one of this package's own, or would be."""
+    """Whether a file is in the folder of this package."""
     package = Path(__file__).resolve().parent
     return isinstance(name, str | os.PathLike) and Path(name).absolute().is_relative_to(
         package
@@ -200,7 +196,7 @@ def _is_ours(name: object) -> bool:
 
 
 def _short_name(name: object) -> str:
-    """A file's name as a message shows it; of a very long one the beginning."""
+    """Returns a file's name for a message, shortened if it is very long."""
     text = (
         os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else str(name)
     )
@@ -210,18 +206,18 @@ def _short_name(name: object) -> str:
 
 
 def failure_kind(error: Exception) -> str:
-    """Says what kind of error it is, without its own words, which may quote what was read."""
+    """Returns the kind of an error without its message, which may quote data."""
     if isinstance(error, OSError) and error.errno:
         return system_reason(error)
     return type(error).__name__
 
 
 def install_command(extra: str, *more: str) -> str:
-    """Returns the command that installs an extra's packages by their own names, wherever this suite was installed from.
+    """Returns the command that installs an extra's packages by name, however this suite was installed.
 
     Args:
-        extra: of `setup.cfg`.
-        more: further packages.
+        extra: The name of the extra in `setup.cfg`.
+        more: Further packages.
     """
     return " ".join(
         ["pip install", *map(shlex.quote, dict.fromkeys((*_packages(extra), *more)))]
@@ -233,20 +229,22 @@ def _packages(extra: str) -> list[str]:
 
     try:
         stated = importlib.metadata.requires("medical-tasks") or []
-    except (
-        importlib.metadata.PackageNotFoundError
-    ):  # run from a checkout that is not installed
+    except importlib.metadata.PackageNotFoundError:  # a checkout that is not installed
         return [f".[{extra}]"]
 
-    found = []
+    requirements = []
     for line in stated:
         package, _, marker = line.partition(";")
         if re.fullmatch(rf"\s*extra == .{extra}.", marker):
             own = re.fullmatch(r"medical-tasks\[(.*)\]", package)
-            found += (
-                [one for name in own[1].split(",") for one in _packages(name)]
+            requirements += (
+                [
+                    requirement
+                    for name in own[1].split(",")
+                    for requirement in _packages(name)
+                ]
                 if own
                 else [package]
             )
 
-    return found
+    return requirements

@@ -1,12 +1,14 @@
-"""Every task of the suite for lighteval: `--custom-tasks medical_tasks.lighteval_tasks`.
+r"""Every task of the suite for lighteval: `--custom-tasks medical_tasks.lighteval_tasks`.
 
-    lighteval accelerate "model_name=MODEL" "medical:medcalc|0" --custom-tasks
-    medical_tasks.lighteval_tasks medical-tasks lighteval accelerate "model_name=MODEL"
-    "medical|medcalc"      (works without the internet; credentialed data too)
+    lighteval accelerate "model_name=MODEL" "medical:medcalc|0" \
+        --custom-tasks medical_tasks.lighteval_tasks
+    medical-tasks lighteval accelerate "model_name=MODEL" "medical|medcalc"
 
-Reads the datasets that `medical-tasks build` made; the environment variable
-MEDICAL_TASKS_CONFIG picks a configuration (`demo`, for example) instead of the default
-one. Tasks that lighteval cannot run are in `NOT_HERE`, each with the reason.
+The second command also works without the internet and for credentialed data.
+
+The tasks use the datasets built by `medical-tasks build`; the environment variable
+MEDICAL_TASKS_CONFIG selects a configuration (for example `demo`) instead of the default
+one. Tasks that lighteval cannot run are in `NOT_HERE` with the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ NOT_HERE: Final = {
     for task in tasks().values()
     if task.outside_lighteval
 }
-"""Tasks that lighteval cannot run, with the reason; `medical-tasks run` takes them."""
+"""Tasks that lighteval cannot run, with the reason; use `medical-tasks run`."""
 
 if NOT_HERE:
     logging.getLogger(__name__).info(
@@ -39,9 +41,9 @@ if NOT_HERE:
 
 
 def linked() -> list[object]:
-    """The table for a lighteval that `medical-tasks doctor --link-lighteval` linked.
+    """Returns the table for a lighteval linked by `medical-tasks doctor --link-lighteval`.
 
-    It refuses one that --custom-tasks repeats.
+    It is empty if --custom-tasks adds the same tasks, which lighteval would refuse.
     """
     return (
         []

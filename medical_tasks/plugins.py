@@ -1,6 +1,6 @@
-"""What packages register: benchmarks, verbs, forms of export, kinds of judges, generators of rows.
+"""The plugins of packages: benchmarks, commands, export formats, kinds of judges, generators of rows.
 
-The project registers its own in the same way, by entry points of an installed package
+The project registers its own in the same way, with entry points of an installed package
 (`setup.cfg`):
 
     [options.entry_points]
@@ -9,21 +9,22 @@ The project registers its own in the same way, by entry points of an installed p
     medical_tasks.verbs =
         my_verbs = my_package:VERBS
 
-A package that is not installed is named by `--plugin` before a verb, or in
-`MEDICAL_TASKS_PLUGINS`: a module, the folder of a package, or of a project whose
-`pyproject.toml` or `setup.cfg` declares the entry points, or a YAML file that describes
-a benchmark (docs/benchmark_of_your_own.md). Without declared ones, what counts are the
-names of `NAMES` in the package or its `spec` module.
+A package that is not installed is named by `--plugin` before a command, or in
+`MEDICAL_TASKS_PLUGINS`: a module, the folder of a package, the folder of a project whose
+`pyproject.toml` or `setup.cfg` declares entry points, or a YAML file that describes a
+benchmark (docs/benchmark_of_your_own.md). Without declared entry points, the names in
+`NAMES` count, in the package or its `spec` module.
 
-What another package registers can fail without harm to the rest: it is left out with a
-note, and `problems` says why. An error that its code raises later is told as that
-package's (`telling`).
+A plugin of another package may fail without affecting the rest: it is left out with a
+note, and `problems` has the reason. Errors that its code raises later are attributed to
+that package (`attributing_errors`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,7 +54,7 @@ Group = Literal[
     "medical_tasks.verbs",
 ]
 Rows = Callable[[str, Mapping[str, int]], Iterable[Row]]
-"""Makes the rows of a split from the options of `build`, such as seed and n."""
+"""Generates the rows of a split from the options of `build`, such as seed and n."""
 Kind = TypeVar("Kind")
 
 OWN_PACKAGE: Final = "medical-tasks"
@@ -65,21 +66,22 @@ NAMES: Final[Mapping[str, Group]] = {
     "JUDGES": "medical_tasks.judges",
     "VERBS": "medical_tasks.verbs",
 }
-"""What a package without declared entry points may have, and what it registers by it."""
+"""The names that register objects of a package without declared entry points."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verb:
-    """A verb of the command line. What it refers to is imported when it is used.
+    """A command of the command line. Its references are imported when it is used.
 
     Attributes:
-        group: the heading under which `medical-tasks --help` lists it.
-        summary: one line of what it does.
+        name: Its name.
+        group: The heading under which `medical-tasks --help` lists it.
+        summary: One line on what it does.
         options: `package.module:Name` of a dataclass derived from
             `medical_tasks.options.Options`, or of a `medical_tasks.options.Choice` of
-            several; None for a verb that takes whatever words stand behind it.
+            several; None for a command that parses its own words.
         run: `package.module:name` of a function that takes these options (or the
-            words), does what they ask, and returns the exit code.
+            words), runs the command, and returns the exit code.
     """
 
     name: str
@@ -90,13 +92,13 @@ class Verb:
 
 
 def load(reference: str) -> Any:
-    """Imports what `package.module:name` refers to."""
+    """Imports the object at `package.module:name`."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 
 
 class Package(NamedTuple):
-    """Who registers something; the version is "" where nothing states it."""
+    """The package of a plugin; the version is "" if it is unknown."""
 
     name: str
     version: str = ""
@@ -119,7 +121,7 @@ class Plugin(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Why something registered is left out."""
+    """The reason why a plugin is left out."""
 
     name: str
     package: Package
@@ -131,7 +133,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class _Described:
-    """A benchmark that a YAML file describes, in place of an entry point."""
+    """A benchmark described by a YAML file, instead of an entry point."""
 
     path: Path
     name: str
@@ -139,132 +141,138 @@ class _Described:
 
     @property
     def module(self) -> str:
-        """What stands for a module's name; no code is of it."""
+        """The path, in place of a module's name; no code belongs to it."""
         return str(self.path)
 
     def load(self) -> object:
-        """Makes the benchmark."""
+        """Builds the benchmark."""
         return load("medical_tasks.benchmarks.from_file.spec:made_from")(self.path)
 
 
 class _Registration(NamedTuple):
-    """An entry point and whose it is."""
+    """An entry point and its package."""
 
     package: Package
     entry: EntryPoint | _Described
 
 
 _problems: dict[str, list[Problem]] = {}
-"""By what `MEDICAL_TASKS_PLUGINS` names, since this may change while a process runs."""
+"""Problems by the value of `MEDICAL_TASKS_PLUGINS`, which may change while a process runs."""
 
 
 def registered(group: Group) -> tuple[Plugin, ...]:
-    """Loads what is registered in a group: the project's own, what is given, what is installed.
+    """Loads the plugins of a group: the project's own, then named and installed ones.
 
-    An object of another package that cannot be imported is left out; see `problems`.
+    A plugin of another package that cannot be imported is left out; see `problems`.
     """
-    return _registered(group, given())
+    return _registered(group, uninstalled_plugins())
 
 
 def objects(group: Group, kind: type[Kind]) -> list[tuple[Plugin, Kind]]:
-    """Takes the objects of a type out of what is registered in a group, and leaves out all others.
+    """Returns the registered objects of a type in a group, and leaves out all others.
 
     An entry point may register several at once, as a tuple.
     """
-    found: list[tuple[Plugin, Kind]] = []
+    matching: list[tuple[Plugin, Kind]] = []
     for plugin in registered(group):
         for value in (
             plugin.value if isinstance(plugin.value, tuple) else (plugin.value,)
         ):
             if isinstance(value, kind):
-                found.append((plugin, value))
+                matching.append((plugin, value))
             else:
-                said = f"a {type(value).__name__}, not an object of"
-                leave_out(plugin, f"it is {said} {kind.__module__}.{kind.__qualname__}")
+                kind_of_value = f"a {type(value).__name__}, not an object of"
+                leave_out(
+                    plugin,
+                    f"it is {kind_of_value} {kind.__module__}.{kind.__qualname__}",
+                )
 
-    return found
+    return matching
 
 
 def generator(name: str) -> Rows:
-    """Finds what makes the rows of a generated configuration.
+    """Finds the generator of the rows of a configuration.
 
     Raises:
-        MissingError: Nothing is registered under the name.
+        MissingError: No generator is registered under the name.
     """
     for plugin in registered("medical_tasks.generators"):
         if plugin.name == name and callable(plugin.value):
             return plugin.value
 
     raise MissingError(
-        f"no installed package makes the rows of {name} (entry points medical_tasks.generators). "
-        "Install medical-tasks whole."
+        f"no installed package generates the rows of {name} (entry points "
+        "medical_tasks.generators). Install the complete package medical-tasks."
     )
 
 
-def given() -> str:
-    """What `MEDICAL_TASKS_PLUGINS` names; a key for whatever is remembered of plugins."""
+def uninstalled_plugins() -> str:
+    """Returns the value of `MEDICAL_TASKS_PLUGINS`, which is also the key of caches of plugins."""
     return os.environ.get(VARIABLE, "")
 
 
 @contextlib.contextmanager
-def using(places: Sequence[str]) -> Iterator[None]:
+def using(locations: Sequence[str]) -> Iterator[None]:
     """Adds packages that are not installed, for a `with` block and the processes it starts.
 
     Raises:
-        UsageError: A place is neither a module nor a folder with a package or project
-            in it.
+        UsageError: A location is neither a module nor a folder with a package or project.
     """
-    before = os.environ.get(VARIABLE)
-    known = given().split(os.pathsep)
-    wanted = [place for place in map(_absolute, places) if place not in known]
+    previous = os.environ.get(VARIABLE)
+    present = uninstalled_plugins().split(os.pathsep)
+    added = [
+        location for location in map(_absolute, locations) if location not in present
+    ]
     try:
-        if wanted:
+        if added:
             os.environ[VARIABLE] = os.pathsep.join(
-                [*wanted, *([before] if before else [])]
+                [*added, *([previous] if previous else [])]
             )
 
-        for place in wanted:
-            _declared(place)
+        for location in added:
+            _declared(location)
 
         yield
     finally:
-        if before is not None:
-            os.environ[VARIABLE] = before
-        elif wanted:
+        if previous is not None:
+            os.environ[VARIABLE] = previous
+        elif added:
             os.environ.pop(VARIABLE, None)
 
 
 def package_in(folder: Path) -> Package:
-    """Names the package of a folder that `using` can take."""
+    """Returns the package in a folder, as for `using`."""
     return _declared(_absolute(str(folder)))[0].package
 
 
-def name_in(place: str) -> str:
-    """The name of what a place, such as a YAML file, registers first."""
-    return _declared(_absolute(place))[0].entry.name
+def name_in(location: str) -> str:
+    """Returns the name of the first plugin at a location, such as a YAML file."""
+    return _declared(_absolute(location))[0].entry.name
 
 
 def packages() -> dict[Package, list[str]]:
-    """The other packages that register something, and the names of it."""
-    found: dict[Package, list[str]] = {}
+    """Returns the other packages with plugins, and the plugins' names."""
+    names_by_package: dict[Package, list[str]] = {}
     for group in _groups():
-        for each in _foreign(group, given()):
-            found.setdefault(each.package, []).append(each.entry.name)
-    return found
+        for registration in _foreign(group, uninstalled_plugins()):
+            names_by_package.setdefault(registration.package, []).append(
+                registration.entry.name
+            )
+    return names_by_package
 
 
 def problems() -> Sequence[Problem]:
-    """Says what was left out so far, and why."""
-    return tuple(_problems.get(given(), ()))
+    """Returns the plugins that were left out so far, with the reasons."""
+    return tuple(_problems.get(uninstalled_plugins(), ()))
 
 
 def leave_out(plugin: Plugin, reason: str) -> None:
-    """Records that something registered cannot be used, and says so once."""
+    """Records that a plugin cannot be used, and prints a note once."""
     _record(Problem(plugin.name, plugin.package, reason))
 
 
 def version_of(package: str) -> str:
-    """An installed package's version, "" where it is not installed."""
+    """Returns an installed package's version, "" if it is not installed."""
     try:
         return _version(importlib.metadata.distribution(package))
     except importlib.metadata.PackageNotFoundError:
@@ -275,10 +283,10 @@ _VERSION: Final = "Version: "
 
 
 def _version(installed: importlib.metadata.Distribution) -> str:
-    """The version that stands among the first lines of a package's metadata.
+    """Reads the version from the first lines of a package's metadata.
 
-    To take all of them apart, as `Distribution.version` does, takes milliseconds for
-    each package, since whole documents stand behind them.
+    Parsing all of it, as `Distribution.version` does, takes milliseconds for each
+    package, since it contains whole documents.
     """
     head, _, _ = (installed.read_text("METADATA") or "").partition("\n\n")
     for line in head.splitlines():
@@ -292,32 +300,29 @@ class PluginError(MedicalTasksError):
 
 
 @contextlib.contextmanager
-def telling() -> Iterator[None]:
-    """Turns an error of another package's code into one message with the package's name."""
+def attributing_errors() -> Iterator[None]:
+    """Converts an error in another package's code to a message with the package's name."""
     try:
         yield
     except MedicalTasksError:
         raise
     except Exception as error:
-        if memory_error(error) or not (told := _blamed(error)):
+        if memory_error(error) or not (message := _responsible_package(error)):
             raise
-        raise PluginError(told) from error
+        raise PluginError(message) from error
 
 
-def _blamed(error: Exception) -> str:
-    """Says whose fault an error is whose traceback passes through another package's code.
-
-    "" where none does.
-    """
+def _responsible_package(error: Exception) -> str:
+    """Describes an error whose traceback passes through another package's code; "" if none does."""
     owners = {
-        each.entry.module.partition(".")[0]: each.package
+        registration.entry.module.partition(".")[0]: registration.package
         for group in _groups()
-        for each in _foreign(group, given())
+        for registration in _foreign(group, uninstalled_plugins())
     }
     import traceback
 
-    # Where a library raised its own error of it, as when rows are built, the cause is
-    # whose.
+    # If a library raised its own error from it, as when building rows, the cause shows
+    # the package.
     cause: BaseException | None = error
     while cause is not None:
         for frame, line in reversed(list(traceback.walk_tb(cause.__traceback__))):
@@ -328,7 +333,7 @@ def _blamed(error: Exception) -> str:
                 where = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}"
                 return (
                     f"the package {owner} failed: {type(cause).__name__}: {cause} ({where}). "
-                    "It is a fault of that package: tell its authors."
+                    "This is a bug of that package: report it to its authors."
                 )
 
         cause = cause.__cause__
@@ -337,37 +342,41 @@ def _blamed(error: Exception) -> str:
 
 
 @cache
-def _registered(group: Group, places: str) -> tuple[Plugin, ...]:
+def _registered(group: Group, locations: str) -> tuple[Plugin, ...]:
     own = [
         _Registration(Package(OWN_PACKAGE, __version__), entry) for entry in _own(group)
     ]
-    loaded = [_load(each) for each in (*own, *_foreign(group, places))]
+    loaded = [
+        _load(registration) for registration in (*own, *_foreign(group, locations))
+    ]
     return tuple(plugin for plugin in loaded if plugin is not None)
 
 
-def _load(each: _Registration) -> Plugin | None:
+def _load(registration: _Registration) -> Plugin | None:
     try:
-        return Plugin(each.entry.name, each.package, each.entry.load())
-    except Exception as error:  # whatever a stranger's module does when it is imported
-        if each.package.name == OWN_PACKAGE:
+        return Plugin(
+            registration.entry.name, registration.package, registration.entry.load()
+        )
+    except Exception as error:  # importing a foreign module may raise anything
+        if registration.package.name == OWN_PACKAGE:
             raise
         reason = f"{type(error).__name__}: {error}"
-        _record(Problem(each.entry.name, each.package, reason))
+        _record(Problem(registration.entry.name, registration.package, reason))
         return None
 
 
 def _record(problem: Problem) -> None:
-    known = _problems.setdefault(given(), [])
-    if problem not in known:
-        known.append(problem)
+    recorded = _problems.setdefault(uninstalled_plugins(), [])
+    if problem not in recorded:
+        recorded.append(problem)
         if "_ARGCOMPLETE" not in os.environ:
             print(f"note: {problem}", file=sys.stderr)
 
 
 def _own(group: Group) -> list[EntryPoint]:
-    """The project's own registrations: of the checkout that is imported, else as installed.
+    """Returns the project's own entry points, of the imported checkout or else as installed.
 
-    A checkout's `setup.cfg` counts, since what is installed beside it may be of another
+    A checkout's `setup.cfg` takes precedence, since an installed one may be of another
     version.
     """
     settings = Path(__file__).resolve().parents[1] / "setup.cfg"
@@ -382,57 +391,65 @@ def _own(group: Group) -> list[EntryPoint]:
 
 
 @cache
-def _foreign(group: Group, places: str) -> tuple[_Registration, ...]:
-    """What other packages register.
+def _foreign(group: Group, locations: str) -> tuple[_Registration, ...]:
+    """Returns the registrations of other packages.
 
-    What is given goes before an installed package of the same name.
+    A named package takes precedence over an installed one of the same name.
     """
-    found: list[_Registration] = []
-    for place in filter(None, places.split(os.pathsep)):
+    registrations: list[_Registration] = []
+    for location in filter(None, locations.split(os.pathsep)):
         try:
-            found += [each for each in _declared(place) if each.entry.group == group]
+            registrations += [
+                registration
+                for registration in _declared(location)
+                if registration.entry.group == group
+            ]
         except (UsageError, MissingError) as error:
-            _record(Problem(place, Package(VARIABLE), str(error)))
+            _record(Problem(location, Package(VARIABLE), str(error)))
 
-    names = {each.package.name for each in found} | {OWN_PACKAGE}
+    names = {registration.package.name for registration in registrations} | {
+        OWN_PACKAGE
+    }
     installed = [
         _Registration(package, entry)
         for package, entry in _installed()
         if entry.group == group and package.name not in names
     ]
-    return (*found, *installed)
+    return (*registrations, *installed)
 
 
 @cache
 def _installed() -> tuple[tuple[Package, EntryPoint], ...]:
-    """What installed packages register, the project's own among them.
+    """Returns the entry points of installed packages in our groups, including the project's own.
 
-    All groups at once, and only packages read that name one of them: to take apart the
-    entry points of all that is installed takes longer. Of two packages of one name the
-    first on Python's path counts.
+    Only packages that name one of the groups are parsed: parsing the entry points of all
+    installed packages takes longer. Of two packages with the same name the first on
+    Python's path counts.
     """
     groups = _groups()
-    found: dict[str, list[tuple[Package, EntryPoint]]] = {}
-    for each in distributions():
-        if "[medical_tasks." not in (each.read_text("entry_points.txt") or ""):
+    by_name: dict[str, list[tuple[Package, EntryPoint]]] = {}
+    for distribution in distributions():
+        if "[medical_tasks." not in (distribution.read_text("entry_points.txt") or ""):
             continue
 
-        package = Package(each.name, _version(each))
-        entries = [entry for entry in each.entry_points if entry.group in groups]
-        found.setdefault(package.name, [(package, entry) for entry in entries])
+        package = Package(distribution.name, _version(distribution))
+        entries = [
+            entry for entry in distribution.entry_points if entry.group in groups
+        ]
+        by_name.setdefault(package.name, [(package, entry) for entry in entries])
 
-    return tuple(each for registered in found.values() for each in registered)
+    return tuple(itertools.chain.from_iterable(by_name.values()))
 
 
-def _absolute(place: str) -> str:
-    path = Path(place).expanduser()
-    return str(path.resolve()) if path.exists() else place
+def _absolute(location: str) -> str:
+    path = Path(location).expanduser()
+    return str(path.resolve()) if path.exists() else location
 
 
 @cache
-def _declared(place: str) -> tuple[_Registration, ...]:
-    """Makes a package that is not installed importable, and finds what it registers."""
-    path = Path(place).expanduser()
+def _declared(location: str) -> tuple[_Registration, ...]:
+    """Makes a package that is not installed importable, and finds its plugins."""
+    path = Path(location).expanduser()
     if path.suffix in YAML:
         return (_of_yaml(path),)
 
@@ -442,18 +459,21 @@ def _declared(place: str) -> tuple[_Registration, ...]:
 
         if not (path / "__init__.py").is_file():
             raise UsageError(
-                f"plugin {place}: neither a package (no __init__.py) nor a project (no "
+                f"plugin {location}: neither a package (no __init__.py) nor a project (no "
                 "pyproject.toml or setup.cfg). Name a module, or the folder of one of these."
             )
 
         _importable(path.parent)
         return _of_module(path.name)
 
-    name = place.partition(":")[0]
-    parts = name.split(".")
-    if not all(part.isidentifier() for part in parts) or find_spec(parts[0]) is None:
+    name = location.partition(":")[0]
+    components = name.split(".")
+    if (
+        not all(component.isidentifier() for component in components)
+        or find_spec(components[0]) is None
+    ):
         raise UsageError(
-            f"plugin {place}: no such folder, and no module of this name can be imported. "
+            f"plugin {location}: no such folder, and no module of this name can be imported. "
             "Name a module, the folder of a package or project, or a YAML file."
         )
 
@@ -461,11 +481,11 @@ def _declared(place: str) -> tuple[_Registration, ...]:
 
 
 def _of_yaml(path: Path) -> _Registration:
-    """The benchmark that a YAML file describes; it is made at once, so that a bad file is told."""
+    """Registers the benchmark of a YAML file; it is built at once, so that errors are reported."""
     described = _Described(path, path.stem)
-    made = described.load()
+    benchmark = described.load()
     return _Registration(
-        Package(path.name), replace(described, name=getattr(made, "name", ""))
+        Package(path.name), replace(described, name=getattr(benchmark, "name", ""))
     )
 
 
@@ -476,7 +496,7 @@ def _importable(folder: Path) -> None:
 
 
 def _of_project(folder: Path) -> tuple[_Registration, ...]:
-    """The entry points that a project's files declare."""
+    """Returns the entry points that a project's files declare."""
     _importable(folder / "src" if (folder / "src").is_dir() else folder)
     project: Mapping[str, Any] = {}
     entries: list[EntryPoint] = []
@@ -488,7 +508,7 @@ def _of_project(folder: Path) -> tuple[_Registration, ...]:
                 project = tomllib.load(file).get("project", {})
             except tomllib.TOMLDecodeError as error:
                 raise UsageError(
-                    f"plugin {folder}: pyproject.toml is no TOML ({error})."
+                    f"plugin {folder}: pyproject.toml is not TOML ({error})."
                 ) from error
 
         for group in _groups():
@@ -526,33 +546,37 @@ def _entries_of_settings(settings: Path, group: Group) -> list[EntryPoint]:
 
 
 def _of_module(name: str) -> tuple[_Registration, ...]:
-    """What a package registers by the names of `NAMES`, in itself or its `spec` module."""
+    """Returns the plugins of a package by `NAMES`, in itself or its `spec` module."""
     package = Package(name.partition(".")[0])
-    found: list[_Registration] = []
+    registrations: list[_Registration] = []
     for module in (name, f"{name}.spec"):
         try:
-            known = vars(importlib.import_module(module))
+            attributes = vars(importlib.import_module(module))
         except ModuleNotFoundError as error:
             if error.name == module:
                 continue
 
             raise UsageError(f"plugin {name}: {error}.") from error
-        except (
-            Exception
-        ) as error:  # whatever a stranger's module does when it is imported
+        except Exception as error:  # importing a foreign module may raise anything
             raise UsageError(
                 f"plugin {name}: {type(error).__name__}: {error}."
             ) from error
 
-        found += [
-            _Registration(package, EntryPoint(package.name, f"{module}:{each}", group))
-            for each, group in NAMES.items()
-            if each in known
+        registrations += [
+            _Registration(
+                package, EntryPoint(package.name, f"{module}:{attribute}", group)
+            )
+            for attribute, group in NAMES.items()
+            if attribute in attributes
         ]
 
-    if not found:
+    if not registrations:
         raise UsageError(
-            f"plugin {name}: has none of {', '.join(NAMES)}, nor has a module spec in it."
+            f"plugin {name}: has none of {', '.join(NAMES)}, and neither has its module spec."
         )
 
-    return tuple({each.entry.group: each for each in reversed(found)}.values())
+    by_group = {
+        registration.entry.group: registration
+        for registration in reversed(registrations)
+    }
+    return tuple(by_group.values())

@@ -36,6 +36,8 @@ VAGUE_NAMES = frozenset(
     "asked each found given known made one part place said told wanted".split()
 )
 """Names that say that something was done, and not what it was done to."""
+GENERATED_DOCS = PurePosixPath("docs", "reference")
+"""Pages generated from docstrings, whose words nobody writes (docs/adr/0032-generated-reference.md)."""
 LONG_LINE = 100
 MANY_BRANCHES = 15
 
@@ -155,7 +157,11 @@ def read_project(root: Path, settings: Settings) -> Project:
             )
         return modules
 
-    docs = sorted((root / "docs").rglob("*.md"))
+    docs = sorted(
+        path
+        for path in (root / "docs").rglob("*.md")
+        if path.parent != root / GENERATED_DOCS
+    )
     return Project(
         package=counted(PACKAGE),
         tests=counted("tests"),

@@ -51,7 +51,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
 )
 from medical_tasks.leaderboard.submission_package.package_file import write_package
 from medical_tasks.options import Score
-from medical_tasks.runs.imported import FoundAnswers, FoundRun, PublishedSource
+from medical_tasks.runs.imported import PublishedSource, SourceAnswers, SourceRun
 from medical_tasks.runs.rescoring import rescore
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 from medical_tasks.scoring.means import proportion_interval
@@ -219,7 +219,7 @@ class AuthorsFile(PublishedSource):
         """Tells it from other sources."""
         return f"{self.entry.organisation} {self.entry.file.name}"
 
-    def found(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
+    def find_answers(self, task: TaskSpec, items: Sequence[Item]) -> SourceRun:
         """Finds the items by the text of their questions: rows were numbered otherwise before."""
         file = self.entry.file
         answers = list(answers_of(task, self.content, file.name))
@@ -252,9 +252,9 @@ class AuthorsFile(PublishedSource):
         if recorded := recorded_results(self.content, file.name, self.matched):
             share = round(100 * sum(recorded) / len(recorded), 2)
             reported.append(ReportedFigure(metric=RECORDED, value=share))
-        return FoundRun(
+        return SourceRun(
             model=self.entry.model,
-            repeats=[FoundAnswers(texts=texts, unanswered=lost)],
+            repeats=[SourceAnswers(texts=texts, unanswered=lost)],
             origin=origin,
             reported=reported,
         )

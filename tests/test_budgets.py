@@ -51,6 +51,7 @@ FILES = {
     "tests/test_generic.py": ONE_NODE,
     "tests/benchmarks/stranger/test_stranger.py": GENERIC,
     "docs/page.md": "four words of docs",
+    "docs/reference/python.md": "generated from docstrings",
     "README.md": "two words",
 }
 FIGURES: dict[str, float] = {

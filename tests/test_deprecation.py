@@ -25,8 +25,8 @@ _MAKERS = {"deprecated", "renamed_parameter", "Deprecation"}
 
 
 @pytest.fixture(autouse=True)
-def _nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deprecation, "_told", set())
+def _nothing_warned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deprecation, "_warned", set())
 
 
 @deprecated(since="0.2.0", removed_in="99.0.0", instead="newer()")
@@ -60,7 +60,9 @@ def test_an_old_parameter_is_taken_as_the_new_one() -> None:
         assert count(answers=["a", "b"]) == 2  # type: ignore[call-arg]
     assert caught[0].filename == __file__
     assert count(["a"]) == count(responses=["a"]) == 1
-    with pytest.raises(UsageError, match="got answers and responses, which are one"):
+    with pytest.raises(
+        UsageError, match="got answers and responses, which are the same"
+    ):
         count(responses=[], answers=[])  # type: ignore[call-arg]
 
 

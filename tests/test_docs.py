@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.catalog import own_benchmarks, tasks
+from medical_tasks.catalog import own_benchmarks
 from medical_tasks.cli.entry import verbs
 from medical_tasks.cli.parser import parser_of
+from medical_tasks.cli.reference import reference_texts
 from scripts import docs_site
 from scripts.report_picture import HASHES, hashes, sources
 from tests.case_tables import json_of
@@ -94,25 +95,34 @@ def test_the_index_lists_every_page_and_the_site_has_them_all(tmp_path: Path) ->
     }
     assert sorted(listed) == sorted(written)
     assert {
-        path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")
     } <= written
-    reference = {
-        path.stem: path.read_text(encoding="utf-8")
-        for path in tmp_path.glob("pages/reference/*.md")
-    }
+
+
+def test_the_reference_has_every_verb_task_function_and_argument() -> None:
+    pages = reference_texts()
+    verb_heads = re.findall(r"(?m)^### (\S+)$", pages["command_line.md"])
+    own = [
+        verb.name for verb in verbs().values() if verb.run.startswith("medical_tasks.")
+    ]
+    assert [verb for verb in own if verb not in verb_heads] == []
+    assert "`--open-weights" in pages["command_line.md"]  # of one target of `submit`
+    assert (
+        "[judge options](#judge-options), without `--evaluations`"
+        in pages["command_line.md"]
+    )
     assert [
-        verb
-        for verb in verbs()
-        if f"usage: medical-tasks {verb} " not in reference["command_line"]
+        name for name in own_tasks() if f"| `{name}` |" not in pages["tasks.md"]
     ] == []
-    assert "--open-weights" in reference["command_line"]  # of one target of `submit`
-    assert [name for name in tasks() if f"| `{name}` |" not in reference["tasks"]] == []
-    assert "`batch_size` | a whole number from 1, or auto" in reference["arguments"]
+    assert "`batch_size` | a whole number from 1, or auto" in pages["arguments.md"]
     assert (
         "score(task: str, responses: Answers, *, source: StrPath | None = None"
-        in reference["python"]
+        in pages["python.md"]
     )
-    assert "published for height_cm 152.4 cm or more" in reference["calculators"]
+    assert "- `judge_args`: settings of the judge's backend.\n" in pages["python.md"]
+    assert "published for height_cm 152.4 cm or more" in pages["calculators.md"]
+    assert "configs: tuple[str, ...]\n" in pages["contract.md"]
+    assert "### Scorer.score_items\n" in pages["contract.md"]
 
 
 def _options(verb: str, command: str) -> set[str]:

@@ -172,9 +172,9 @@ def test_most_verbs_and_functions_are_tried() -> None:
         (errno.ENAMETOOLONG, UsageError, "Give another name"),
         (errno.EISDIR, UsageError, "Give another name"),
         (errno.EACCES, UsageError, "readable and writable"),
-        (errno.ENOENT, MissingError, "that is there"),
+        (errno.ENOENT, MissingError, "Give an existing file or folder"),
         (errno.ENOSPC, IncompleteError, "Free some space"),
-        (errno.EROFS, IncompleteError, "another place"),
+        (errno.EROFS, IncompleteError, "another folder"),
     ],
 )
 def test_what_the_system_says_becomes_a_message(
@@ -236,5 +236,5 @@ def test_a_call_that_lacks_an_argument_or_has_one_too_many() -> None:
         mt.run("medcalc")  # type: ignore[call-arg]
     with pytest.raises(UsageError, match=r"^mt\.sheet: too many positional"):
         mt.sheet("kqa", "a.csv", "b")  # type: ignore[call-arg, arg-type]
-    with pytest.raises(UsageError, match="dataset is a text, got NoneType None"):
+    with pytest.raises(UsageError, match="dataset must be a text, got NoneType None"):
         mt.load(None)  # type: ignore[arg-type]

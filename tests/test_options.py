@@ -260,7 +260,7 @@ def test_a_command_behind_two_dashes_is_the_options_of_another_verb() -> None:
         print="k8s", shards=2, run=declared.Run(tasks="kqa", model="m")
     )
     with pytest.raises(
-        UsageError, match="launch takes the command of run behind --, got score"
+        UsageError, match="launch needs the command of run after --, got score"
     ):
         read(verbs()["launch"], [*words[:5], "score", "kqa"]).options()
 

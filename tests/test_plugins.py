@@ -289,7 +289,7 @@ def test_several_are_named_with_a_separator_and_a_child_knows_them(
             "medical_mcq",
             "second_mcq",
         }
-    assert plugins.given() == str(other)
+    assert plugins.uninstalled_plugins() == str(other)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_a_wrong_place_is_wrong_use(
 ) -> None:
     assert main(["--plugin", place, "list"]) == 2
     assert re.search(message, capsys.readouterr().err)
-    assert plugins.given() == ""
+    assert plugins.uninstalled_plugins() == ""
 
 
 def test_verbs_exports_and_judges_of_a_package(

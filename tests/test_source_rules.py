@@ -183,7 +183,7 @@ def test_the_install_command_of_every_extra_names_packages(
         if getattr(call.func, "id", "") == "install_command"
     ]
     assert named
-    expected = "'lighteval' 'vllm' 'ray' 'inspect' 'local-judges' 'mcp' 'medcon' 'space' part.extra"
+    expected = "'lighteval' 'vllm' 'ray' 'inspect' 'local-judges' 'mcp' 'medcon' 'space' extra.extra"
     assert set(named) == set(expected.split())
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")

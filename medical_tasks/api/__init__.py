@@ -1,18 +1,18 @@
-"""The Python API: what the verbs of the command line do, as functions that return what they found.
+"""The Python API: the commands as functions that return their results.
 
     import medical_tasks as mt
 
     results = mt.run("medcalc", "baseline/reference", config="demo")
     results["medcalc"].metrics["accuracy"]
 
-Every function takes the options of its verb by name, with `_` for `-`
-(`max_new_tokens=512`). A path may be a `Path` or text, the folder of a run also its
+Every function has the options of its command as parameters, with `_` for `-`
+(`max_new_tokens=512`). A path may be a `Path` or text, and a run its folder or its
 `Results`; settings such as `model_args` are a dict. Errors are those of
-`medical_tasks.errors`, with the messages of the command line, in which Python's names
-of parameters stand.
+`medical_tasks.errors`, with the messages of the command line and Python's names of
+parameters.
 
-Some functions have a longer name than their verb, because a part of the package has the
-verb's own: `error_report` (`errors`), `import_run` (`import`), `keep_leaderboard`
+Some functions have a longer name than their command, because a module or a keyword has
+that name: `error_report` (`errors`), `import_run` (`import`), `keep_leaderboard`
 (`leaderboard`) and `construct_benchmark` (`construct`).
 """
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import medical_tasks.options as declared
-from medical_tasks.api.calling import made, public, reading, told
+from medical_tasks.api.calling import captured_report, options_from, public, reading
 from medical_tasks.api.results import (
     Comparison,
     Estimate,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from medical_tasks.runs.prompting import ShownPrompt
     from medical_tasks.runs.sheets import MadeSheet
     from medical_tasks.scoring.umls.index import IndexInfo
-    from medical_tasks.scoring.umls.using import Found
+    from medical_tasks.scoring.umls.using import TextConcepts
 
     Answers: TypeAlias = (
         Mapping[str, str]
@@ -158,92 +158,94 @@ def run(
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
 ) -> Results:
-    """Evaluates a model on tasks, or goes on with a run that was stopped.
+    """Evaluates a model on tasks, or continues a run that was stopped.
 
     Args:
-        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all.
-        model: hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME or
-            baseline/NAME.
-        max_samples: at most N items a task, for a quick look: no random sample, and no
-            estimate for the whole set (see `subset`).
-        repeats: ask each question K times: means over the repeats, intervals that
-            include the run, and how much comes of items and of runs.
+        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all
+            tasks.
+        model: hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME,
+            inspect/PROVIDER/NAME or baseline/NAME.
+        max_samples: use at most N items per task, for a quick look: not a random
+            sample, and no estimate for the whole set (see `subset`).
+        repeats: ask each question K times, and report the mean over the repeats,
+            intervals that include the variation between runs, and the variance of items
+            and of runs.
         out: the run's folder (default: runs/MODEL-HASH).
-        subset: a random sample of N items a task, stratified; values and intervals are
-            estimates for the whole set.
-        seed: which random sample `subset` draws (default 0).
+        subset: use a stratified random sample of N items per task; values and intervals
+            are estimates for the whole set.
+        seed: seed of the random sample of `subset` (default: 0).
         model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
-        max_new_tokens: longest answer, instead of the task's own limit.
-        batch: ask in batches, which a provider answers later for less (openai-api/ or
-            inspect/).
-        role: who plays another role of a task's protocol, each as
-            `patient=openai-api/HOST/NAME`.
-        truncate: what to do about questions with documents that do not fit the model's
-            context: refuse the run (default), leave out the beginning of the oldest
-            notes, or leave those unanswered.
-        confidence: asked: text tasks also ask how sure the model is, in one last line
-            that is taken off before scoring (choice tasks report it from their
-            probabilities anyway).
-        max_cost: ask nothing that may take the run's answers over this many USD, those
-            of earlier calls included; needs the prices price_in and price_out.
-        max_tokens_total: ask nothing that may take the run's answers over this many
-            tokens, read and written, those of earlier calls included.
-        max_minutes: ask nothing more so many minutes after this call began.
-        shard: part I of N of the items, for several machines; `medical-tasks merge`
-            joins them.
+        max_new_tokens: longest answer in tokens, instead of the task's own limit.
+        batch: send the requests as batches, which providers answer later at a lower
+            price (openai-api/ or inspect/).
+        role: the model of another role in a task's protocol, such as
+            patient=openai-api/HOST/NAME; once for each role.
+        truncate: for questions whose documents do not fit the model's context: refuse
+            the run (default), cut the beginning of the oldest notes, or leave the
+            questions unanswered.
+        confidence: asked: text tasks also ask for the model's confidence, in a last
+            line that is removed before scoring (choice tasks always report it from
+            their probabilities).
+        max_cost: send no request that may raise the cost of the run's answers above
+            this sum, earlier calls included; needs the prices price_in and price_out.
+        max_tokens_total: send no request that may raise the run's answers above N input
+            and output tokens, earlier calls included.
+        max_minutes: send no request later than M minutes after the start of this call.
+        shard: part I of N of the items, to use several machines; `medical-tasks merge`
+            joins the parts.
         config: dataset configuration, e.g. demo.
-        split: split to ask, or a+b for both, instead of the task's own.
+        split: split to use, or a+b for two, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
         prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
         calibration: a result of judge-check (folder or check.json): adds scores
             corrected for the judge's errors.
-        calibration_from: its labels are of other answers (default), or a random sample
-            of this run's own.
-        evaluations: judge the same answers N times by a judge that samples: means over
-            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
-            say the same.
+        calibration_from: whether its labels belong to other answers (default), or to a
+            random sample of this run's own answers.
+        evaluations: judge the same answers N times with a judge that samples, and
+            report the mean over the evaluations, their spread, ICC, Krippendorff's
+            alpha and unanimity.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
-            compares words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: compares words
+            and needs no model; scores are not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1
-            where a judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default:
-            the task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
-            a judge that reasons room, e.g. 4096.
-        max_judge_calls: stop asking the judge after N requests.
-        max_judge_tokens: stop asking the judge after N tokens.
-        judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would;
-            asks nobody.
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
+        votes: votes per verdict; the most frequent one counts (default: the task's own
+            number, or 1 for a deterministic judge).
+        judging: one call per statement, or one for all statements of an answer
+            (default: the task's own mode).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own limit;
+            a judge that reasons needs more, e.g. 4096.
+        max_judge_calls: stop judging after N requests.
+        max_judge_tokens: stop judging after N tokens.
+        judge_batch: send the judge's requests as batches, which providers answer later
+            at a lower price (openai-api/ or inspect/).
+        forecast: only estimate the cost of judging, and for `run` also of answering;
+            sends no requests.
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
 
     Returns:
-        The results in the run's folder. Items without an answer or a score are in its
-        coverage; they raise nothing.
+        The results in the run's folder. Items without an answer or a score are counted
+        in its coverage and raise no error.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         results = mt.run("medcalc", "baseline/reference", config="demo")
         results["medcalc"].metrics["accuracy"].value
     """
-    options = made(declared.Run, locals())
+    options = options_from(declared.Run, locals())
     from medical_tasks.runs.evaluating import evaluate
 
     folder = evaluate(options)
     if folder is None:
         raise UsageError(
-            "mt.run is for one process, and asks a model. Use `medical-tasks run` under torchrun, "
-            "and mt.forecast to forecast."
+            "mt.run is for a single process and queries a model. Use `medical-tasks run` with "
+            "torchrun, and mt.forecast for a forecast."
         )
 
     return Results(folder)
@@ -289,90 +291,93 @@ def forecast(
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
 ) -> Report:
-    """Says what the model's answers and their judging would take and cost; asks nobody.
+    """Estimates the requests and the cost of answering and judging; sends no requests.
 
     Args:
-        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all.
-        model: hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME or
-            baseline/NAME.
-        max_samples: at most N items a task, for a quick look: no random sample, and no
-            estimate for the whole set (see `subset`).
-        repeats: ask each question K times: means over the repeats, intervals that
-            include the run, and how much comes of items and of runs.
+        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all
+            tasks.
+        model: hf/PATH, vllm/PATH, ray/PATH, vllm-server/NAME, openai-api/HOST/NAME,
+            inspect/PROVIDER/NAME or baseline/NAME.
+        max_samples: use at most N items per task, for a quick look: not a random
+            sample, and no estimate for the whole set (see `subset`).
+        repeats: ask each question K times, and report the mean over the repeats,
+            intervals that include the variation between runs, and the variance of items
+            and of runs.
         out: the run's folder (default: runs/MODEL-HASH).
-        subset: a random sample of N items a task, stratified; values and intervals are
-            estimates for the whole set.
-        seed: which random sample `subset` draws (default 0).
+        subset: use a stratified random sample of N items per task; values and intervals
+            are estimates for the whole set.
+        seed: seed of the random sample of `subset` (default: 0).
         model_args: settings of the model's backend, e.g. batch_size=16,dtype=bfloat16.
-        max_new_tokens: longest answer, instead of the task's own limit.
-        batch: ask in batches, which a provider answers later for less (openai-api/ or
-            inspect/).
-        role: who plays another role of a task's protocol, each as
-            `patient=openai-api/HOST/NAME`.
-        truncate: what to do about questions with documents that do not fit the model's
-            context: refuse the run (default), leave out the beginning of the oldest
-            notes, or leave those unanswered.
-        confidence: asked: text tasks also ask how sure the model is, in one last line
-            that is taken off before scoring (choice tasks report it from their
-            probabilities anyway).
-        max_cost: ask nothing that may take the run's answers over this many USD, those
-            of earlier calls included; needs the prices price_in and price_out.
-        max_tokens_total: ask nothing that may take the run's answers over this many
-            tokens, read and written, those of earlier calls included.
-        max_minutes: ask nothing more so many minutes after this call began.
-        shard: part I of N of the items, for several machines; `medical-tasks merge`
-            joins them.
+        max_new_tokens: longest answer in tokens, instead of the task's own limit.
+        batch: send the requests as batches, which providers answer later at a lower
+            price (openai-api/ or inspect/).
+        role: the model of another role in a task's protocol, such as
+            patient=openai-api/HOST/NAME; once for each role.
+        truncate: for questions whose documents do not fit the model's context: refuse
+            the run (default), cut the beginning of the oldest notes, or leave the
+            questions unanswered.
+        confidence: asked: text tasks also ask for the model's confidence, in a last
+            line that is removed before scoring (choice tasks always report it from
+            their probabilities).
+        max_cost: send no request that may raise the cost of the run's answers above
+            this sum, earlier calls included; needs the prices price_in and price_out.
+        max_tokens_total: send no request that may raise the run's answers above N input
+            and output tokens, earlier calls included.
+        max_minutes: send no request later than M minutes after the start of this call.
+        shard: part I of N of the items, to use several machines; `medical-tasks merge`
+            joins the parts.
         config: dataset configuration, e.g. demo.
-        split: split to ask, or a+b for both, instead of the task's own.
+        split: split to use, or a+b for two, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
         prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
         calibration: a result of judge-check (folder or check.json): adds scores
             corrected for the judge's errors.
-        calibration_from: its labels are of other answers (default), or a random sample
-            of this run's own.
-        evaluations: judge the same answers N times by a judge that samples: means over
-            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
-            say the same.
+        calibration_from: whether its labels belong to other answers (default), or to a
+            random sample of this run's own answers.
+        evaluations: judge the same answers N times with a judge that samples, and
+            report the mean over the evaluations, their spread, ICC, Krippendorff's
+            alpha and unanimity.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
-            compares words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: compares words
+            and needs no model; scores are not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1
-            where a judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default:
-            the task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
-            a judge that reasons room, e.g. 4096.
-        max_judge_calls: stop asking the judge after N requests.
-        max_judge_tokens: stop asking the judge after N tokens.
-        judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ or inspect/).
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
+        votes: votes per verdict; the most frequent one counts (default: the task's own
+            number, or 1 for a deterministic judge).
+        judging: one call per statement, or one for all statements of an answer
+            (default: the task's own mode).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own limit;
+            a judge that reasons needs more, e.g. 4096.
+        max_judge_calls: stop judging after N requests.
+        max_judge_tokens: stop judging after N tokens.
+        judge_batch: send the judge's requests as batches, which providers answer later
+            at a lower price (openai-api/ or inspect/).
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
 
     Returns:
-        By task: questions, those that a run in `out` has answers to, those still to
-        ask, tokens, and the cost where `model_args` has price_in and price_out.
+        By task: the number of questions, of those answered by a run in `out` and of
+        those still to ask, the tokens, and the cost if `model_args` has price_in and
+        price_out.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.forecast("medcalc", "openai-api/my-host/my-model",
         config="demo")["tasks"]["medcalc"]
     """
-    options = replace(made(declared.Run, locals()), forecast=True)
+    options = replace(options_from(declared.Run, locals()), forecast=True)
     from medical_tasks.runs.evaluating import evaluate
 
     def foretell(options: declared.Run) -> int:
         evaluate(options)
         return 0
 
-    return told(foretell, options)
+    return captured_report(foretell, options)
 
 
 @public
@@ -382,6 +387,8 @@ def show_prompt(
     item: str = "",
     *,
     model_args: Mapping[str, object] | None = None,
+    max_new_tokens: int | None = None,
+    truncate: Literal["refuse", "notes-from-the-oldest", "unanswered"] = "refuse",
     confidence: Literal["none", "asked"] = "none",
     config: str | None = None,
     split: str | None = None,
@@ -390,35 +397,40 @@ def show_prompt(
     upstream: StrPath | None = None,
     task_args: Mapping[str, object] | None = None,
 ) -> ShownPrompt:
-    """Makes one prompt of a run as the model would get it; asks nobody.
+    """Returns one prompt of a run as the model would receive it; sends no requests.
 
     Args:
-        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all.
-        model: as for `run`; of a local one the chat template is applied.
+        tasks: medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all
+            tasks.
+        model: as for `run`; the chat template of a local model is applied.
         item: the id of the item; the first one by default.
         model_args: settings of the model's backend.
-        confidence: asked: with the last line that asks how sure the model is.
+        max_new_tokens: longest answer in tokens, for which the prompt leaves room.
+        truncate: how to handle a prompt that does not fit the model's context, as for
+            `run`.
+        confidence: asked: include the line that asks for the model's confidence.
         config: dataset configuration, e.g. demo.
-        split: split to ask, or a+b for both, instead of the task's own.
+        split: split to use, or a+b for two, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
         prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
 
     Returns:
-        The messages, and the one text that a local model reads.
+        The messages, for a local model the complete text, and a note if the run leaves
+        out words or the whole prompt.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         print(mt.show_prompt("medcalc", "hf/path/to/model"))
     """
-    given = {name: value for name, value in locals().items() if name != "item"}
-    options = made(declared.Run, given)
-    from medical_tasks.runs.prompting import shown_prompt
+    arguments = {name: value for name, value in locals().items() if name != "item"}
+    options = options_from(declared.Run, arguments)
+    from medical_tasks.runs.prompting import render_prompt
 
-    return shown_prompt(options, item)
+    return render_prompt(options, item)
 
 
 @public
@@ -456,66 +468,66 @@ def score(
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
 ) -> Results:
-    """Scores answers that you already have; no model is run.
+    """Scores existing answers; no model is run.
 
     Args:
         task: medcalc, medical:medcalc or medical|medcalc.
-        responses: CSV, XLSX, parquet, JSON Lines or a JSON list, with id and response
-            (other names: see above), or a run.
-        source: the one file a dataset of your own is made of, or ArchEHR-QA's folder,
-            in place of `data`.
-        split: split that was answered, or a+b, instead of the task's own.
+        responses: CSV, XLSX, parquet, JSON Lines or a JSON list with id and response
+            (for other names see above), or the folder of a run.
+        source: the file of your own dataset, or the folder of ArchEHR-QA's release,
+            instead of `data`.
+        split: the answered split, or a+b for two, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
         config: dataset configuration.
         prompts: the judge's prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task's scoring, e.g. sentence_bert=FOLDER.
-        confidence: asked: the file's answers end with a line `Confidence: N%`, which is
-            taken off and reported.
-        adjudicated: the sheet of `adjudicate`, filled in: what its unclear answers are.
+        confidence: asked: the answers end with a line `Confidence: N%`, which is
+            removed and reported.
+        adjudicated: the completed sheet of `adjudicate`, with the readings of unclear
+            answers.
         out: folder for the results (default: runs/RESPONSES-HASH).
-        subset: a random sample of N items a task, stratified; values and intervals are
-            estimates for the whole set.
-        seed: which random sample `subset` draws (default 0).
+        subset: use a stratified random sample of N items per task; values and intervals
+            are estimates for the whole set.
+        seed: seed of the random sample of `subset` (default: 0).
         calibration: a result of judge-check (folder or check.json): adds scores
             corrected for the judge's errors.
-        calibration_from: its labels are of other answers (default), or a random sample
-            of this run's own.
-        evaluations: judge the same answers N times by a judge that samples: means over
-            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
-            say the same.
+        calibration_from: whether its labels belong to other answers (default), or to a
+            random sample of this run's own answers.
+        evaluations: judge the same answers N times with a judge that samples, and
+            report the mean over the evaluations, their spread, ICC, Krippendorff's
+            alpha and unanimity.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
-            compares words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: compares words
+            and needs no model; scores are not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1
-            where a judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default:
-            the task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
-            a judge that reasons room, e.g. 4096.
-        max_judge_calls: stop asking the judge after N requests.
-        max_judge_tokens: stop asking the judge after N tokens.
-        judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would;
-            asks nobody.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
+        votes: votes per verdict; the most frequent one counts (default: the task's own
+            number, or 1 for a deterministic judge).
+        judging: one call per statement, or one for all statements of an answer
+            (default: the task's own mode).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own limit;
+            a judge that reasons needs more, e.g. 4096.
+        max_judge_calls: stop judging after N requests.
+        max_judge_tokens: stop judging after N tokens.
+        judge_batch: send the judge's requests as batches, which providers answer later
+            at a lower price (openai-api/ or inspect/).
+        forecast: only estimate the cost of judging; sends no requests.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
 
     Returns:
         The results.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.score("medcalc", {"1": "The answer is 25."}, config="demo")
@@ -526,7 +538,7 @@ def score(
     held = (
         None if isinstance(responses, str | os.PathLike) else GivenAnswers.of(responses)
     )
-    options = made(
+    options = options_from(
         declared.Score, locals() | ({"responses": held.name} if held else {})
     )
     with reading(options):
@@ -569,17 +581,17 @@ def import_run(
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
 ) -> Results:
-    """Scores answers that another harness collected, beside the figures that it reports.
+    """Scores answers collected by another harness, and reports its own figures with them.
 
     Args:
-        kind: whose files they are.
+        kind: the harness that wrote the files.
         path: a file, or the folder of a run.
         task: the task that was answered, such as medcalc.
-        model: whose answers, where a file has several models'; else what to call a
-            model that the files do not name.
-        address: where the files are published (https://...), for the recipe.
-        licence: of the files, for the recipe.
-        split: split that was answered, or a+b, instead of the task's own.
+        model: the model whose answers are scored if a file has several; otherwise the
+            name of a model that the files do not name.
+        address: address of the published files (https://...), for the recipe.
+        licence: licence of the files, for the recipe.
+        split: the answered split, or a+b for two, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
         config: dataset configuration.
         prompts: the judge's prompts: own (default) or official.
@@ -587,30 +599,30 @@ def import_run(
         task_args: settings of the task's scoring, e.g. sentence_bert=FOLDER.
         out: folder for the results (default: runs/SOURCE-HASH).
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
-            compares words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: compares words
+            and needs no model; scores are not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1
-            where a judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default:
-            the task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
-            a judge that reasons room, e.g. 4096.
-        max_judge_calls: stop asking the judge after N requests.
-        max_judge_tokens: stop asking the judge after N tokens.
-        judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ or inspect/).
-        forecast: only say what judging would cost; asks no judge.
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
+        votes: votes per verdict; the most frequent one counts (default: the task's own
+            number, or 1 for a deterministic judge).
+        judging: one call per statement, or one for all statements of an answer
+            (default: the task's own mode).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own limit;
+            a judge that reasons needs more, e.g. 4096.
+        max_judge_calls: stop judging after N requests.
+        max_judge_tokens: stop judging after N tokens.
+        judge_batch: send the judge's requests as batches, which providers answer later
+            at a lower price (openai-api/ or inspect/).
+        forecast: only estimate the cost of judging; sends no requests.
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
 
     Returns:
         The results; the figures of the source are in each task's `entry["reported"]`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.import_run("inspect", "logs/my-log.eval", "medcalc")
@@ -618,7 +630,7 @@ def import_run(
     from medical_tasks.importing.command import imported
     from medical_tasks.importing.options import Import
 
-    done = imported(made(Import, locals()))
+    done = imported(options_from(Import, locals()))
     if done is None:
         raise UsageError(
             "mt.import_run is for one process, and does not forecast. Use `medical-tasks import` "
@@ -641,26 +653,26 @@ def sheet(
     subset: int | None = None,
     seed: int | None = None,
 ) -> MadeSheet:
-    """Writes a task's questions as a spreadsheet to fill in; `score` takes it back.
+    """Writes a task's questions as a spreadsheet for people's answers, which `score` reads.
 
     Args:
         task: medcalc, medical:medcalc or medical|medcalc.
-        out: the sheet, .xlsx or .csv.
-        max_samples: at most N questions: no random sample (see `subset`).
-        source: the one file a dataset of your own is made of, or ArchEHR-QA's folder,
-            in place of `data`.
+        out: the sheet to write, .xlsx or .csv.
+        max_samples: use at most N questions: not a random sample (see `subset`).
+        source: the file of your own dataset, or the folder of ArchEHR-QA's release,
+            instead of `data`.
         config: dataset configuration.
-        split: split to take, or a+b, instead of the task's own.
+        split: split to use, or a+b for two, instead of the task's own.
         data: folder of the built dataset (default: the user's data home).
-        subset: a random sample of N items a task, stratified; values and intervals are
-            estimates for the whole set.
-        seed: which random sample `subset` draws (default 0).
+        subset: use a stratified random sample of N items per task; values and intervals
+            are estimates for the whole set.
+        seed: seed of the random sample of `subset` (default: 0).
 
     Returns:
         The sheet, and the command that scores it.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.sheet("kqa", "kqa.xlsx")
@@ -668,7 +680,7 @@ def sheet(
     """
     from medical_tasks.runs.sheets import write_blank_sheet
 
-    return write_blank_sheet(made(declared.Sheet, locals()))
+    return write_blank_sheet(options_from(declared.Sheet, locals()))
 
 
 @public
@@ -695,49 +707,48 @@ def adjudicate(
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
 ) -> UnclearSheet:
-    """Writes the sheet of a run's unclear answers, for a person or read by a judge; `score` takes it.
+    """Writes a sheet of a run's unclear answers, to be read by a person or a judge, for `score`.
 
     Args:
         run: folder of a finished run.
         out: the sheet, .csv or .xlsx (default: unclear.csv in the run's folder, or in
             the private store).
-        responses: the file that `score` scored, or the folder of the run whose answers
-            it scored.
+        responses: the file of responses that `score` read, or the folder of the run
+            whose answers it scored.
         data: folder of the built datasets (default: the user's data home).
-        source: the one file a dataset of your own is made of, in place of `data`.
-        upstream: the authors' checkout, for runs with `prompts` official.
+        source: the file of your own dataset, instead of `data`.
+        upstream: checkout of the authors' repository, for runs with `prompts` official.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
-            compares words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: compares words
+            and needs no model; scores are not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1
-            where a judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default:
-            the task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
-            a judge that reasons room, e.g. 4096.
-        max_judge_calls: stop asking the judge after N requests.
-        max_judge_tokens: stop asking the judge after N tokens.
-        judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would;
-            asks nobody.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
+        votes: votes per verdict; the most frequent one counts (default: the task's own
+            number, or 1 for a deterministic judge).
+        judging: one call per statement, or one for all statements of an answer
+            (default: the task's own mode).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own limit;
+            a judge that reasons needs more, e.g. 4096.
+        max_judge_calls: stop judging after N requests.
+        max_judge_tokens: stop judging after N tokens.
+        judge_batch: send the judge's requests as batches, which providers answer later
+            at a lower price (openai-api/ or inspect/).
+        forecast: only estimate the cost of judging; sends no requests.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
 
     Returns:
         The sheet; answers that the judge did not read are in its `failed`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         sheet = mt.adjudicate("runs/my-run")
@@ -745,7 +756,7 @@ def adjudicate(
     """
     from medical_tasks.runs.adjudicating import adjudicate as write_sheet
 
-    options = made(declared.Adjudicate, locals())
+    options = options_from(declared.Adjudicate, locals())
     with reading(options):
         unclear = write_sheet(options)
 
@@ -778,55 +789,54 @@ def merge(
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
 ) -> Results:
-    """Makes one run of the parts that `run(..., shard="1/8")` and the others made; opens no model.
+    """Merges the parts of a run (`run(..., shard="1/8")` and so on) into one; loads no model.
 
     Args:
         runs: folders of the parts.
-        out: folder of the whole run.
+        out: folder for the merged run.
         data: folder of the built dataset (default: the user's data home).
-        config: dataset configuration (default: that of the parts).
+        config: dataset configuration (default: the configuration of the parts).
         upstream: checkout of the authors' repository, for `prompts` official.
-        task_args: settings of the task's scoring, as the parts had them.
+        task_args: settings of the task's scoring, the same as for the parts.
         calibration: a result of judge-check (folder or check.json): adds scores
             corrected for the judge's errors.
-        calibration_from: its labels are of other answers (default), or a random sample
-            of this run's own.
-        evaluations: judge the same answers N times by a judge that samples: means over
-            the evaluations, their spread, ICC, Krippendorff's alpha and how often all
-            say the same.
+        calibration_from: whether its labels belong to other answers (default), or to a
+            random sample of this run's own answers.
+        evaluations: judge the same answers N times with a judge that samples, and
+            report the mean over the evaluations, their spread, ICC, Krippendorff's
+            alpha and unanimity.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
-            compares words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: compares words
+            and needs no model; scores are not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1
-            where a judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default:
-            the task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
-            a judge that reasons room, e.g. 4096.
-        max_judge_calls: stop asking the judge after N requests.
-        max_judge_tokens: stop asking the judge after N tokens.
-        judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would;
-            asks nobody.
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
+        votes: votes per verdict; the most frequent one counts (default: the task's own
+            number, or 1 for a deterministic judge).
+        judging: one call per statement, or one for all statements of an answer
+            (default: the task's own mode).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own limit;
+            a judge that reasons needs more, e.g. 4096.
+        max_judge_calls: stop judging after N requests.
+        max_judge_tokens: stop judging after N tokens.
+        judge_batch: send the judge's requests as batches, which providers answer later
+            at a lower price (openai-api/ or inspect/).
+        forecast: only estimate the cost of judging; sends no requests.
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
 
     Returns:
-        The results of the whole.
+        The results of the merged run.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.merge("parts/1", "parts/2", out="runs/whole")
     """
     from medical_tasks.runs.merging import merge as merge_parts
 
-    done = merge_parts(made(declared.Merge, locals()))
+    done = merge_parts(options_from(declared.Merge, locals()))
     if done is None:
         raise UsageError("mt.merge is for one process. Call it without torchrun.")
 
@@ -853,48 +863,51 @@ def score_text(
     """Scores texts against references by text metrics.
 
     Args:
-        table: CSV, XLSX, JSON Lines or parquet, a row a text.
+        table: CSV, XLSX, JSON Lines or parquet file with one row per text.
         references: one for each prediction, where `table` holds predictions alone: a
             text, or a list of texts of which any will do.
-        metrics: rouge1 .. rouge9, rougeL, rougeLsum (each also with _precision or
+        metrics: rouge1 ... rouge9, rougeL, rougeLsum (each also with _precision or
             _recall), bleu, sacrebleu, bleu_corpus, sacrebleu_corpus, exact_match, sari;
             bertscore, medcon, alignscore, bleurt, f1_radgraph, sentence_bert,
-            clinical_bert with `task_args` (default: all that need nothing more).
-        prediction: what is scored (default: prediction, response, output..).
-        reference: what it is compared with (default: reference, gold..).
-        source: what it is made from, for sari (default: source, if any).
-        cluster: rows that belong together, such as a patient's.
+            clinical_bert with `task_args` (default: all that need no `task_args`).
+        prediction: column of the texts to score (default: prediction, response,
+            output...).
+        reference: columns of the references (default: reference, gold...).
+        source: column of the source texts, for sari (default: source, if any).
+        cluster: column that groups related rows, such as those of a patient.
         task_args: checkpoints and indexes: bertscore=FOLDER, umls=FOLDER,
             alignscore=CKPT:FOLDER, bleurt=FOLDER, radgraph=FOLDER,
             sentence_bert=FOLDER, clinical_bert=FOLDER.
-        seed: of the intervals' random draws (default 0).
-        out: write what `json` prints there too.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
+        seed: seed of the intervals' random draws (default: 0).
+        out: also write the JSON output to this file.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
 
     Returns:
         The scores, and each row's own in `["rows"]`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.score_text(["It rains."], ["It is raining."], metrics="rouge1")
     """
-    from medical_tasks.runs.text_scoring import read_rows, scored, table_of
+    from medical_tasks.runs.text_scoring import read_rows, score_table, table_of
 
     rows = (
         None if isinstance(table, str | os.PathLike) else _text_rows(table, references)
     )
     names = _joined(metrics)
-    given = locals() | {"metrics": names} | ({} if rows is None else {"table": "texts"})
-    options = made(declared.ScoreText, given)
+    arguments = (
+        locals() | {"metrics": names} | ({} if rows is None else {"table": "texts"})
+    )
+    options = options_from(declared.ScoreText, arguments)
     with reading(options):
-        content = scored(
+        content = score_table(
             options, read_rows(options.table, options) if rows is None else rows
         )
 
@@ -938,71 +951,73 @@ def judge_check(
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
 ) -> CheckedJudges:
-    """Checks judges against labels of people.
+    """Checks judges against people's labels.
 
     Args:
-        set: kqa, ehrnoteqa, doclens, anli, mednli or nli: whose labels.
-        source: the official file or the folder that holds it; ehrnoteqa: the scores;
-            doclens: VeriFact-BHC or FactEHR.
-        max_pairs: at most N pairs, chosen by their ids.
-        out: folder of the check (default: runs/check-SET-JUDGE-HASH).
-        again: ask everything a second time: how many labels stay the same.
-        sensitivity: ask everything with verdicts and statements in reverse order too.
-        orders: judge so many times, as given and with the statements of a batch, or the
-            answers' sentences, in shuffled orders.
-        compare: earlier checks (folder or check.json) for the table of judges.
+        set: the labels: kqa, ehrnoteqa, doclens, anli, mednli or nli.
+        source: the official file or its folder; ehrnoteqa: the file of scores; doclens:
+            VeriFact-BHC or FactEHR.
+        max_pairs: use at most N pairs, selected by their ids.
+        out: folder for the check (default: runs/check-SET-JUDGE-HASH).
+        again: judge everything twice, and report how many labels stay the same.
+        sensitivity: also judge everything with verdicts and statements in reverse
+            order.
+        orders: kqa, ehrnoteqa: judge N times, once in the original order and then with
+            the statements of a batch, or the sentences of the answers, in N-1 shuffled
+            orders.
+        compare: earlier checks (folder or check.json) to include in the table of
+            judges.
         prompts: kqa, ehrnoteqa: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
-        format: ehrnoteqa: how the models were asked (default open).
-        raters: ehrnoteqa: the raters' columns (default: all that begin with rater_).
+        format: ehrnoteqa: the format of the questions (default: open).
+        raters: ehrnoteqa: the raters' columns (default: those that begin with rater_).
         data: ehrnoteqa: folder of the built dataset (default: the user's data home).
-        config: ehrnoteqa: the dataset's configuration, e.g. demo; doclens: demo,
+        config: ehrnoteqa: the dataset's configuration, e.g. demo; doclens: demo for
             invented claims.
-        ways: anli, mednli, nli: entailed or not, or three classes (default 3).
-        round: anli: one round (default: all three).
-        split: anli, mednli, nli: which part (default test).
-        mednli: nli: MedNLI's file; `source` is ANLI's folder.
-        style: anli, mednli, nli: JSON or a line, after a reason or without (default
-            json_cot).
+        ways: anli, mednli, nli: 2 classes (entailed or not) or 3 classes (default: 3).
+        round: anli: a single round (default: all three).
+        split: anli, mednli, nli: the split (default: test).
+        mednli: nli: the file of MedNLI; `source` is the folder of ANLI.
+        style: anli, mednli, nli: reply as JSON or one line, with or without a reason
+            first (default: json_cot).
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
-            compares words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: compares words
+            and needs no model; scores are not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1
-            where a judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default:
-            the task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
-            a judge that reasons room, e.g. 4096.
-        max_judge_calls: stop asking the judge after N requests.
-        max_judge_tokens: stop asking the judge after N tokens.
-        judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would;
-            asks nobody.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
+        votes: votes per verdict; the most frequent one counts (default: the task's own
+            number, or 1 for a deterministic judge).
+        judging: one call per statement, or one for all statements of an answer
+            (default: the task's own mode).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own limit;
+            a judge that reasons needs more, e.g. 4096.
+        max_judge_calls: stop judging after N requests.
+        max_judge_tokens: stop judging after N tokens.
+        judge_batch: send the judge's requests as batches, which providers answer later
+            at a lower price (openai-api/ or inspect/).
+        forecast: only estimate the cost of judging; sends no requests.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
 
     Returns:
-        The checks, also where pairs have no verdict, and which judge to take.
+        The checks, even if pairs have no verdict, and the recommended judge.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.judge_check("kqa", judge="lexical", source="K-QA").choice
     """
     from medical_tasks.report.judge_checking import judge_check as check_judges
 
-    options = made(declared.JudgeCheck, locals())
+    options = options_from(declared.JudgeCheck, locals())
     with reading(options):
         checked = check_judges(options)
 
@@ -1027,34 +1042,34 @@ def compare(
     memory_gap: bool = False,
     out: StrPath | None = None,
 ) -> Comparison:
-    """Compares two or more runs, item by item; the first is A.
+    """Compares two or more runs item by item; the first is A.
 
     Args:
         runs: folders of two or more runs; the first is A.
-        all_pairs: every two runs, not only each against the first.
-        task: only this task; may be repeated.
-        metric: only this metric; may be repeated.
-        by: group by group too: a breakdown's name, all, or none (default).
-        flips: list the items that changed, at most N each way (default 20); of
-            `metric`, or of each task's first one.
-        equivalence: say whether the runs are equivalent: their difference is smaller
-            than M (0.03: three points), by two one-sided tests.
-        memory_gap: a model's run on published rows, then on fresh ones: how much it
-            remembers.
-        out: write it as Markdown too.
+        all_pairs: compare every pair of runs, not just each run with the first.
+        task: compare only this task; may be repeated.
+        metric: compare only this metric; may be repeated.
+        by: also compare by group: the name of a breakdown, all, or none (default).
+        flips: list the changed items, at most N in each direction (default: 20), for
+            `metric` or else the first metric of each task.
+        equivalence: test by two one-sided tests whether the runs are equivalent:
+            whether their difference is smaller than M (0.03 for three points).
+        memory_gap: compare a model's run on published rows with one on fresh rows: how
+            much does it remember?.
+        out: also write the comparison as Markdown.
 
     Returns:
         The comparison in the form of `compare --json`; it prints as the tables.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.compare("runs/model-a", "runs/model-b", by="category")
     """
     from medical_tasks.comparison.comparing import compare as compare_runs
 
-    return Comparison(*compare_runs(made(declared.Compare, locals())))
+    return Comparison(*compare_runs(options_from(declared.Compare, locals())))
 
 
 @public
@@ -1074,37 +1089,37 @@ def plan(
     config: str | None = None,
     split: str | None = None,
 ) -> Report:
-    """Says how many items a wanted interval, difference or gate needs.
+    """Computes the number of items for an interval, difference or gate.
 
     Args:
         task: the task.
-        half_width: half the width of a 95 % interval, such as 0.03 for ±3 points.
-        difference: a difference of two models to find, such as 0.05 for five points.
-        at_least: a gate's limit that the value must reach.
-        at_most: a gate's limit that the value must not exceed.
-        margin: by how much a gate lets a model be worse than another.
+        half_width: half-width of the 95 % interval, such as 0.03 for ±3 points.
+        difference: difference of two models to detect, such as 0.05 for five points.
+        at_least: limit of a gate that the value must reach.
+        at_most: limit of a gate that the value must not exceed.
+        margin: how much worse than another model a gate allows a model to be.
         metric: the metric (default: the task's first).
-        run: past runs of all items to learn from.
-        accuracy: without past runs: the share that is right; for a limit, the true
-            value that is to get GO.
+        run: past runs of all items to plan from.
+        accuracy: without past runs: the share of right answers; for a limit, the true
+            value that should get GO.
         agreement: without past runs: the share of items on which both models are right
             or both wrong.
         data: folder of the built dataset (default: the user's data home).
         config: dataset configuration.
-        split: split, or a+b, instead of the task's own.
+        split: split, or a+b for two, instead of the task's own.
 
     Returns:
         The numbers of items, in the form of `plan --json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.plan("medcalc", half_width=0.03, accuracy=0.4)["beyond"]["items"]
     """
     from medical_tasks.comparison.plan_items import plan as plan_items
 
-    return Report(*plan_items(made(declared.Plan, locals())))
+    return Report(*plan_items(options_from(declared.Plan, locals())))
 
 
 @public
@@ -1112,29 +1127,29 @@ def gate(
     policy: StrPath,
     runs: RunPath | Iterable[RunPath],
 ) -> GateReport:
-    """Holds runs against a policy of thresholds.
+    """Checks runs against a policy of thresholds.
 
     Args:
         policy: the rules, a TOML file.
         runs: folders of finished runs.
 
     Returns:
-        The verdict (GO, NO-GO or INCONCLUSIVE), and what each rule says.
+        The verdict (GO, NO-GO or INCONCLUSIVE), and the finding of each rule.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.gate("policy.toml", "runs/new").verdict
     """
+    from medical_tasks.comparison.gating import findings_report
     from medical_tasks.comparison.gating import gate as hold
-    from medical_tasks.comparison.gating import shown
     from medical_tasks.comparison.policies import read_policy
 
-    options = made(declared.Gate, locals())
+    options = options_from(declared.Gate, locals())
     rules = read_policy(options.policy)
     verdict, findings = hold(rules, options.runs)
-    text, content = shown(verdict, findings, rules)
+    text, content = findings_report(verdict, findings, rules)
 
     return GateReport(content, text, verdict)
 
@@ -1161,35 +1176,35 @@ def report(
     Args:
         runs: folder of a finished run.
         out: FILE.html, FILE.md, or a folder for report.html and report.md.
-        format: what is written (default: both, or what `out` names).
+        format: the files to write (default: both, or by the name of `out`).
         title: heading of the report.
-        responses: a file that `score` scored, or the folder of a run whose answers it
-            scored; can be repeated.
-        no_items: leave the items out.
-        max_text_bytes: what the texts of all items may take (default: 4,000,000);
-            longer ones are cut in their middle, which is said.
+        responses: a file of responses that `score` read, or the folder of a run whose
+            answers it scored; may be repeated.
+        no_items: omit the items.
+        max_text_bytes: size limit for the texts of all items (default: 4,000,000);
+            longer texts are visibly shortened in the middle.
         data: folder of the built datasets (default: the user's data home).
-        source: the one file a dataset of your own is made of, in place of `data`.
-        upstream: the authors' checkout, for runs with `prompts` official.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
+        source: the file of your own dataset, instead of `data`.
+        upstream: checkout of the authors' repository, for runs with `prompts` official.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
 
     Returns:
         The files: HTML, Markdown, or both.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.report(["runs/model-a", "runs/model-b"], out="both.html")
     """
     from medical_tasks.report.collect import report as write_report
 
-    options = made(declared.Report, locals())
+    options = options_from(declared.Report, locals())
     with reading(options):
         return list(write_report(options).values())
 
@@ -1210,7 +1225,7 @@ def export(
     decimal: Literal["comma", "point"] | None = None,
     dates: Literal["day-first", "month-first"] | None = None,
 ) -> Exported:
-    """Writes a run in the form of another tool.
+    """Exports a run in the format of another tool.
 
     Args:
         run: folder of a finished run.
@@ -1222,20 +1237,20 @@ def export(
             scored; can be repeated.
         force: overwrite files with other content.
         data: folder of the built datasets (default: the user's data home).
-        source: the one file a dataset of your own is made of, in place of `data`.
-        upstream: the authors' checkout, for runs with `prompts` official.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
+        source: the file of your own dataset, instead of `data`.
+        upstream: checkout of the authors' repository, for runs with `prompts` official.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
 
     Returns:
-        Its `files`, and the fields that are `left_open`.
+        The exported `files`, and the fields that are `left_open`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.export("runs/my-run", to="csv", out="tables").files
@@ -1243,7 +1258,7 @@ def export(
     from medical_tasks.leaderboard.commands.export import exported
     from medical_tasks.leaderboard.options import Export
 
-    options = made(Export, locals())
+    options = options_from(Export, locals())
     with reading(options):
         return exported(options)
 
@@ -1267,34 +1282,34 @@ def build(
     """Builds a dataset from its official files, or its synthetic demo.
 
     Args:
-        dataset: name of the dataset, as `medical-tasks list` shows it.
-        source: the official file, or the folder that holds it.
-        fetch: fetch the official files of an open dataset, from GitHub.
-        config: configuration to build (default: the dataset's default one).
-        seed: generated configurations: which set of rows.
-        n: generated configurations: how many rows.
-        level: generated configurations: how hard the rows are.
-        partial: build a part of a release that is still corrected, as it is.
-        out: where to write (default: the user's data home).
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
+        dataset: name of the dataset, as in `medical-tasks list`.
+        source: the official file, or its folder.
+        fetch: download the official files of an open dataset from GitHub.
+        config: configuration to build (default: the dataset's default).
+        seed: generated configurations: seed of the rows.
+        n: generated configurations: number of rows.
+        level: generated configurations: difficulty of the rows.
+        partial: build an incomplete release that is still being corrected.
+        out: folder to write to (default: the user's data home).
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
 
     Returns:
-        The folder, the configuration, and how many rows it has.
+        The folder, the configuration, and the number of rows.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.build("medcalc_bench", config="demo").folder
     """
     from medical_tasks.data.fetching import build as build_dataset
 
-    options = made(declared.Build, locals())
+    options = options_from(declared.Build, locals())
     with reading(options):
         return build_dataset(options)
 
@@ -1319,36 +1334,37 @@ def verify(
     decimal: Literal["comma", "point"] | None = None,
     dates: Literal["day-first", "month-first"] | None = None,
 ) -> Verification:
-    """Scores a submission package's answers again and says what matches.
+    """Scores the answers of a submission package again and reports what matches.
 
     Args:
         package: what `submit RUN `to` space` wrote.
         data: folder of the built datasets (default: the user's data home).
         source: what a dataset of your own is made of, in place of `data`.
         responses: the answers to credentialed data: a file, or the folder of the run.
-        adjudicated: the sheet of `adjudicate`, filled in: what its unclear answers are.
+        adjudicated: the completed sheet of `adjudicate`, with the readings of unclear
+            answers.
         upstream: the authors' checkout, for results with official prompts.
         task_args: folders and files that the run used, e.g. documents=FOLDER.
         judge: ask the package's own judge again, about a sample.
         judge_args: settings of the judge's backend.
         sample: items to ask it about (default: 20).
         seed: which ones (default: 0).
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
 
     Returns:
-        Each check with its outcome; `matches` is the whole.
+        Each check with its outcome; `matches` is the overall outcome.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.verify("my-model.zip").matches
@@ -1356,7 +1372,7 @@ def verify(
     from medical_tasks.leaderboard.commands.verify import verified
     from medical_tasks.leaderboard.options import Verify
 
-    options = made(Verify, locals())
+    options = options_from(Verify, locals())
     with reading(options):
         return verified(options)[1]
 
@@ -1382,7 +1398,7 @@ def submit_space(
     no_answers: bool = False,
     no_judge: bool = False,
 ) -> Report:
-    """Writes a run's package for the leaderboard Space; nothing is sent.
+    """Writes a run's package for the leaderboard Space; sends nothing.
 
     Args:
         run: folder of a finished run.
@@ -1404,10 +1420,10 @@ def submit_space(
         no_judge: without the figures that rest on a judge, and without its verdicts.
 
     Returns:
-        What was written, in the form of `submit --json`.
+        The written files, in the form of `submit --json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.submit_space("runs/my-run", model_name="My model", out="my-model.zip")
@@ -1415,7 +1431,9 @@ def submit_space(
     from medical_tasks.leaderboard.commands.submit import run as submit
     from medical_tasks.leaderboard.options import SubmitSpace
 
-    return told(submit, made(SubmitSpace, locals() | {"to": "space"}))
+    return captured_report(
+        submit, options_from(SubmitSpace, locals() | {"to": "space"})
+    )
 
 
 @public
@@ -1436,7 +1454,7 @@ def submit_eval_results(
     allow_partial: bool = False,
     force: bool = False,
 ) -> Report:
-    """Writes the YAML files that the Hub shows on a model's page; nothing is sent.
+    """Writes the YAML files for the Hub's page of a model; sends nothing.
 
     Args:
         run: folder of a finished run.
@@ -1457,10 +1475,10 @@ def submit_eval_results(
         force: overwrite files with other content.
 
     Returns:
-        What was written, in the form of `submit --json`.
+        The written files, in the form of `submit --json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.submit_eval_results("runs/my-run", dataset_repo="OWNER/NAME")
@@ -1468,7 +1486,9 @@ def submit_eval_results(
     from medical_tasks.leaderboard.commands.submit import run as submit
     from medical_tasks.leaderboard.options import SubmitEvalResults
 
-    return told(submit, made(SubmitEvalResults, locals() | {"to": "eval-results"}))
+    return captured_report(
+        submit, options_from(SubmitEvalResults, locals() | {"to": "eval-results"})
+    )
 
 
 @public
@@ -1487,7 +1507,7 @@ def submit_shared_task(
     config: str | None = None,
     split: str | None = None,
 ) -> Report:
-    """Writes or checks a submission to a benchmark's shared task; nothing is sent.
+    """Writes or checks a submission to a benchmark's shared task; sends nothing.
 
     Args:
         run: folder of a finished run.
@@ -1504,10 +1524,10 @@ def submit_shared_task(
         split: with `check`: split, instead of the task's own.
 
     Returns:
-        What was written, in the form of `submit --json`.
+        The written files, in the form of `submit --json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.submit_shared_task("runs/my-run", to="archehr", out="submission.json")
@@ -1515,7 +1535,7 @@ def submit_shared_task(
     from medical_tasks.leaderboard.commands.submit import run as submit
     from medical_tasks.leaderboard.options import SubmitSharedTask
 
-    return told(submit, made(SubmitSharedTask, locals()))
+    return captured_report(submit, options_from(SubmitSharedTask, locals()))
 
 
 @public
@@ -1561,7 +1581,7 @@ def keep_leaderboard(
     decimal: Literal["comma", "point"] | None = None,
     dates: Literal["day-first", "month-first"] | None = None,
 ) -> Report:
-    """Keeps a leaderboard: what was submitted, accept or reject, check the store, write the pages.
+    """Maintains a leaderboard: lists, accepts or rejects submissions, checks the store, writes the pages.
 
     Args:
         action: list, show, submit, accept, reject, history, entries, check, site,
@@ -1582,29 +1602,30 @@ def keep_leaderboard(
         data: folder of the built datasets (default: the user's data home).
         source: what a dataset of your own is made of, in place of `data`.
         responses: the answers to credentialed data: a file, or the folder of the run.
-        adjudicated: the sheet of `adjudicate`, filled in: what its unclear answers are.
+        adjudicated: the completed sheet of `adjudicate`, with the readings of unclear
+            answers.
         upstream: the authors' checkout, for results with official prompts.
         task_args: folders and files that the run used, e.g. documents=FOLDER.
         judge: ask the package's own judge again, about a sample.
         judge_args: settings of the judge's backend.
         sample: items to ask it about (default: 20).
         seed: which ones (default: 0).
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
 
     Returns:
-        What `leaderboard ACTION --json` prints; `site` writes the pages.
+        The output of `leaderboard ACTION --json`; `site` writes the pages.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.keep_leaderboard("site", store="my-store", out="site")
@@ -1612,7 +1633,7 @@ def keep_leaderboard(
     from medical_tasks.leaderboard.commands.leaderboard import run as keep
     from medical_tasks.leaderboard.options import Leaderboard
 
-    return told(keep, made(Leaderboard, locals()))
+    return captured_report(keep, options_from(Leaderboard, locals()))
 
 
 @public
@@ -1622,27 +1643,27 @@ def leakcheck(
     source: str,
     words: int = 12,
 ) -> LeakReport:
-    """Looks for text of a source in every file of a run's folder.
+    """Searches every file of a run's folder for text of a source.
 
     Args:
-        run: folder that `run` or `score` wrote, or any other.
+        run: folder written by `run` or `score`, or any other folder.
         source: a built dataset's name or folder, or csv, jsonl, json, txt or parquet
             files.
-        words: words in a row that count (default: 12).
+        words: number of consecutive words that count (default: 12).
 
     Returns:
-        What was found, compared and could not be read; text that was found raises
-        nothing here.
+        The text found, the files compared, and those that could not be read; found text
+        raises no error here.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         assert not mt.leakcheck("runs/my-run", source="kqa").found
     """
     from medical_tasks.runs.leak_checking import leakcheck as look_through
 
-    return look_through(made(declared.Leakcheck, locals()))
+    return look_through(options_from(declared.Leakcheck, locals()))
 
 
 @public
@@ -1650,23 +1671,23 @@ def purge(
     *,
     dry_run: bool = False,
 ) -> Purged:
-    """Empties the private store, where answers to tasks on credentialed data lie.
+    """Empties the private store, which has the answers to tasks on credentialed data.
 
     Args:
-        dry_run: only list what would be deleted.
+        dry_run: only list the files to delete.
 
     Returns:
-        What went, what is in use, and what is strange there.
+        The deleted runs, those in use, and unknown files in the store.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.purge(dry_run=True).removed
     """
     from medical_tasks.guard.private_store import purge as empty
 
-    return empty(dry_run=made(declared.Purge, locals()).dry_run)
+    return empty(dry_run=options_from(declared.Purge, locals()).dry_run)
 
 
 @public
@@ -1678,21 +1699,21 @@ def launch(
     gpus: int = 0,
     image: str | None = None,
 ) -> str:
-    """Writes what runs the parts of a run on several machines and merges them; submits nothing.
+    """Returns a job that runs the parts of a run on several machines and merges them; submits nothing.
 
     Args:
-        run: the command of `run`, behind --.
-        print: a Slurm job array, or a Kubernetes Job.
-        shards: how many parts.
-        gpus: GPUs of each part (default: none is asked for); hf/ models get a process
-            on each.
+        run: the command of `run`, after --.
+        print: the kind of job: a Slurm job array, or a Kubernetes Job.
+        shards: the number of parts.
+        gpus: GPUs per part (default: none is requested); hf/ models get one process per
+            GPU.
         image: container image of `print` k8s (default: medical-tasks:latest).
 
     Returns:
         A Slurm script, or a Kubernetes Job.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         from medical_tasks.options import Run
@@ -1701,7 +1722,7 @@ def launch(
     """
     from medical_tasks.runs.launching import launch_text
 
-    return launch_text(made(declared.Launch, locals()))
+    return launch_text(options_from(declared.Launch, locals()))
 
 
 @public
@@ -1713,27 +1734,29 @@ def umls_build(
     ascii_only: bool = False,
     again: bool = False,
 ) -> IndexInfo:
-    """Builds the index of your UMLS release that MEDCON looks concepts up in, unless it is there.
+    """Builds the index of your UMLS release for MEDCON, unless it exists.
 
     Args:
-        source: folder of MRCONSO.RRF and MRSTY.RRF.
-        out: folder to make.
-        lowercase: fold case, as QuickUMLS does with -L.
-        ascii_only: fold accents and the like, as QuickUMLS does with -U.
-        again: build although there is an index of the same files.
+        source: folder with MRCONSO.RRF and MRSTY.RRF.
+        out: folder for the index.
+        lowercase: ignore case, like QuickUMLS with -L.
+        ascii_only: ignore accents and similar marks, like QuickUMLS with -U.
+        again: build again even if an index of the same files exists.
 
     Returns:
-        What is in the index.
+        The contents of the index.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.umls_build(source="2022AA/META", out="umls-index").terms
     """
     from medical_tasks.scoring.umls.using import build as build_index
 
-    return build_index(made(declared.UmlsBuild, locals() | {"step": "build"}))[0]
+    return build_index(options_from(declared.UmlsBuild, locals() | {"step": "build"}))[
+        0
+    ]
 
 
 @public
@@ -1742,26 +1765,27 @@ def umls_find(
     *,
     index: StrPath,
     variant: str = "aci-bench",
-) -> Found:
-    """Looks up which concepts a text has.
+) -> TextConcepts:
+    """Looks up the concepts of a text.
 
     Args:
         text: find: the text, or "-" for standard input.
-        index: folder that build made.
-        variant: whose rules: aci-bench (default), or archehr with its rules of syntax.
+        index: folder written by build.
+        variant: the variant of MEDCON: aci-bench (default), or archehr with its
+            syntactic rules.
 
     Returns:
         The concepts, in the order of the text.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.umls_find("Heart failure and CKD.", index="umls-index").matches
     """
     from medical_tasks.scoring.umls.using import find
 
-    return find(made(declared.UmlsFind, locals() | {"step": "find"}))
+    return find(options_from(declared.UmlsFind, locals() | {"step": "find"}))
 
 
 @public
@@ -1795,7 +1819,7 @@ def decompose(
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
 ) -> Report:
-    """Takes texts apart into single statements or claims, by a judge model.
+    """Splits texts into single statements or claims with a judge model.
 
     Args:
         benchmark: whose form (kqa if not given).
@@ -1803,8 +1827,8 @@ def decompose(
         source: the texts.
         work: where replies are kept (default: OUT.work).
         credentialed: the texts are credentialed: they stay on this machine, and replies
-            lie in the private store (references in a file for doclens, and tasks on
-            credentialed data, always are).
+            are kept in the private store (references in a file for doclens, and tasks
+            on credentialed data, always are).
         importance: must: all under Must_have, for a clinician to sort (default); judge:
             as the judge sorts them.
         side: whose texts.
@@ -1815,37 +1839,36 @@ def decompose(
         prompts: the judge's prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         judge: openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH,
-            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: needs nothing,
-            compares words, not comparable).
+            inspect/PROVIDER/NAME, recorded/FILE, or lexical (default: compares words
+            and needs no model; scores are not comparable).
         judge_args: settings of the judge's backend.
-        votes: votes a verdict; the mode decides (default: the task's own number, 1
-            where a judge always says the same).
-        judging: one call a statement, or all statements of an answer in one (default:
-            the task's own way).
-        judge_reply_tokens: longest reply of the judge, instead of the task's own; give
-            a judge that reasons room, e.g. 4096.
-        max_judge_calls: stop asking the judge after N requests.
-        max_judge_tokens: stop asking the judge after N tokens.
-        judge_batch: ask the judge in batches, which a provider answers later for less
-            (openai-api/ or inspect/).
-        forecast: only say what judging would cost, and with `run` what answering would;
-            asks nobody.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
+        votes: votes per verdict; the most frequent one counts (default: the task's own
+            number, or 1 for a deterministic judge).
+        judging: one call per statement, or one for all statements of an answer
+            (default: the task's own mode).
+        judge_reply_tokens: longest reply of the judge, instead of the task's own limit;
+            a judge that reasons needs more, e.g. 4096.
+        max_judge_calls: stop judging after N requests.
+        max_judge_tokens: stop judging after N tokens.
+        judge_batch: send the judge's requests as batches, which providers answer later
+            at a lower price (openai-api/ or inspect/).
+        forecast: only estimate the cost of judging; sends no requests.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.decompose("kqa", source="answers.jsonl", judge="openai-api/my-host/m",
@@ -1854,7 +1877,7 @@ def decompose(
     from medical_tasks.construct.decompose.command import run as do
     from medical_tasks.construct.options import Decompose
 
-    return told(do, made(Decompose, locals()))
+    return captured_report(do, options_from(Decompose, locals()))
 
 
 @public
@@ -1869,25 +1892,27 @@ def error_report(
     allow_remote: str | Iterable[str] = (),
     attest_zero_retention: bool = False,
 ) -> Report:
-    """Sorts the errors of a MedCalc-Bench run by kind, and accuracy by number of attributes.
+    """Classifies the errors of a MedCalc-Bench run, and reports accuracy by number of attributes.
 
     Args:
         run: folder of a finished run.
-        judge: model that sorts them too: hf/PATH, openai-api/HOST/NAME, ..
+        judge: a model that also classifies the errors: hf/PATH, openai-api/HOST/NAME,
+            ....
         judge_args: settings of the judge's backend.
         data: folder of the built dataset (default: data home).
-        responses: the file that `score` scored.
-        upstream: authors' checkout, of `prompts` official.
-        allow_remote: this host may get the text; only with `attest_zero_retention`;
-            logged.
-        attest_zero_retention: you attest that no `allow_remote` host keeps what it is
-            sent.
+        responses: the file of responses that `score` read.
+        upstream: checkout of the authors' repository, for a run with `prompts`
+            official.
+        allow_remote: allow this host to receive the text; requires
+            `attest_zero_retention` and is logged.
+        attest_zero_retention: you attest that no `allow_remote` host retains the text
+            it receives.
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.error_report("runs/my-run")
@@ -1895,7 +1920,7 @@ def error_report(
     from medical_tasks.lab.error_report import run as do
     from medical_tasks.lab.options import Errors
 
-    return told(do, made(Errors, locals()))
+    return captured_report(do, options_from(Errors, locals()))
 
 
 @public
@@ -1911,27 +1936,27 @@ def correlate(
     decimal: Literal["comma", "point"] | None = None,
     dates: Literal["day-first", "month-first"] | None = None,
 ) -> Report:
-    """Says how far scores put models in the same order, as benchmarks and clinicians do.
+    """Correlates scores: do they rank models alike, such as benchmarks and clinicians?
 
     Args:
-        scores: tables of scores, a row a model.
-        against: the scores to compare with.
-        columns: the scores to compare (default: all columns of numbers).
-        names: what names a row (default: the first column of text).
-        seed: of the intervals' random draws (default 0).
-        out: write the table there too, all digits.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
+        scores: tables of scores, one row per model.
+        against: columns of scores to compare with.
+        columns: columns of scores to compare (default: all columns of numbers).
+        names: columns that name the rows (default: the first column of text).
+        seed: seed of the intervals' random draws (default: 0).
+        out: also write the table to this file, with all digits.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.correlate("scores.csv", against="clinician")["pairs"]
@@ -1939,7 +1964,7 @@ def correlate(
     from medical_tasks.lab.correlate_command import run as do
     from medical_tasks.lab.options import Correlate
 
-    return told(do, made(Correlate, locals()))
+    return captured_report(do, options_from(Correlate, locals()))
 
 
 @public
@@ -1965,30 +1990,29 @@ def meta(
 
     Args:
         sources: FILE.csv, FOLDER, SYSTEM=FOLDER or SYSTEM@LABEL=FOLDER.
-        preferences: what people prefer.
-        metrics: the metrics (default: all columns of numbers).
-        human: human scores (default: columns that begin with human_).
-        against: compare all others with this one (default: every two).
-        less_is_better: turn these round (of runs: known).
-        kendall: tau-b over all outputs (default), or among each item's outputs,
-            averaged.
-        where: only outputs with this label.
-        task: the task, where a run has several.
-        epsilon: values this close are a tie (default 1e-9).
-        seed: of the intervals' random draws (default 0).
-        out: write what `json` prints there too.
-        sheet: the sheet of an XLSX file to read, hidden or not (default: the one shown
-            that has the needed columns); can be repeated, for several files.
-        decimal: comma: 25,238 is 25.238; point: cells are read as they are (default: as
-            the file shows; if it does not, you are asked).
-        dates: day-first: 03/04/2020 is 3 April; month-first: cells are read as they are
-            (default as for `decimal`).
+        preferences: people's preferences.
+        metrics: columns of metrics (default: all columns of numbers).
+        human: columns of human scores (default: those that begin with human_).
+        against: compare all other metrics with this one (default: every pair).
+        less_is_better: columns in which lower values are better (known for runs).
+        kendall: tau-b over all outputs (default), or within each item and averaged.
+        where: compare only outputs with this label.
+        task: the task to read if a run has several.
+        epsilon: treat values this close as a tie (default: 1e-9).
+        seed: seed of the intervals' random draws (default: 0).
+        out: also write the JSON output to this file.
+        sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
+            sheet with the required columns); may be repeated for several files.
+        decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
+            detected from the file; required if it is ambiguous).
+        dates: day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged
+            (default: as for `decimal`).
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.meta("outputs.csv", preferences="preferences.csv", against="claim_recall")
@@ -1996,7 +2020,7 @@ def meta(
     from medical_tasks.lab.meta_command import run as do
     from medical_tasks.lab.options import Meta
 
-    return told(do, made(Meta, locals()))
+    return captured_report(do, options_from(Meta, locals()))
 
 
 @public
@@ -2010,17 +2034,17 @@ def audit(
     """Checks a dataset's labels against the published rules.
 
     Args:
-        dataset: medcalc: the one whose labels can be recomputed.
-        source: the official file.
-        out: where the audited rows go.
-        corrected: the corrected labels of v1.0; by default the built configuration
-            corrected, if any.
+        dataset: medcalc, the only dataset whose labels can be recomputed.
+        source: the official CSV file.
+        out: file for the audited rows.
+        corrected: corrected labels of v1.0 (default: the built configuration corrected,
+            if any).
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.audit("medcalc", source="test_data.csv", out="audit.csv")
@@ -2028,22 +2052,22 @@ def audit(
     from medical_tasks.lab.label_audit import run as do
     from medical_tasks.lab.options import Audit
 
-    return told(do, made(Audit, locals()))
+    return captured_report(do, options_from(Audit, locals()))
 
 
 @public
 def construct_benchmark(step: Construct) -> Report:
-    """Takes a step of making a benchmark like EHRNoteQA, ArchEHR-QA or MedCalc-Bench on your notes.
+    """Runs a step of constructing a benchmark like EHRNoteQA, ArchEHR-QA or MedCalc-Bench from your notes.
 
     Args:
         step: the options of the step, one of those in
             `medical_tasks.construct.options`.
 
     Returns:
-        What `construct ... --json` prints.
+        The output of `construct ... --json`.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         from medical_tasks.construct.options import EhrnoteqaSheet
@@ -2061,7 +2085,7 @@ def construct_benchmark(step: Construct) -> Report:
             f"got {type(step).__name__}."
         )
 
-    return told(take_step, step)
+    return captured_report(take_step, step)
 
 
 @public
@@ -2072,7 +2096,7 @@ def new_benchmark(
     package: bool = False,
     out: StrPath | None = None,
 ) -> list[Path]:
-    """Writes the skeleton of a benchmark of your own, which runs at once.
+    """Writes a working skeleton of a new benchmark.
 
     Args:
         name: small letters, digits and _, such as first_aid.
@@ -2084,7 +2108,7 @@ def new_benchmark(
         The files that were written.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         mt.new_benchmark("first_aid")
@@ -2092,7 +2116,7 @@ def new_benchmark(
     from medical_tasks.construct.new_benchmark import write
     from medical_tasks.construct.options import NewBenchmark
 
-    return write(made(NewBenchmark, locals()))
+    return write(options_from(NewBenchmark, locals()))
 
 
 @public
@@ -2104,7 +2128,7 @@ def swap(
     data: StrPath | None = None,
     config: str | None = None,
 ) -> Swapped:
-    """Writes a built dataset again, with one attribute of every patient changed and nothing else.
+    """Writes a copy of a built dataset in which only one attribute of every patient is changed.
 
     Args:
         dataset: a built dataset, such as ehrnoteqa.
@@ -2114,26 +2138,26 @@ def swap(
         config: its configuration.
 
     Returns:
-        The folder, how many rows were changed, and why others were left out.
+        The folder, the number of changed rows, and the reasons for omitted ones.
 
     Raises:
-        MedicalTasksError: with the message of the command line, and what to do next.
+        MedicalTasksError: with the message of the command line and the next step.
 
     Example:
         for value in ("female", "male"):
-            made = mt.swap("ehrnoteqa", f"sex={value}", out=value)
-            mt.run("ehrnoteqa_mc_level1", model="hf/path", data=made.folder, out=f"runs/{value}")
+            swapped = mt.swap("ehrnoteqa", f"sex={value}", out=value)
+            mt.run("ehrnoteqa_mc_level1", model="hf/path", data=swapped.folder, out=f"runs/{value}")
         mt.compare("runs/female", "runs/male")
     """
     from medical_tasks.construct.options import Swap
     from medical_tasks.construct.swap.command import swap as write
 
-    return write(made(Swap, locals()))
+    return write(options_from(Swap, locals()))
 
 
 @public
 def tasks() -> list[ListedTask]:
-    """Lists every task: is its dataset built here, how to get it, does it need a judge.
+    """Lists every task: whether its dataset is built, how to get it, and whether it needs a judge.
 
     Returns:
         The tasks, in the order of `medical-tasks list`.
@@ -2148,10 +2172,10 @@ def tasks() -> list[ListedTask]:
 
 @public
 def doctor() -> list[Finding]:
-    """Says what is broken on this machine and how to mend it, and what is installed.
+    """Lists problems on this machine with their solutions, and what is installed.
 
     Returns:
-        What was looked at; the `level` is "warning", "ok" or "optional".
+        The findings; the `level` is "warning", "ok" or "optional".
 
     Example:
         [finding.text for finding in mt.doctor() if finding.level == "warning"]
@@ -2170,33 +2194,35 @@ def load(
     data: str | os.PathLike[str] | None = None,
     fetch: bool = True,
 ) -> Dataset | DatasetDict:
-    """Loads a dataset, and builds it first where it is not built.
+    """Loads a dataset, and builds it first if necessary.
 
     `demo` is built from this package, an open dataset from its official files, which
-    are fetched unless `fetch` is False. The rows are read into memory: no copy of them
-    is left in a cache.
+    are downloaded unless `fetch` is False. The rows are read into memory, without a copy
+    in a cache.
 
     Args:
         dataset: its name, such as `medcalc_bench`.
-        config: the configuration; the dataset's own if not given.
-        split: one split, or `a+b` for both.
+        config: the configuration (default: the dataset's own).
+        split: one split, or `a+b` for two.
         data: folder of the built dataset.
-        fetch: whether official files may be fetched.
+        fetch: whether official files may be downloaded.
 
     Returns:
-        The rows of `split`; without it those of every split, by name.
+        The rows of `split`, or those of every split by name.
 
     Raises:
-        MissingError: the dataset is not here, with the steps to get it.
+        MissingError: the dataset is not available; the message has the steps to get it.
     """
     from medical_tasks.catalog import benchmarks, dataset_spec
     from medical_tasks.data.dataset_store import built_configs, read_tables
     from medical_tasks.data.task_data import obtain
 
     spec = dataset_spec(dataset)
-    benchmark = next(each for each in benchmarks() if spec in each.datasets)
+    benchmark = next(
+        candidate for candidate in benchmarks() if spec in candidate.datasets
+    )
     home = None if data is None else Path(data)
-    folder, chosen = obtain(
+    folder, built_config = obtain(
         benchmark,
         spec,
         home,
@@ -2207,18 +2233,18 @@ def load(
     )
     tables = read_tables(
         folder,
-        chosen,
-        split or "+".join(built_configs(folder)[chosen].splits),
+        built_config,
+        split or "+".join(built_configs(folder)[built_config].splits),
         spec=spec,
     )
     from datasets import Dataset, DatasetDict, concatenate_datasets
 
-    found = {name: Dataset(table) for name, table in tables.items()}
+    datasets = {name: Dataset(table) for name, table in tables.items()}
 
     return (
-        DatasetDict(found)
+        DatasetDict(datasets)
         if split is None
-        else concatenate_datasets(list(found.values()))
+        else concatenate_datasets(list(datasets.values()))
     )
 
 
@@ -2235,7 +2261,7 @@ def calc(name: int | str, **inputs: object) -> Result:
         The answer, every step, and warnings.
 
     Raises:
-        CalculatorInputError: an input is missing, unknown or cannot be meant.
+        CalculatorInputError: an input is missing, unknown or implausible.
 
     Example:
         mt.calc("cha2ds2_vasc", age=72, sex="female").answer
@@ -2243,21 +2269,21 @@ def calc(name: int | str, **inputs: object) -> Result:
     from medical_tasks.calculators import calculate, find
 
     calculator = find(name)
-    given = (
+    inputs_by_name = (
         (key, list(value) if isinstance(value, tuple) else value)
         for key, value in inputs.items()
     )
 
-    return calculate(calculator, calculator.named(given))
+    return calculate(calculator, calculator.named(inputs_by_name))
 
 
 def _joined(metrics: object) -> str | None:
-    """Names of metrics as one text."""
+    """Joins names of metrics into one text."""
     if metrics is None or isinstance(metrics, str):
         return metrics
     if not isinstance(metrics, Iterable) or isinstance(metrics, bytes):
         raise UsageError(
-            f"metrics are names of metrics, got {type(metrics).__name__} {metrics!r}."
+            f"metrics must be names of metrics, got {type(metrics).__name__} {metrics!r}."
         )
     return ",".join(map(str, metrics))
 
@@ -2265,11 +2291,11 @@ def _joined(metrics: object) -> str | None:
 def _text_rows(
     table: Any, references: Iterable[object] | None
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """The rows of texts given in Python, each with its place."""
-    for given in (table,) if references is None else (table, references):
-        if not isinstance(given, Iterable):
+    """Returns the rows of texts from Python objects, each with its position."""
+    for argument in (table,) if references is None else (table, references):
+        if not isinstance(argument, Iterable):
             raise UsageError(
-                f"mt.score_text: a table or texts are needed, got {type(given).__name__}."
+                f"mt.score_text needs a table or texts, got {type(argument).__name__}."
             )
 
     if references is not None:

@@ -1,4 +1,4 @@
-"""From a call in Python to the options of a verb, and from its errors to the names of the call."""
+"""Converts a Python call to the options of a command, and its errors to Python names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WORDS: Final[Mapping[object, str]] = {
 }
 
 
-# A number may be one of numpy; `made` reads it.
+# A number may be one of numpy; `options_from` reads it.
 _PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
     "str": (str, os.PathLike),
     "int": (SupportsInt,),
@@ -47,8 +47,8 @@ _PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
     "RunPath": (str, os.PathLike, Results),
     "None": (type(None),),
 }
-"""The types that an annotation's words take."""
-_SAID: Final[Mapping[str, str]] = {
+"""The types that match the words of an annotation."""
+_TYPE_WORDS: Final[Mapping[str, str]] = {
     "str": "a text",
     "int": "a whole number",
     "float": "a number",
@@ -62,100 +62,105 @@ _SAID: Final[Mapping[str, str]] = {
 def public(
     function: Callable[_Parameters, _Returned],
 ) -> Callable[_Parameters, _Returned]:
-    """Lets a function refuse parameters it has not, and name its own in errors as Python has them."""
+    """Makes a function refuse unknown parameters, and use Python's names of parameters in errors."""
 
     @functools.wraps(function)
     def called(*args: _Parameters.args, **named: _Parameters.kwargs) -> _Returned:
-        taken = inspect.signature(function)
-        call = _checked_call(function.__name__, taken, args, named)
+        signature = inspect.signature(function)
+        call = _checked_call(function.__name__, signature, args, named)
         try:
             return function(*call.args, **call.kwargs)
         except MedicalTasksError as error:
-            known = _all_parameters() | taken.parameters.keys()
-            error.args = (in_python(str(error), known), *error.args[1:])
+            parameter_names = _all_parameters() | signature.parameters.keys()
+            error.args = (in_python(str(error), parameter_names), *error.args[1:])
             raise
         except (OSError, ValueError, RuntimeError) as error:
-            said = of_system(error)
-            if said is None:
+            notice = of_system(error)
+            if notice is None:
                 raise
 
-            raise said from error
+            raise notice from error
 
     return called
 
 
 def _checked_call(
-    name: str,
-    taken: inspect.Signature,
+    function_name: str,
+    signature: inspect.Signature,
     args: tuple[object, ...],
     named: Mapping[str, object],
 ) -> inspect.BoundArguments:
-    """Refuses a call that no function of this signature can be meant by.
+    """Binds a call to a signature, or refuses it.
 
-    A path that stands for a text, such as the folder of a model, becomes one.
+    A path for a text parameter, such as the folder of a model, is converted to text.
     """
-    kinds = {parameter.kind for parameter in taken.parameters.values()}
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
     if inspect.Parameter.VAR_KEYWORD not in kinds:
-        for given in named:
-            if given not in taken.parameters:
+        for name in named:
+            if name not in signature.parameters:
                 raise UsageError(
-                    f"mt.{name} takes no {given!r}.{did_you_mean(given, taken.parameters)} "
-                    f"It takes: {', '.join(taken.parameters)}."
+                    f"mt.{function_name} has no parameter {name!r}."
+                    f"{did_you_mean(name, signature.parameters)} Its parameters: "
+                    f"{', '.join(signature.parameters)}."
                 )
 
     try:
-        bound = taken.bind(*args, **named)
+        bound = signature.bind(*args, **named)
     except TypeError as error:
         raise UsageError(
-            f"mt.{name}: {error}. It takes: {', '.join(taken.parameters)}."
+            f"mt.{function_name}: {error}. Its parameters: {', '.join(signature.parameters)}."
         ) from error
 
-    for given, value in bound.arguments.items():
-        parameter = taken.parameters[given]
+    for name, value in bound.arguments.items():
+        parameter = signature.parameters[name]
         _check_type(parameter, value)
-        if "str" in _parts(parameter) and isinstance(value, os.PathLike):
-            bound.arguments[given] = os.fspath(value)
+        if "str" in _type_names(parameter) and isinstance(value, os.PathLike):
+            bound.arguments[name] = os.fspath(value)
 
     return bound
 
 
-def _parts(parameter: inspect.Parameter) -> list[str]:
-    """The words of a parameter's annotation."""
+def _type_names(parameter: inspect.Parameter) -> list[str]:
+    """The names of the types in a parameter's annotation."""
     return str(parameter.annotation).split(" | ")
 
 
 def _check_type(parameter: inspect.Parameter, value: object) -> None:
-    """Refuses a value that is of none of the plain types in a parameter's annotation.
+    """Refuses a value that has none of the plain types in a parameter's annotation.
 
-    Annotations with other types, and those of parameters that take several values, are
-    checked where the values are used (`made`, for most).
+    Annotations with other types, and those of variadic parameters, are checked where the
+    values are used (mostly in `options_from`).
     """
-    parts = _parts(parameter)
-    several = parameter.kind in (
+    types = _type_names(parameter)
+    is_variadic = parameter.kind in (
         inspect.Parameter.VAR_POSITIONAL,
         inspect.Parameter.VAR_KEYWORD,
     )
-    if several or not _PLAIN.keys() >= set(parts):
+    if is_variadic or not _PLAIN.keys() >= set(types):
         return
     if value is None and parameter.default is None:
         return
 
-    if isinstance(value, bool) and "bool" not in parts:
-        pass  # True is an int to Python, and no number to its user
-    elif isinstance(value, tuple(kind for part in parts for kind in _PLAIN[part])):
+    if isinstance(value, bool) and "bool" not in types:
+        pass  # True is an int in Python, but not a number to a user
+    elif isinstance(
+        value, tuple(kind for type_name in types for kind in _PLAIN[type_name])
+    ):
         return
 
-    expected = " or ".join(_SAID[part] for part in parts if part != "None")
+    expected = " or ".join(
+        _TYPE_WORDS[type_name] for type_name in types if type_name != "None"
+    )
     raise UsageError(
-        f"{parameter.name} is {expected}, got {type(value).__name__} {value!r}."
+        f"{parameter.name} must be {expected}, got {type(value).__name__} {value!r}."
     )
 
 
 @functools.cache
 def _all_parameters() -> frozenset[str]:
-    """The names of parameters that any function of the API has.
+    """Returns the names of the parameters of all API functions.
 
-    An option of another function is no option to a caller in Python either.
+    Messages may name options of another function, which need Python names as well.
     """
     api = sys.modules["medical_tasks.api"]
     functions = [getattr(api, name) for name in api.__all__]
@@ -170,80 +175,89 @@ def _all_parameters() -> frozenset[str]:
 
 @contextlib.contextmanager
 def reading(options: declared.Options) -> Iterator[None]:
-    """Within the block tables are read as the options say."""
+    """Reads tables within the block as the options specify."""
     with reading_tables(table_choice_of(options, python=True)):
         yield
 
 
-def told(run: Callable[[_Chosen], int], options: _Chosen) -> Report:
-    """Runs a verb, and returns what it says in place of printing it."""
-    with as_json() as said, reading(options):
+def captured_report(run: Callable[[_Chosen], int], options: _Chosen) -> Report:
+    """Runs a command, and returns its output instead of printing it."""
+    with as_json() as captured, reading(options):
         run(options)
-    content = said.value()
+    content = captured.value()
     return Report(
         content if isinstance(content, Mapping) else {"rows": content},
-        "\n".join(said.lines),
+        "\n".join(captured.lines),
     )
 
 
-def made(kind: type[_Chosen], given: Mapping[str, object]) -> _Chosen:
-    """Makes a verb's options of what a function was called with.
+def options_from(kind: type[_Chosen], arguments: Mapping[str, object]) -> _Chosen:
+    """Builds a command's options from the arguments of a function.
 
     Args:
-        kind: the options.
-        given: the function's parameters by name, among which None is the default.
+        kind: The class of the options.
+        arguments: The function's arguments by name; None means the default.
     """
     parameters = declared.parameters(kind)
     for name, parameter in parameters.items():
-        if parameter.required and given.get(name) is None:
-            raise UsageError(f"{name} is {_kind_said(parameter)}, got None.")
+        if parameter.required and arguments.get(name) is None:
+            raise UsageError(
+                f"{name} must be {_type_description(parameter)}, got None."
+            )
 
     return kind(
         **{
-            name: _value(parameter, given[name])
+            name: _value(parameter, arguments[name])
             for name, parameter in parameters.items()
-            if given.get(name) is not None
+            if arguments.get(name) is not None
         }
     )
 
 
 def _value(parameter: declared.Parameter, value: Any) -> Any:
     if not parameter.many:
-        return _one(parameter, value)
-    alone = isinstance(value, str | os.PathLike | Mapping | Results)
-    if not alone and not isinstance(value, Iterable):
-        _one(parameter, value)  # says what one of them must be, if it is none
-        alone = True
-    return tuple(_one(parameter, each) for each in ([value] if alone else value))
+        return _typed_value(parameter, value)
+    is_single = isinstance(value, str | os.PathLike | Mapping | Results)
+    if not is_single and not isinstance(value, Iterable):
+        _typed_value(parameter, value)  # raises unless it is a single value
+        is_single = True
+    return tuple(
+        _typed_value(parameter, element)
+        for element in ([value] if is_single else value)
+    )
 
 
-def _one(parameter: declared.Parameter, value: Any) -> Any:
-    """A value in the type of its field; refused where it is none."""
+def _typed_value(parameter: declared.Parameter, value: Any) -> Any:
+    """Converts a value to the type of its field, or refuses it."""
     name, kind = parameter.name, parameter.type
     if parameter.choices and value not in parameter.choices:
         choices = ", ".join(map(str, parameter.choices))
-        raise UsageError(f"{name} is one of {choices}, got {value!r}.")
+        raise UsageError(f"{name} must be one of {choices}, got {value!r}.")
 
     if isinstance(value, Results):
         value = value.folder
     if kind is Path and isinstance(value, str | os.PathLike):
         return Path(value)
     if kind is Mapping and isinstance(value, Mapping):
-        return {str(key): declared.setting_text(each) for key, each in value.items()}
+        return {
+            str(key): declared.setting_text(setting) for key, setting in value.items()
+        }
     if kind is Mapping and isinstance(value, str):
         return declared.read_settings(value, option=name)
 
-    number = not isinstance(value, bool) and hasattr(value, "__float__")
-    if kind is float and number:
+    is_number = not isinstance(value, bool) and hasattr(value, "__float__")
+    if kind is float and is_number:
         return float(value)
-    if kind is int and number and value == int(value):
+    if kind is int and is_number and value == int(value):
         return int(value)
     if kind not in (Path, Mapping, int, float) and isinstance(value, kind):
         return value
 
-    expected = _kind_said(parameter)
-    raise UsageError(f"{name} is {expected}, got {type(value).__name__} {value!r}.")
+    expected = _type_description(parameter)
+    raise UsageError(
+        f"{name} must be {expected}, got {type(value).__name__} {value!r}."
+    )
 
 
-def _kind_said(parameter: declared.Parameter) -> str:
+def _type_description(parameter: declared.Parameter) -> str:
     return _WORDS.get(parameter.type, parameter.type.__name__)

@@ -1,4 +1,4 @@
-"""What functions of the Python API return, beside the types of the rooms that do the work."""
+"""The types that functions of the Python API return, besides those of the packages that do the work."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A metric.
+    """The value of a metric over `n` items, with its 95 % interval; None is n/a.
 
-    Its value with a 95 % interval, over `n` items, and the bounds that anything missing
-    leaves; None is n/a.
+    The bounds are its extremes over all possible values of missing items.
     """
 
     value: float | None
@@ -40,12 +39,12 @@ class TaskResults:
         self.breakdown: Mapping[str, Any] = entry["breakdown"]
         self.recipe: Mapping[str, Any] = entry["recipe"]
         self.metrics = {
-            metric: estimate_of(told) for metric, told in entry["metrics"].items()
+            metric: estimate_of(figure) for metric, figure in entry["metrics"].items()
         }
 
     @cached_property
     def items(self) -> pd.DataFrame:
-        """A row an item, as in `items.parquet`."""
+        """One row per item, as in `items.parquet`."""
         import pandas as pd
 
         from medical_tasks.runs.results import read_items
@@ -61,7 +60,7 @@ class TaskResults:
 
 
 class Results(Mapping[str, TaskResults]):
-    """The results in a run's folder by task; any spelling of a task's name finds it.
+    """The results in a run's folder by task, with any spelling of a task's name.
 
     It prints as the table of the command line.
     """
@@ -89,13 +88,13 @@ class Results(Mapping[str, TaskResults]):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row a task and metric: value, interval, n, bounds."""
+        """One row per task and metric: value, interval, n, bounds."""
         import pandas as pd
 
         rows = [
-            {"task": each, "metric": name, **vars(told)}
-            for each in self
-            for name, told in self[each].metrics.items()
+            {"task": task, "metric": name, **vars(estimate)}
+            for task in self
+            for name, estimate in self[task].metrics.items()
         ]
         return pd.DataFrame(rows)
 
@@ -109,7 +108,7 @@ class Results(Mapping[str, TaskResults]):
 
 
 class Report(Mapping[str, Any]):
-    """What a verb says: by name as its `--json` prints it, and as text."""
+    """The output of a command: by name as in its `--json`, and as text."""
 
     def __init__(self, content: Mapping[str, Any], text: str) -> None:
         self.content, self._text = content, text
@@ -128,11 +127,11 @@ class Report(Mapping[str, Any]):
 
 
 class Comparison(Report):
-    """Runs beside one another, in the form of `compare --json`; prints as the tables."""
+    """A comparison of runs in the form of `compare --json`; it prints as tables."""
 
 
 class GateReport(Report):
-    """What each rule of a policy says; `verdict` is GO, NO-GO or INCONCLUSIVE."""
+    """The findings by each rule of a policy; `verdict` is GO, NO-GO or INCONCLUSIVE."""
 
     def __init__(self, content: Mapping[str, Any], text: str, verdict: str) -> None:
         super().__init__(content, text)
@@ -140,23 +139,23 @@ class GateReport(Report):
 
 
 class TextScores(Report):
-    """Texts' scores, in the form of `score-text --json`.
+    """The scores of texts, in the form of `score-text --json`.
 
-    `metrics`, as a DataFrame `table`, and each row's own in `["rows"]`.
+    `metrics` has them by name, `table` as a DataFrame, and `["rows"]` those of each row.
     """
 
     @property
     def metrics(self) -> dict[str, Estimate]:
-        """By name."""
-        return {name: estimate_of(told) for name, told in self["metrics"].items()}
+        """The metrics by name."""
+        return {name: estimate_of(entry) for name, entry in self["metrics"].items()}
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row a metric: value, interval, n."""
+        """One row per metric: value, interval, n."""
         import pandas as pd
 
         return pd.DataFrame(
-            [{"metric": name, **told} for name, told in self["metrics"].items()]
+            [{"metric": name, **entry} for name, entry in self["metrics"].items()]
         )
 
     def _repr_html_(self) -> str:

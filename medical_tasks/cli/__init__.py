@@ -1,4 +1,4 @@
-"""The verbs of the command line, one module each: `run(options) -> exit code`."""
+"""The commands, one module each: `run(options) -> exit code`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command, as `cli.entry.main` does, and returns its exit code.
+    """Runs one command with `cli.entry.main`, and returns its exit code.
 
     Args:
-        argv: the arguments after the program's name; those of this process by default.
+        argv: The arguments after the program's name; by default those of this process.
     """
     if argv is None:
         _spare_collections()
@@ -23,11 +23,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _spare_collections() -> None:
-    """Lets the garbage collector run less often, and not at all at the end.
+    """Makes the garbage collector run less often, and not at all at the end.
 
-    Importing large libraries makes many objects that all stay: looking at them again
-    and again takes a sixth of that time, and looking at them once more before the
-    process ends as long as a fifth of a second.
+    Importing large libraries creates many permanent objects: examining them repeatedly
+    takes a sixth of that time, and once more at the end a fifth of a second.
     """
     gc.set_threshold(100_000, 20, 20)
     atexit.register(gc.freeze)

@@ -1,4 +1,4 @@
-"""The verb `adjudicate` on the command line; `Adjudicate` in `options` says what it takes."""
+"""The command `adjudicate`."""
 
 from __future__ import annotations
 
@@ -15,47 +15,49 @@ _SHOWN = 5
 
 
 def run(arguments: Adjudicate) -> int:
-    """Writes the sheet; exit code 5 when the judge left answers unread."""
-    made = adjudicate(arguments)
-    if made is None:
+    """Writes the sheet; exit code 5 if the judge left answers unread."""
+    unclear = adjudicate(arguments)
+    if unclear is None:
         return 0
 
-    if made.path is None:
-        said = f"{made.answers} answers are unclear; no judge was asked and nothing is written."
+    if unclear.path is None:
+        message = f"{unclear.answers} answers are unclear; no judge was queried and nothing is written."
         tell(
-            said if made.answers else "No answer is unclear; nothing is written.",
-            answers=made.answers,
+            message if unclear.answers else "No answer is unclear; nothing is written.",
+            answers=unclear.answers,
         )
         return 0
 
     scored = arguments.responses or arguments.run
-    _tell_sheet(scored, made.path, made, judged=arguments.judge is not None)
-    if made.private:
-        tell_private(made.path)
+    _tell_sheet(scored, unclear.path, unclear, judged=arguments.judge is not None)
+    if unclear.private:
+        tell_private(unclear.path)
 
-    if made.failed:
+    if unclear.failed:
         reasons = listed(
-            [f"{name}: {why}" for name, why in made.failed.items()], _SHOWN
+            [f"{name}: {why}" for name, why in unclear.failed.items()], _SHOWN
         )
         raise IncompleteError(
-            f"the judge left {len(made.failed)} of {made.answers} answers unread ({reasons}); their rows are empty. "
-            + next_step(made.failed.values())
+            f"the judge left {len(unclear.failed)} of {unclear.answers} answers unread ({reasons}); their rows are empty. "
+            + next_step(unclear.failed.values())
         )
 
     return 0
 
 
-def _tell_sheet(scored: Path, path: Path, made: UnclearSheet, *, judged: bool) -> None:
-    """Says where the sheet lies, what to fill in, and how to score with it."""
-    read = f", {made.read} of them read by the judge" if judged else ""
+def _tell_sheet(
+    scored: Path, path: Path, unclear: UnclearSheet, *, judged: bool
+) -> None:
+    """Reports the path of the sheet, the column to fill in, and how to score with it."""
+    read = f", {unclear.read} of them read by the judge" if judged else ""
     todo = "Check" if judged else "Fill in"
     tell(
-        f"{path}: {made.answers} unclear answers{read}. {todo} the column 'reading' ({NONE!r} where the reply gives no final "
+        f"{path}: {unclear.answers} unclear answers{read}. {todo} the column 'reading' ({NONE!r} where the reply gives no final "
         f"answer), then: medical-tasks score TASK --responses {scored} --adjudicated {path}",
         sheet=path,
-        answers=made.answers,
-        read=made.read,
-        usage=made.usage,
+        answers=unclear.answers,
+        read=unclear.read,
+        usage=unclear.usage,
     )
-    if made.usage is not None:
-        tell(usage_said(made.usage))
+    if unclear.usage is not None:
+        tell(usage_said(unclear.usage))

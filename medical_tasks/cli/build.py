@@ -1,4 +1,4 @@
-"""The verb `build` on the command line; `Build` in `options` says what it takes."""
+"""The command `build`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from medical_tasks.options import Build
 
 
 def run(arguments: Build) -> int:
-    """Builds, and says what was built and how to use it."""
-    made = build(arguments)
+    """Builds a dataset, and reports what was built and how to use it."""
+    built = build(arguments)
     lines = [
-        f"built {arguments.dataset}, configuration {made.config}: {made.rows} rows in {made.folder}",
-        f'  load_dataset("{made.folder}", "{made.config}")',
+        f"built {arguments.dataset}, configuration {built.config}: {built.rows} rows in {built.folder}",
+        f'  load_dataset("{built.folder}", "{built.config}")',
     ]
     if arguments.fetch:
         lines.append(
-            f"official files: {made.place} (other verbs take it as --source or --upstream)"
+            f"official files: {built.place} (for --source or --upstream of other commands)"
         )
 
-    tell("\n".join([*lines, *(f"note: {note}" for note in made.notes)]), made)
+    tell("\n".join([*lines, *(f"note: {note}" for note in built.notes)]), built)
     return 0

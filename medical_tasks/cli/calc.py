@@ -1,4 +1,4 @@
-"""The verb `calc` on the command line; `Calc` in `options` says what it takes."""
+"""The command `calc`."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from medical_tasks.options import Calc
 
 
 def run(arguments: Calc) -> int:
-    """Calculates, lists or explains; exit code 5 when a line of a batch has no answer."""
+    """Calculates, lists or explains; exit code 5 if a line of a batch has no answer."""
     name = arguments.calculator
     if (arguments.batch is None) != (arguments.out is None):
         raise UsageError(
-            "--batch and --out go together: medical-tasks calc --batch IN.jsonl --out OUT.jsonl"
+            "--batch and --out need each other: medical-tasks calc --batch IN.jsonl --out OUT.jsonl"
         )
 
-    asked = [
+    modes = [
         arguments.list,
         arguments.tools,
         arguments.mcp,
         arguments.batch is not None,
         name is not None,
     ]
-    if sum(asked) != 1 or (arguments.show_inputs and name is None):
+    if sum(modes) != 1 or (arguments.show_inputs and name is None):
         raise UsageError(
             "give one of: a calculator's NAME (with key=value, or --inputs), --list, --tools, --mcp, or --batch with --out. "
             "See: medical-tasks calc --help"
@@ -62,10 +62,10 @@ def run(arguments: Calc) -> int:
         return 0
 
     if arguments.list:
-        shown = ("id", "slug", "name", "category", "output")
+        columns = ("id", "slug", "name", "category", "output")
         tell(
             render_list(),
-            [{name: getattr(entry, name) for name in shown} for entry in CALCULATORS],
+            [{name: getattr(entry, name) for name in columns} for entry in CALCULATORS],
         )
         return 0
 
@@ -98,7 +98,7 @@ def _calculate(
 
 
 def _rendered(calculator: AnyCalculator, result: Result) -> str:
-    """The answer first with its warnings, then how it came about; the last step is the answer itself."""
+    """Writes the answer with its warnings, then the steps; the last step is the answer itself."""
     *steps, answer = result.explanation.splitlines()
     warnings = [f"Warning: {warning}" for warning in result.warnings]
     steps = [step for step in steps if step not in warnings]
@@ -112,20 +112,23 @@ def _rendered(calculator: AnyCalculator, result: Result) -> str:
     if result.missing_taken_absent:
         lines += [
             "",
-            f"Not given, and taken as the steps say: {', '.join(result.missing_taken_absent)}",
+            f"Missing, and assumed as in the steps: {', '.join(result.missing_taken_absent)}",
         ]
 
     return "\n".join([*lines, "", f"Source: {result.source}"])
 
 
 def _batch(source: Path, out: Path, conventions: Sequence[str]) -> int:
-    """Calculates the lines of a file; those without an answer say why in theirs."""
+    """Calculates the lines of a file; lines without an answer have the reason."""
     check_conventions(conventions)
     counts = calculate_batch(source, out, frozenset(conventions))
     tell(None, counts, out=out)
     if counts.errors:
-        said = f"{counts.errors} of {counts.lines} lines have no answer; {out} says why for each. The first, {counts.first_error}"
-        print(said, file=sys.stderr)
+        print(
+            f"{counts.errors} of {counts.lines} lines have no answer; {out} has the reasons. "
+            f"The first: {counts.first_error}",
+            file=sys.stderr,
+        )
         return IncompleteError.exit_code
     tell(f"{counts.lines} calculations in {out}")
     return 0
@@ -133,14 +136,14 @@ def _batch(source: Path, out: Path, conventions: Sequence[str]) -> int:
 
 FORM = '{"calculator_id": 2, "inputs": {"sex": "Male", "age": [64, "years"], ...}}'
 
-# What this writes; a line that was an output before is calculated anew.
+# The keys of an output; a line that was an output before is calculated again.
 _WRITTEN = frozenset({"answer", "explanation", "warnings", "error"})
 
 
 def from_arguments(
     calculator: int | str | AnyCalculator, arguments: Iterable[str]
 ) -> dict[str, object]:
-    """Entities for `calculate` from `key=value` texts; an unknown or repeated key is a `CalculatorInputError`.
+    """Parses `key=value` texts to entities for `calculate`; an unknown or repeated key is an error.
 
     Keys are the inputs' names, parameters or aliases in any case and spacing; values
     are texts such as `72`, `80kg`, `"1.2 mg/dL"`, `"5 ft 10 in"`, `yes`, `05/30/2024`.
@@ -160,7 +163,7 @@ def from_arguments(
 
 
 def render_list() -> str:
-    """All calculators, one a line: id, slug, category, output and name."""
+    """Lists all calculators, one per line: id, slug, category, output and name."""
     width = max(len(entry.slug) for entry in CALCULATORS)
     lines = [f"{'id':>3}  {'name':<{width}}  {'category':<9}  {'output':<7}  title"]
     lines += [
@@ -171,7 +174,7 @@ def render_list() -> str:
 
 
 def render_inputs(entry: AnyCalculator) -> str:
-    """What one calculator needs: its inputs with accepted units or words, its conventions and its source."""
+    """Describes a calculator: its inputs with accepted units or words, its conventions and its source."""
     keys = [item.key for item in entry.inputs]
     width = max(len(key) for key in keys)
     lines = [f"{entry.name} (id {entry.id}, {entry.slug})"]
@@ -199,30 +202,36 @@ def render_inputs(entry: AnyCalculator) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchCounts:
-    """What came of a file."""
+    """The counts of a batch.
 
-    lines: int  # calculations asked for
-    errors: int  # how many of them have an error in place of an answer
-    first_error: str  # line number and message of the first one, "" when there is none
+    Attributes:
+        lines: The number of calculations.
+        errors: The number of them with an error instead of an answer.
+        first_error: The line number and message of the first error, "" if there is none.
+    """
+
+    lines: int
+    errors: int
+    first_error: str
 
 
 def calculate_line(
     record: Mapping[str, object], conventions: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """Makes the calculation that a line asks for: the same keys with `answer`, `explanation` and `warnings`, or with `error`.
+    """Runs the calculation of a line, and adds `answer`, `explanation` and `warnings`, or `error`.
 
-    The calculator may be named by its id, slug, name or alias; `conventions` name
-    departures from the published rules.
+    The calculator may be named by its id, slug, name or alias; `conventions` are
+    deviations from the published rules.
     """
-    made = {key: value for key, value in record.items() if key not in _WRITTEN}
+    output = {key: value for key, value in record.items() if key not in _WRITTEN}
     try:
         calculator = _calculator(record)
         result = calculator.calculate(calculator.named(_inputs(record)), conventions)
     except CalculatorInputError as error:
-        made["error"] = str(error)
-        return made
+        output["error"] = str(error)
+        return output
 
-    return {**made, **_result(result)}
+    return {**output, **_result(result)}
 
 
 def _result(result: Result) -> dict[str, object]:
@@ -235,15 +244,15 @@ def _result(result: Result) -> dict[str, object]:
 
 
 def _described(calculator: AnyCalculator) -> dict[str, object]:
-    """What a calculator takes, for programs."""
+    """Returns a calculator's inputs for programs."""
     inputs = [
         {
-            "key": each.key,
-            "name": each.name,
-            "required": each.absent is REQUIRED,
-            "expects": each.expects,
+            "key": item.key,
+            "name": item.name,
+            "required": item.absent is REQUIRED,
+            "expects": item.expects,
         }
-        for each in calculator.inputs
+        for item in calculator.inputs
     ]
     return {
         "id": calculator.id,
@@ -255,29 +264,29 @@ def _described(calculator: AnyCalculator) -> dict[str, object]:
 
 
 def _calculator(record: Mapping[str, object]) -> AnyCalculator:
-    """The calculator that a line names by id or name.
+    """Finds the calculator of a line by id or name.
 
-    JSON may write the id 7 as 7.0. `true` is no id, though Python takes it for 1.
+    JSON may have 7.0 for the id 7. `true` is not an id, although it equals 1 in Python.
     """
     if "calculator_id" not in record:
         raise CalculatorInputError(
             f"no 'calculator_id' in the line; got the keys {sorted(record)}. Write {FORM}"
         )
 
-    wanted = record["calculator_id"]
-    if isinstance(wanted, float) and wanted.is_integer():
-        wanted = int(wanted)
+    calculator_id = record["calculator_id"]
+    if isinstance(calculator_id, float) and calculator_id.is_integer():
+        calculator_id = int(calculator_id)
 
-    if isinstance(wanted, bool) or not isinstance(wanted, int | str):
+    if isinstance(calculator_id, bool) or not isinstance(calculator_id, int | str):
         raise CalculatorInputError(
-            f"calculator_id: expected a whole number or a name, got {wanted!r}"
+            f"calculator_id: expected a whole number or a name, got {calculator_id!r}"
         )
 
-    return find(wanted)
+    return find(calculator_id)
 
 
 def _inputs(record: Mapping[str, object]) -> Iterable[tuple[str, object]]:
-    """The names and values of a line's inputs; `Calculator.named` sees a name twice."""
+    """Returns the names and values of a line's inputs; `Calculator.named` detects repeated names."""
     inputs = record.get("inputs")
     if not isinstance(inputs, dict):
         got = (
@@ -292,7 +301,7 @@ def _inputs(record: Mapping[str, object]) -> Iterable[tuple[str, object]]:
 def calculate_batch(
     source: Path, out: Path, conventions: frozenset[str] = frozenset()
 ) -> BatchCounts:
-    """Makes all calculations of a file of JSON Lines; `out`, with the lines in the same order, appears when it is whole."""
+    """Runs all calculations of a JSON Lines file, and writes `out` atomically with the same order."""
     if not source.exists():
         raise MissingError(
             f"{source}: no such file. Give --batch a JSON Lines file with lines like {FORM}"
@@ -304,7 +313,7 @@ def calculate_batch(
         )
 
     if out.exists() and out.samefile(source):
-        raise UsageError(f"{out}: is the input too. Give --out another name.")
+        raise UsageError(f"{out}: is also the input. Give --out another name.")
 
     lines = errors = 0
     first_error = ""
@@ -315,25 +324,25 @@ def calculate_batch(
         ) as progress,
     ):
         for number, record in _records(source):
-            made = calculate_line(record, conventions)
-            written.write(_json_line(made))
+            output = calculate_line(record, conventions)
+            written.write(_json_line(output))
             lines += 1
-            if "error" in made:
+            if "error" in output:
                 errors += 1
-                first_error = first_error or f"line {number}: {made['error']}"
+                first_error = first_error or f"line {number}: {output['error']}"
 
             progress.step()
 
         if not lines:
             raise UsageError(
-                f"{source}: no lines. Give one calculation a line, like {FORM}"
+                f"{source}: no lines. Write one calculation per line, like {FORM}"
             )
 
     return BatchCounts(lines=lines, errors=errors, first_error=first_error)
 
 
 def _count(source: Path) -> int:
-    """How many lines there are to go through, for the progress; a pipe can be read only once and is not counted."""
+    """Counts the lines for the progress; a pipe can be read only once and is not counted."""
     if not source.is_file():
         return 0
     with open_file(source) as stream:
@@ -341,7 +350,7 @@ def _count(source: Path) -> int:
 
 
 def _records(source: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    """The objects of a file with their line numbers."""
+    """Yields the objects of a file with their line numbers."""
     with readable(source), open_file(source, stdin=True) as stream:
         for number, raw in enumerate(stream, start=1):
             line = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
@@ -350,11 +359,11 @@ def _records(source: Path) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def _record(source: Path, number: int, line: bytes) -> dict[str, object]:
-    """The JSON object of a line.
+    """Parses the JSON object of a line.
 
     Raises:
-        UsageError: it is no text, no JSON, no object, or has a key twice. The message
-            names file and line.
+        UsageError: it is not UTF-8, not JSON, not an object, or repeats a key. The
+            message names file and line.
     """
     try:
         value = _DECODER.decode(line.decode("utf-8"))
@@ -381,7 +390,7 @@ def _record(source: Path, number: int, line: bytes) -> dict[str, object]:
 
 
 class _Repeated(dict[str, object]):
-    """An object that has a name twice. A dict would lose the first without a word; this one is written as it was read."""
+    """An object with a repeated key, of which a dict would silently drop the first; it is written unchanged."""
 
     def __init__(self, pairs: list[tuple[str, object]]) -> None:
         super().__init__(pairs)
@@ -393,31 +402,27 @@ class _Repeated(dict[str, object]):
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    return made if len(made) == len(pairs) else _Repeated(pairs)
+    unique = dict(pairs)
+    return unique if len(unique) == len(pairs) else _Repeated(pairs)
 
 
 def _no_constant(name: str) -> object:
-    raise ValueError(
-        f"{name} is no JSON number; write null for a value that is not known"
-    )
+    raise ValueError(f"{name} is not a JSON number; write null for an unknown value")
 
 
-# Made once: with options of their own, json.loads and json.dumps make one for each
-# line.
+# Created once: json.loads and json.dumps with options create one for each call.
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_constant=_no_constant
 )
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-def _json_line(made: dict[str, object]) -> str:
-    text = _ENCODER.encode(made)
+def _json_line(record: dict[str, object]) -> str:
+    text = _ENCODER.encode(record)
     if not text.isascii():
         try:
             text.encode("utf-8")
-        except (
-            UnicodeEncodeError
-        ):  # half a character pair, which JSON can carry as an escape and UTF-8 cannot
-            text = json.dumps(made, allow_nan=False)
+        except UnicodeEncodeError:
+            # A lone surrogate, which JSON can escape but UTF-8 cannot encode.
+            text = json.dumps(record, allow_nan=False)
     return f"{text}\n"

@@ -1,4 +1,4 @@
-"""The verb `compare` on the command line; `Compare` in `options` says what it takes."""
+"""The command `compare`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from medical_tasks.options import Compare
 
 
 def run(arguments: Compare) -> int:
-    """Prints the comparison; exit code 2 when nothing can be compared."""
-    found, text = compare(arguments)
-    tell(text, found)
+    """Prints the comparison; exit code 2 if nothing can be compared."""
+    comparison, text = compare(arguments)
+    tell(text, comparison)
     return 0

@@ -1,4 +1,4 @@
-"""The verb `doctor` on the command line; `Doctor` in `options` says what it takes."""
+"""The command `doctor`."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ def run(arguments: Doctor) -> int:
         return 0
 
     findings = examine()
-    told = {
+    lines_by_heading = {
         heading: [
-            f"  {each.subject}: {each.text}" for each in findings if each.level == level
+            f"  {finding.subject}: {finding.text}"
+            for finding in findings
+            if finding.level == level
         ]
         for level, heading in _HEADINGS.items()
     }
-    parts = [
+    sections = [
         "\n".join([styled(f"{heading}:", "bold"), *lines])
-        for heading, lines in told.items()
+        for heading, lines in lines_by_heading.items()
         if lines
     ]
-    tell("\n\n".join(parts), [vars(finding) for finding in findings])
+    tell("\n\n".join(sections), [vars(finding) for finding in findings])
 
     return 3 if any(finding.level == "warning" for finding in findings) else 0

@@ -1,11 +1,11 @@
 """The command line: `medical-tasks VERB ...`.
 
-Exit codes: 0 done; 1 an error of another package's code; 2 usage error; 3 data, judge or
-package missing (with the steps to get it); 4 refused by the data guard; 5 finished, but
-some items could not be answered or scored, or disk or memory was too small; 6 `verify`
-found what does not match; 130 stopped from outside; `gate` has its own. A user's
-mistake is one message on standard error, never a traceback. Verbs are imported when
-they are used, so that `--help` and `list` answer at once.
+Exit codes: 0 success; 1 an error in another package's code; 2 usage error; 3 data, judge
+or package missing (with the steps to get it); 4 refused by the data guard; 5 finished,
+but some items could not be answered or scored, or disk or memory was too small; 6
+`verify` found a mismatch; 130 interrupted; `gate` has its own. A user's mistake is one
+message on standard error, never a traceback. Commands are imported when they are used,
+so that `--help` and `list` are fast.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from medical_tasks.plugins import Verb, load
 
 
 def _own(name: str, group: str, summary: str) -> Verb:
-    """A verb of this room: `score-text` has the options `ScoreText`, and a module `score_text`."""
+    """Declares a command of this package: `score-text` has the options `ScoreText` and a module `score_text`."""
     options = (
         "UMLS" if name == "umls" else "".join(map(str.capitalize, name.split("-")))
     )
@@ -61,34 +61,34 @@ OWN: Final = (
     _own(
         "list",
         "Evaluate",
-        "every task: is its dataset built, how to get it, is a judge needed",
+        "list every task: whether its dataset is built, how to get it, and whether it needs a judge",
     ),
     _own(
         "build",
         "Evaluate",
-        "build a dataset from its official files, or its synthetic demo",
+        "build a dataset from its official files, or a synthetic demo",
     ),
-    _own("run", "Evaluate", "evaluate a model on tasks; resumes when repeated"),
+    _own("run", "Evaluate", "evaluate a model on tasks; repeat the command to resume"),
     _own(
         "merge",
         "Evaluate",
-        "make one run of the parts that `run --shard` made on several machines",
+        "merge the parts that `run --shard` produced on several machines into one run",
     ),
     _own(
         "launch",
         "Evaluate",
-        "print a Slurm script or a Kubernetes job that runs the parts on several machines, and merges them",
+        "print a Slurm script or a Kubernetes job that runs the parts of a run and merges them",
     ),
-    _own("score", "Evaluate", "score answers you already have"),
+    _own("score", "Evaluate", "score existing answers"),
     _own(
         "sheet",
         "Evaluate",
-        "write a task's questions as a spreadsheet to fill in, which `score` takes back",
+        "write a task's questions as a spreadsheet for people's answers, which `score` reads",
     ),
     _own(
         "adjudicate",
         "Evaluate",
-        "list answers that the reader could not tell, for a person or a judge to read",
+        "list answers that could not be parsed, to be read by a person or a judge",
     ),
     _own(
         "score-text",
@@ -98,53 +98,53 @@ OWN: Final = (
     _own(
         "judge-check",
         "Evaluate",
-        "check a judge against labels of people, such as the physicians' of K-QA",
+        "check a judge against people's labels, such as those of K-QA's physicians",
     ),
     _own(
         "lighteval",
         "Evaluate",
-        "the stock lighteval command with only this suite's tasks registered",
+        "run the original lighteval command with only the tasks of this suite",
     ),
     _own(
         "report",
         "Look",
-        "show runs as one page that works offline: intervals, breakdowns, plots, published results, every item",
+        "show runs on one page that works offline: intervals, breakdowns, plots, published results, every item",
     ),
     _own("compare", "Look", "compare runs, item by item"),
     _own(
         "plan",
         "Look",
-        "how many items a wanted interval or difference needs, from past runs or assumptions",
+        "compute the number of items for an interval or difference, from past runs or assumptions",
     ),
     _own(
         "gate",
         "Look",
-        "hold runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
+        "check runs against a policy of thresholds: GO, NO-GO or INCONCLUSIVE",
     ),
     _own(
         "leakcheck",
         "Share",
-        "prove that no 12 words in a row of a source's text are in a run's folder",
+        "check that no 12 consecutive words of a source's text are in a run's folder",
     ),
     _own(
         "purge",
         "Share",
-        "empty the private store, where answers to tasks on credentialed data lie",
+        "empty the private store, which has the answers to tasks on credentialed data",
     ),
     _own(
         "calc",
         "Tools",
-        "calculate a clinical score or value by its published rule, with every step",
+        "calculate a clinical score or value by its published rule, and show every step",
     ),
     _own(
         "umls",
         "Tools",
-        "build the index of your UMLS that MEDCON needs, and see which concepts a text has",
+        "build the UMLS index of MEDCON, and look up the concepts of a text",
     ),
     _own(
         "doctor",
         "Tools",
-        "what is broken, installed and optional; links the stock lighteval command",
+        "list problems, installed and optional parts; link the original lighteval command",
     ),
     _own(
         "manifest",
@@ -155,47 +155,45 @@ OWN: Final = (
 
 
 def verbs() -> dict[str, Verb]:
-    """Every verb by name: this package's own, then those that wings and other packages register."""
-    found = {verb.name: verb for verb in OWN}
+    """Returns every command by name: this package's own, then those of wings and other packages."""
+    commands = {verb.name: verb for verb in OWN}
     for plugin, verb in plugins.objects("medical_tasks.verbs", Verb):
-        if verb.name in found:
+        if verb.name in commands:
             plugins.leave_out(plugin, f"there is a verb {verb.name} already")
         else:
-            found[verb.name] = verb
-    return found
+            commands[verb.name] = verb
+    return commands
 
 
 _STOPPED = 130
 
 
 def _overview() -> str:
-    """What the command prints without a verb: all verbs, by group."""
+    """Returns the overview of all commands by group."""
     lines = [
         "usage: medical-tasks VERB ...",
         "",
         "Medical LLM benchmarks: datasets, tasks, metrics.",
     ]
     width = max(40, get_terminal_size().columns - 2)
-    known = verbs().values()
-    for group in dict.fromkeys(verb.group for verb in known):
+    commands = verbs().values()
+    for group in dict.fromkeys(command.group for command in commands):
         lines += ["", styled(f"{group}:", "bold")]
-        for verb in (each for each in known if each.group == group):
-            shown = f"  {verb.name:<13} {verb.summary}"
-            lines += textwrap.wrap(shown, width, subsequent_indent=" " * 16)
+        for command in (command for command in commands if command.group == group):
+            text = f"  {command.name:<13} {command.summary}"
+            lines += textwrap.wrap(text, width, subsequent_indent=" " * 16)
 
     lines += [
         "",
         "medical-tasks --plugin PLACE VERB ... adds a module, folder or YAML file that is not installed.",
-    ]
-    lines += [
         "",
-        "medical-tasks VERB --help says more of each. The shell completes names after:",
+        "medical-tasks VERB --help explains each verb. To complete names in the shell:",
     ]
     return "\n".join([*lines, '  eval "$(register-python-argcomplete medical-tasks)"'])
 
 
 def _complete() -> None:
-    """Answers the shell, which asks with the line so far: verbs, the options of the verb that stands there, names of tasks."""
+    """Completes the shell's line: commands, the options of the typed command, names of tasks."""
     import argcomplete
 
     from medical_tasks.catalog import datasets, tasks
@@ -219,18 +217,15 @@ def _complete() -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """A termination request unwinds like Ctrl-C, so that servers are stopped and stores closed."""
+    """Handles a termination signal like Ctrl-C, so that servers are stopped and stores closed."""
     raise KeyboardInterrupt
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command.
+    """Runs one command and returns its exit code.
 
     Args:
-        argv: the arguments after the program's name; those of this process by default.
-
-    Returns:
-        The exit code.
+        argv: The arguments after the program's name; by default those of this process.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] and words[0].partition("=")[0] == _PLUGIN:
@@ -238,24 +233,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal or pipe that cannot show a sign (µ, a file name's odd byte)
-            # gets it escaped, not a crash.
+            # Characters that a terminal or pipe cannot show (µ, an odd byte in a file
+            # name) are escaped instead of raising an error.
             stream.reconfigure(errors="backslashreplace")
 
     if "_ARGCOMPLETE" in os.environ and argv is None:
         _complete()
 
-    answered = _without_verb(words)
-    if answered is not None:
-        return answered
+    exit_code = _without_verb(words)
+    if exit_code is not None:
+        return exit_code
 
     verb, tail = words[0], words[1:]
     signal.signal(signal.SIGTERM, _stop)
-    # What is made here is for its owner to change, whatever the mask says; what is
-    # private is closed to others anyway.
+    # New files are writable by their owner only, whatever the umask; private ones are
+    # closed to others anyway.
     os.umask(os.umask(0o022) | 0o022)
     try:
-        with doing(f"run medical-tasks {verb}"), plugins.telling():
+        with doing(f"run medical-tasks {verb}"), plugins.attributing_errors():
             code = _run_verb(verbs()[verb], tail)
 
         sys.stdout.flush()
@@ -265,12 +260,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         print(
-            "stopped. Finished work is kept; the same command goes on with it.",
+            "stopped. Finished work is kept; repeat the command to continue.",
             file=sys.stderr,
         )
         return _STOPPED
     except BrokenPipeError:
-        # The reader of a pipe went away (`| head`): not an error of ours.
+        # The reader of the pipe closed it (`| head`), which is no error.
         sys.stderr.close()
         return 0
     except Exception as error:
@@ -280,8 +275,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"error: {reason}", file=sys.stderr)
         if memory_error(error) and argv is None:
-            # Libraries that were only half loaded may crash when the interpreter ends
-            # in order.
+            # Partially loaded libraries may crash in an orderly exit of the interpreter.
             sys.stderr.flush()
             os._exit(IncompleteError.exit_code)
 
@@ -289,7 +283,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _without_verb(words: Sequence[str]) -> int | None:
-    """Answers words that name no verb, and returns the exit code; None where they name one."""
+    """Handles arguments without a command, and returns the exit code; None if there is one."""
     if words[:1] in (["-h"], ["--help"]):
         print(_overview())
         return 0
@@ -310,11 +304,11 @@ def _without_verb(words: Sequence[str]) -> int | None:
 
 
 def _out_of_space(error: Exception) -> str:
-    """What to tell of an error for want of memory or disk; "" for any other."""
+    """Returns the message for an error due to lack of memory or disk space; "" for any other."""
     if memory_error(error):
         return (
             f"not enough memory to {error.__notes__[0]}. Finished work is kept. Free some memory, or "
-            "take fewer items or a machine with more, and give the same command again."
+            "use fewer items or a machine with more, and repeat the command."
         )
 
     if (
@@ -331,14 +325,14 @@ _PLUGIN = "--plugin"
 
 
 def _with_plugins(words: list[str]) -> int:
-    """Runs a command with packages that are not installed: `--plugin PLACE`, once or more, before the verb."""
-    places = []
+    """Runs a command with packages that are not installed: `--plugin PLACE`, once or more, before it."""
+    locations = []
     while words and words[0].partition("=")[0] == _PLUGIN:
-        _, equals, place = words.pop(0).partition("=")
-        places.append(place if equals or not words else words.pop(0))
+        _, equals, location = words.pop(0).partition("=")
+        locations.append(location if equals or not words else words.pop(0))
 
     try:
-        with _system_told(), plugins.using(places):
+        with _readable_system_errors(), plugins.using(locations):
             return main(words)
     except (UsageError, MissingError) as error:
         print(f"{styled('error:', 'red', stream=sys.stderr)} {error}", file=sys.stderr)
@@ -346,51 +340,51 @@ def _with_plugins(words: list[str]) -> int:
 
 
 def _run_verb(verb: Verb, words: Sequence[str]) -> int:
-    """Reads a verb's options and runs it; returns the exit code.
+    """Parses a command's options and runs it; returns the exit code.
 
-    With `--json` all that it says is one object on standard output, of an error too;
-    the error is raised all the same, for its message and exit code.
+    With `--json` the output is one object on standard output, also for an error; the
+    error is still raised, for its message and exit code.
     """
     if verb.options is None:
-        with _system_told():
+        with _readable_system_errors():
             return int(load(verb.run)(words))
 
     typed = read(verb, words)
-    run = load(verb.run)  # after the words: `--help` needs nothing of it
+    run = load(verb.run)  # after parsing: `--help` does not need it
     if not typed.json:
         return _run_with(run, typed)
 
     from medical_tasks.runs.folder import is_main_process
 
-    failed: MedicalTasksError | None = None
-    with as_json() as said:
+    error_raised: MedicalTasksError | None = None
+    with as_json() as output:
         try:
             code = _run_with(run, typed)
         except MedicalTasksError as error:
-            failed = error
-            said.facts |= {"error": str(error), "exit_code": error.exit_code}
+            error_raised = error
+            output.facts |= {"error": str(error), "exit_code": error.exit_code}
 
-    if is_main_process():  # of a run in several, whose others have nothing to say
-        print(said.text())
-    if failed is not None:
-        raise failed
+    if is_main_process():  # of a run in several processes; the others print nothing
+        print(output.text())
+    if error_raised is not None:
+        raise error_raised
 
     return code
 
 
 def _run_with(run: Callable[[Options], int], typed: Read) -> int:
     options = typed.options()
-    with _system_told(), reading_tables(table_choice_of(options)):
+    with _readable_system_errors(), reading_tables(table_choice_of(options)):
         return int(run(options))
 
 
 @contextlib.contextmanager
-def _system_told() -> Iterator[None]:
-    """Makes a message of what the system says of a file that the user named."""
+def _readable_system_errors() -> Iterator[None]:
+    """Turns system errors about a file that the user named into messages."""
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
-        told = of_system(error)
-        if told is None:
+        readable_error = of_system(error)
+        if readable_error is None:
             raise
-        raise told from error
+        raise readable_error from error

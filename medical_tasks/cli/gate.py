@@ -1,4 +1,4 @@
-"""The verb `gate` on the command line; `Gate` in `options` says what it takes."""
+"""The command `gate`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _CODES = {"GO": 0, "NO-GO": 6, "INCONCLUSIVE": 7}
 
 
 def run(arguments: Gate) -> int:
-    """Prints what each rule says; the exit code is the verdict's."""
-    from medical_tasks.comparison.gating import gate, shown
+    """Prints the finding of each rule; the exit code depends on the verdict."""
+    from medical_tasks.comparison.gating import findings_report, gate
     from medical_tasks.comparison.policies import read_policy
 
     policy = read_policy(arguments.policy)
     verdict, findings = gate(policy, arguments.runs)
-    text, content = shown(verdict, findings, policy)
+    text, content = findings_report(verdict, findings, policy)
     tell(text, content)
     return _CODES[verdict]

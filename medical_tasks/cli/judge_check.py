@@ -1,4 +1,4 @@
-"""The verb `judge-check` on the command line; `JudgeCheck` in `options` says what it takes."""
+"""The command `judge-check`."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from medical_tasks.report.judge_checking import CheckedJudges, judge_check
 
 
 def run(arguments: JudgeCheck) -> int:
-    """Checks the judges; exit code 5 when one could not be checked, or pairs are without a verdict."""
-    found = judge_check(arguments)
-    if found is None:
+    """Checks the judges; exit code 5 if one could not be checked, or pairs have no verdict."""
+    checked = judge_check(arguments)
+    if checked is None:
         if arguments.forecast:
-            tell("No judge was asked and nothing is written.")
+            tell("No judge was queried and nothing is written.")
 
         return 0
 
-    if found.checks and len(found.files) == 1:
-        (check,) = found.checks.values()
+    if checked.checks and len(checked.files) == 1:
+        (check,) = checked.checks.values()
         tell(
-            f"{render_check(check)}\n\n{render_choice(found.choice)}\n\n{found.files[0]}",
+            f"{render_check(check)}\n\n{render_choice(checked.choice)}\n\n{checked.files[0]}",
             check,
         )
-    elif found.choice:
-        page, _ = found.files
-        *_, last = found.files
-        tell(f"{render_choice(found.choice)}\n\n{page}\n\n{last}", found.choice)
+    elif checked.choice:
+        page, _ = checked.files
+        *_, last = checked.files
+        tell(f"{render_choice(checked.choice)}\n\n{page}\n\n{last}", checked.choice)
 
-    return _finish(found)
+    return _finish(checked)
 
 
-def _finish(found: CheckedJudges) -> int:
-    """Says what is missing."""
+def _finish(checked: CheckedJudges) -> int:
+    """Raises an error that lists what is missing."""
     lost = [
         f"{name} could not be checked: {reason}."
-        for name, reason in found.failed.items()
+        for name, reason in checked.failed.items()
     ]
-    for name, check in found.checks.items():
+    for name, check in checked.checks.items():
         if missing := check["pairs"] - check["scored"]:
-            said = ", ".join(
+            reasons = ", ".join(
                 f"{count} x {reason}" for reason, count in check["unscored"].items()
             )
-            about = f"{name}: " if len(found.checks) + len(found.failed) > 1 else ""
+            about = f"{name}: " if len(checked.checks) + len(checked.failed) > 1 else ""
             lost.append(
-                f"{about}{missing} of {check['pairs']} pairs have no verdict ({said}). "
+                f"{about}{missing} of {check['pairs']} pairs have no verdict ({reasons}). "
                 f"The figures are over the others. {next_step(check['unscored'])}"
             )
 

@@ -1,4 +1,4 @@
-"""The verb `launch` on the command line; `Launch` in `options` says what it takes."""
+"""The command `launch`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from medical_tasks.runs.launching import launch_text
 
 
 def run(options: Launch) -> int:
-    """Prints the script or the Job."""
+    """Prints the script or the job."""
     text = launch_text(options)
     tell(text, {options.print: f"{text}\n"})
     return 0

@@ -1,4 +1,4 @@
-"""The verb `leakcheck` on the command line; `Leakcheck` in `options` says what it takes."""
+"""The command `leakcheck`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN_ROWS = 10
 
 
 def run(arguments: Leakcheck) -> int:
-    """Compares, and says what was compared."""
+    """Searches the folder, and reports what was compared."""
     report = leakcheck(arguments)
     compared = _compared(report)
     tell(None, report)
@@ -28,20 +28,18 @@ def run(arguments: Leakcheck) -> int:
             " and more" if total > _SHOWN_ROWS else ""
         )
         unread = (
-            f"\nNot looked into:\n{_lines(report.unreadable)}"
-            if report.unreadable
-            else ""
+            f"\nNot readable:\n{_lines(report.unreadable)}" if report.unreadable else ""
         )
         raise RefusedError(
             f"{arguments.run}: text of {arguments.source} is in {len(report.found)} files:\n"
             f"{_lines({name: f'{count} runs' for name, count in report.found.items()})}\n"
-            f"Rows of the source: {rows}.{unread}\n{compared}\nDo not pass this folder on."
+            f"Rows of the source: {rows}.{unread}\n{compared}\nDo not share this folder."
         )
 
     if report.unreadable:
         raise IncompleteError(
-            f"{arguments.run}: {len(report.unreadable)} files could not be looked into, so nothing is proved:\n"
-            f"{_lines(report.unreadable)}\nNo text of {arguments.source} was found in what could be read. {compared}"
+            f"{arguments.run}: {len(report.unreadable)} files could not be read, so the check is incomplete:\n"
+            f"{_lines(report.unreadable)}\nNo text of {arguments.source} was found in the other files. {compared}"
         )
 
     tell(
@@ -54,10 +52,10 @@ def _compared(report: LeakReport) -> str:
     shortest = report.words // 2
     return (
         f"Compared: {report.files} files ({report.file_words} words, all readings counted) with {report.rows} rows of the source "
-        f"({report.source_words} words). Texts of {shortest} to {report.words - 1} words were looked for as a whole; "
+        f"({report.source_words} words). Texts of {shortest} to {report.words - 1} words were searched for as a whole; "
         f"{report.too_short} shorter ones were not."
         + (
-            f" What {report.pictures} pictures and fonts show was not looked at."
+            f" The contents of {report.pictures} pictures and fonts were not checked."
             if report.pictures
             else ""
         )
@@ -66,7 +64,7 @@ def _compared(report: LeakReport) -> str:
 
 def _lines(entries: Mapping[str, str]) -> str:
     return "  " + listed(
-        [f"{name}: {said}" for name, said in entries.items()],
+        [f"{name}: {text}" for name, text in entries.items()],
         _SHOWN_FILES,
         between="\n  ",
     )

@@ -1,16 +1,16 @@
-"""The stock lighteval command with only this suite's tasks registered.
+"""Run the original lighteval command with only the tasks of this suite.
 
     medical-tasks lighteval accelerate "model_name=MODEL" "medical|medcalc" --max-samples 10
     medical-tasks lighteval accelerate "model_name=MODEL" --tasks medical
 
-The stock command scans all of lighteval's own tasks when it starts, one of which wants
-the internet. This one registers ours alone, takes every spelling of their names, and
-switches lighteval's cache of answers off (it would go on giving old answers after a
-prompt has changed).
+The original command scans all of lighteval's own tasks at startup, one of which needs the
+internet. This command registers only the tasks of this suite, accepts every spelling of
+their names, and disables lighteval's cache of answers, which would return old answers
+after a prompt has changed.
 
-Tasks on credentialed data: what would publish or write texts, and models that are not
-on this machine or cannot be seen, are refused. A server on another machine (`endpoint
-tgi`) needs --allow-remote HOST and --attest-zero-retention.
+For tasks on credentialed data, options that publish or write texts are refused, and so
+are models on other machines or of unknown location. A server on another machine
+(`endpoint tgi`) needs --allow-remote HOST and --attest-zero-retention.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BACKENDS_WITH_TASKS = (
     "tasks",
 )
 
-# lighteval's options that take no value.
+# Options of lighteval without a value.
 _FLAGS = (
     "--help",
     "--load-tasks-multilingual",
@@ -54,27 +54,34 @@ _FLAGS = (
 
 @dataclass(frozen=True, kw_only=True)
 class _Request:
-    """What the arguments ask for."""
+    """A parsed command of lighteval.
 
-    arguments: list[str]  # lighteval's arguments
-    # those of them that are neither options nor values of options, the command first
+    Attributes:
+        arguments: The arguments for lighteval.
+        positional: Those that are neither options nor their values, the command first.
+        tasks: The named tasks of this suite.
+        ours: Whether the tasks are from this suite's table, not from one of the user.
+        asks_help: Whether lighteval only prints its help.
+    """
+
+    arguments: list[str]
     positional: list[str]
-    tasks: list[TaskSpec]  # this suite's tasks that are named
-    ours: bool  # whether the tasks come from this suite's table, not from one that the user named
-    asks_help: bool  # whether lighteval will only explain itself
+    tasks: list[TaskSpec]
+    ours: bool
+    asks_help: bool
 
 
 def _read(words: Sequence[str]) -> _Request:
-    """Rewrites our spellings into lighteval's: `--tasks X` is a positional argument of its; adds our tasks."""
-    found: list[str] = []
+    """Rewrites our spellings for lighteval, where `--tasks X` is positional, and adds our tasks."""
+    arguments: list[str] = []
     positional: list[str] = []
-    named: list[str] = []
-    wanted: list[TaskSpec] = []
+    task_arguments: list[str] = []
+    requested: list[TaskSpec] = []
 
-    def spelled(text: str) -> str:
-        offered = [task for part in text.split(",") for task in _offered(part)]
-        wanted.extend(offered)
-        return ",".join(f"{task.harness_name}|0" for task in offered)
+    def respell(text: str) -> str:
+        task_specs = [task for name in text.split(",") for task in _tasks_named(name)]
+        requested.extend(task_specs)
+        return ",".join(f"{task.harness_name}|0" for task in task_specs)
 
     rest = list(words)
     while rest:
@@ -83,8 +90,8 @@ def _read(words: Sequence[str]) -> _Request:
             if word == "--tasks" and not rest:
                 raise UsageError("--tasks needs a value, for example --tasks medcalc.")
 
-            named.append(
-                spelled(word.partition("=")[2] if "=" in word else rest.pop(0))
+            task_arguments.append(
+                respell(word.partition("=")[2] if "=" in word else rest.pop(0))
             )
         elif (
             word.startswith("--")
@@ -93,67 +100,72 @@ def _read(words: Sequence[str]) -> _Request:
             and not word.startswith("--no-")
             and word not in _FLAGS
         ):
-            found += [word, rest.pop(0)]
+            arguments += [word, rest.pop(0)]
         else:
-            if _names_tasks(word, behind=len(positional)):
-                word = spelled(word)
+            if _names_tasks(word, position=len(positional)):
+                word = respell(word)
 
-            found.append(word)
+            arguments.append(word)
             if not word.startswith("-"):
                 positional.append(word)
 
     # Options and positional arguments may mix; the tasks are the last positional one.
-    found += named
-    own_table = any(word.partition("=")[0] == "--custom-tasks" for word in found)
-    asks_help = "--help" in found
-    if found and found[0] in _BACKENDS_WITH_TASKS and not asks_help and not own_table:
-        found += ["--custom-tasks", CUSTOM_TASKS]
+    arguments += task_arguments
+    own_table = any(word.partition("=")[0] == "--custom-tasks" for word in arguments)
+    asks_help = "--help" in arguments
+    if (
+        arguments
+        and arguments[0] in _BACKENDS_WITH_TASKS
+        and not asks_help
+        and not own_table
+    ):
+        arguments += ["--custom-tasks", CUSTOM_TASKS]
 
     return _Request(
-        arguments=found,
-        positional=positional + named,
-        tasks=wanted,
+        arguments=arguments,
+        positional=positional + task_arguments,
+        tasks=requested,
         ours=not own_table,
         asks_help=asks_help,
     )
 
 
-def _names_tasks(word: str, *, behind: int) -> bool:
-    """Whether a word is for us to spell; bare names only behind the command and the model, which may be called the same."""
+def _names_tasks(word: str, *, position: int) -> bool:
+    """Whether a word names tasks; bare names count only after the command and the model."""
     if word == SUITE or word.startswith((f"{SUITE}|", f"{SUITE}:")):
         return True
-    return behind >= 2 and all(
-        part.partition("|")[0] in tasks() for part in word.split(",")
+    return position >= 2 and all(
+        name.partition("|")[0] in tasks() for name in word.split(",")
     )
 
 
-def _offered(name: str) -> list[TaskSpec]:
-    """The tasks of a name that lighteval can ask."""
-    found = parse_task_names(name)
-    fitting = [task for task in found if not task.outside_lighteval]
+def _tasks_named(name: str) -> list[TaskSpec]:
+    """Returns the tasks of a name that lighteval can run."""
+    task_specs = parse_task_names(name)
+    fitting = [task for task in task_specs if not task.outside_lighteval]
     if not fitting:
-        # inspect's logs hold texts, so it refuses credentialed data.
-        closed = dataset_spec(found[0].dataset).access == "credentialed"
+        # inspect's logs contain texts, so it refuses credentialed data.
+        closed = dataset_spec(task_specs[0].dataset).access == "credentialed"
         others = (
             ""
-            if closed or found[0].baseline
-            else f", or `inspect eval medical_tasks/{found[0].name}`"
+            if closed or task_specs[0].baseline
+            else f", or `inspect eval medical_tasks/{task_specs[0].name}`"
         )
         raise UsageError(
-            f"{name}: {found[0].outside_lighteval}. Use `medical-tasks run --tasks {found[0].name}`{others}."
+            f"{name}: {task_specs[0].outside_lighteval}. Use `medical-tasks run --tasks {task_specs[0].name}`{others}."
         )
 
     return fitting
 
 
 def run(words: Sequence[str]) -> int:
-    """Runs lighteval's command line; its exit code."""
+    """Runs lighteval's command line and returns its exit code."""
     from medical_tasks.harness.lighteval_launcher import (
-        asked_data,
         check_arguments,
         check_model,
         launch,
         private_dataset_cache,
+        task_items,
     )
 
     attestation, own = _attestation(words)
@@ -164,7 +176,7 @@ def run(words: Sequence[str]) -> int:
         if not request.asks_help:
             if request.ours:
                 for task in request.tasks:
-                    asked_data(task)
+                    task_items(task)
 
             check_model(request.positional)
             check_arguments(request.arguments, request.positional)
@@ -173,18 +185,18 @@ def run(words: Sequence[str]) -> int:
 
 
 def _attestation(words: Sequence[str]) -> tuple[policy.Attestation, list[str]]:
-    """Takes the guard's two options out of the words."""
+    """Extracts the two options of the data guard from the words."""
     parser = argparse.ArgumentParser(
         add_help=False, allow_abbrev=False, exit_on_error=False
     )
     declare(parser, parameters(WithAttestation))
     try:
-        known, rest = parser.parse_known_args(list(words))
+        options, rest = parser.parse_known_args(list(words))
     except argparse.ArgumentError as error:
         raise UsageError(f"{error}. See: medical-tasks lighteval --help") from error
 
-    hosts = tuple(known.allow_remote or ())
-    attested = WithAttestation(
-        allow_remote=hosts, attest_zero_retention=known.attest_zero_retention
+    hosts = tuple(options.allow_remote or ())
+    attestation_options = WithAttestation(
+        allow_remote=hosts, attest_zero_retention=options.attest_zero_retention
     )
-    return policy.attestation_from(attested), rest
+    return policy.attestation_from(attestation_options), rest

@@ -1,4 +1,4 @@
-"""The verb `list` on the command line; `List` in `options` says what it takes."""
+"""The command `list`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(arguments: List) -> int:
         if not entry.damaged and set(entry.built) <= {"demo"}
     }
     for dataset, steps in missing.items():
-        lines.append(f"\n{dataset}: the official data is not built here. To get it:")
+        lines.append(f"\n{dataset}: the official data is not built. To get it:")
         lines += [f"  {number}. {step}" for number, step in enumerate(steps, start=1)]
 
     outside = {entry.outside_lighteval for entry in entries} - {""}

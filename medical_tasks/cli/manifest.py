@@ -1,4 +1,4 @@
-"""The verb `manifest` on the command line; `Manifest` in `options` says what it takes."""
+"""The command `manifest`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from medical_tasks.catalog import benchmarks, package_of
 from medical_tasks.data.manifest import (
     check_cards,
     check_manifest,
+    text_problems,
     write_cards,
     write_manifest,
     write_package,
+    write_texts,
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
@@ -19,7 +21,7 @@ from medical_tasks.options import Manifest
 
 
 def run(arguments: Manifest) -> int:
-    """Writes or checks; exit code 2 when something differs."""
+    """Writes or checks the files; exit code 2 if one differs."""
     if arguments.package is not None:
         written = _write_package(arguments.package)
         tell("\n".join(f"wrote {path}" for path in written), written=written)
@@ -28,37 +30,61 @@ def run(arguments: Manifest) -> int:
     root: Path = arguments.root
     if not (root / "dataset_builders").is_dir():
         raise UsageError(
-            f"{root.resolve()}: not the project's folder (no dataset_builders/ there). Give --root DIR."
+            f"{root.resolve()}: not the project's folder (it has no dataset_builders/). Give --root DIR."
         )
 
     if arguments.write == arguments.check:
         raise UsageError("manifest needs one of --check, --write, --package FOLDER.")
 
     if arguments.write:
-        written = [*write_manifest(root), *write_cards(root / "dataset_builders")]
+        written = [
+            *write_manifest(root),
+            *write_cards(root / "dataset_builders"),
+            *write_texts(_reference_pages(root)),
+        ]
         tell("\n".join(f"wrote {path}" for path in written), written=written)
         return 0
 
-    problems = [*check_manifest(root), *check_cards(root / "dataset_builders")]
+    problems = [
+        *check_manifest(root),
+        *check_cards(root / "dataset_builders"),
+        *text_problems(_reference_pages(root)),
+    ]
     if problems:
         raise UsageError("\n".join(problems))
 
     tell(
-        "tasks.json, README's table, setup.cfg's packages, cards, Croissant files and eval.yaml are what the specs say",
+        "tasks.json, the table of README, the packages of setup.cfg, cards, Croissant files, "
+        "eval.yaml and docs/reference match the code",
         problems=[],
     )
     return 0
 
 
+def _reference_pages(root: Path) -> dict[Path, str]:
+    """Returns the pages of `docs/reference/` by path; none in a folder without the project's docs."""
+    if not (root / "docs").is_dir():
+        return {}
+
+    from medical_tasks.cli.reference import reference_texts
+
+    return {
+        root / "docs" / "reference" / name: text
+        for name, text in reference_texts().items()
+    }
+
+
 def _write_package(folder: Path) -> list[Path]:
     """Writes the generated files of a package that need not be installed.
 
-    A benchmark that does not fulfil the contract is registered by nobody, so the
-    reasons for which packages were left out are part of the message.
+    A benchmark that violates the contract is not registered, so the message includes the
+    reasons.
     """
     with plugins.using([str(folder)]):
         package = plugins.package_in(folder)
-        own = [each for each in benchmarks() if package_of(each) == package]
+        own = [
+            benchmark for benchmark in benchmarks() if package_of(benchmark) == package
+        ]
         if not own:
             reasons = [
                 str(problem)
@@ -66,7 +92,7 @@ def _write_package(folder: Path) -> list[Path]:
                 if problem.package == package
             ]
             raise UsageError(
-                f"{folder}: registers no benchmark that can be used. {' '.join(reasons)}".rstrip()
+                f"{folder}: registers no usable benchmark. {' '.join(reasons)}".rstrip()
             )
 
         return write_package(folder, own)

@@ -1,4 +1,4 @@
-"""The verb `merge` on the command line; `Merge` in `options` says what it takes."""
+"""The command `merge`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from medical_tasks.runs.merging import merge
 
 
 def run(arguments: Merge) -> int:
-    """Merges the parts; exit code 5 when items are unanswered or unscored."""
+    """Merges the parts; exit code 5 if items are unanswered or unscored."""
     done = merge(arguments)
     return 0 if done is None else report_results(done[0], next_step=done[1] or AGAIN)

@@ -1,10 +1,10 @@
-"""The command line's parser, made from the dataclass of a verb's options.
+"""The parser of the command line, built from the dataclass of a command's options.
 
     read(verb, ["--tasks", "medcalc", "--model", "baseline/empty"])    # Run(tasks="medcalc", ...)
 
-The names, types, defaults and help of options stand in the package
-`medical_tasks.options` and in the wings' own `options.py`; nothing about a verb is
-known here.
+The names, types, defaults and help texts of options are in the package
+`medical_tasks.options` and in the wings' own `options.py`; this module has no knowledge
+of single commands.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from medical_tasks.plugins import Verb, load
 
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 _FILE = "--config-file"  # names a file with options (`Options.from_file`)
-_BEHIND = "--"  # what follows it is another verb's
+_SEPARATOR = "--"  # precedes the words of another command
 
 
 class Read(NamedTuple):
-    """What the words behind a verb say.
+    """The parsed arguments of a command.
 
     Attributes:
-        options: makes the verb's options; a UsageError where a text cannot be read.
-        json: whether one JSON value is printed in place of text.
+        options: Builds the command's options; raises UsageError for an invalid text.
+        json: Whether one JSON value is printed instead of text.
     """
 
     options: Callable[[], Options]
@@ -43,13 +43,13 @@ class Read(NamedTuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors in the form of every other error: what was wrong, then the next step."""
+    """A parser whose errors have the form of all others: the problem, then the next step."""
 
-    words: Sequence[str] = ()  # what was typed
-    first: Sequence[str] = ()  # what `--help` shows, where `--help-all` shows more
+    words: Sequence[str] = ()  # the typed words
+    first: Sequence[str] = ()  # the options in `--help` if `--help-all` shows more
 
     def format_help(self) -> str:
-        """Shows the options that most people need, and how to see the others."""
+        """Shows the options that most users need, and how to see the others."""
         shown = (*self.first, "help", "help_all", "json")
         more = {
             action: action.help
@@ -69,23 +69,25 @@ class Parser(argparse.ArgumentParser):
         return f"{text}\n{len(more)} more options: {self.prog} --help-all\n"
 
     def error(self, message: str) -> NoReturn:
-        """Ends the program; names the option or choice that was nearly typed."""
+        """Exits with a message that suggests the nearest option or choice."""
         options = [
             name for name in self._option_string_actions if name.startswith("--")
         ]
-        typed = [
+        typed_names = [
             word.partition("=")[0]
             for word in self.words
             if word.startswith("-") and word.strip("-")
         ]
-        strange = [
-            word for word in typed if not any(name.startswith(word) for name in options)
+        unknown = [
+            word
+            for word in typed_names
+            if not any(name.startswith(word) for name in options)
         ]
-        answers = [answer(word, options) for word in strange]
-        if said := next(filter(None, answers), ""):
-            self.exit(2, f"error: {said} See: {self.prog} --help\n")
+        replies = [answer(word, options) for word in unknown]
+        if reply := next(filter(None, replies), ""):
+            self.exit(2, f"error: {reply} See: {self.prog} --help\n")
 
-        first = next((word for word in strange if word.startswith("--")), "")
+        first = next((word for word in unknown if word.startswith("--")), "")
         hint = did_you_mean(first, options)
         if hint:
             message = f"there is no option {first}"
@@ -96,48 +98,49 @@ class Parser(argparse.ArgumentParser):
 
 
 def read(verb: Verb, words: Sequence[str]) -> Read:
-    """Reads what follows a verb; ends the program with a message where it is wrong."""
+    """Parses the arguments of a command; exits with a message if they are wrong."""
     nested = _nested(declared(verb, words))
-    behind: list[str] = []
-    if nested and _BEHIND in words:
-        place = words.index(_BEHIND)
-        words, behind = words[:place], [*words[place + 1 :]]
+    nested_words: list[str] = []
+    if nested and _SEPARATOR in words:
+        separator = words.index(_SEPARATOR)
+        words, nested_words = words[:separator], [*words[separator + 1 :]]
 
     options = loaded(verb)
     if not isinstance(options, Choice) and options.from_file:
         words = _with_file(options, words)
 
-    # Names, values and options in any order: `calc NAME --convention C key=value`.
+    # Positionals and options may be in any order: `calc NAME --convention C key=value`.
     values = vars(parser_of(verb, words).parse_intermixed_args(words))
     json = values.pop("json")
-    values.pop(_FILE, None)  # its options are among the others
-    typed = {
+    values.pop(_FILE, None)  # its options were added to the others
+    given_values = {
         name: value
         for name, value in values.items()
         if value is not None and value is not False and value != []
     }
 
-    def made() -> Options:
-        options = _form(verb, typed)
+    def build_options() -> Options:
+        options = _form(verb, given_values)
         inner = {
-            name: _read_behind(verb, kind, behind) for name, kind in nested.items()
+            name: _read_nested(verb, kind, nested_words)
+            for name, kind in nested.items()
         }
-        return options(**_values(options, typed), **inner)
+        return options(**_values(options, given_values), **inner)
 
-    return Read(made, json)
+    return Read(build_options, json)
 
 
 def _with_file(options: type[Options], words: Sequence[str]) -> Sequence[str]:
-    """Puts the options of `--config-file` before the others, which win.
+    """Inserts the options of `--config-file` before the others, which take precedence.
 
-    An option that is given here replaces all that the file says of it.
+    An option on the command line replaces all values of that option in the file.
     """
     search = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     search.add_argument(_FILE)
-    # An option without its value is left to the parser that knows the verb.
-    named = _FILE in words[:-1] or any(w.startswith(f"{_FILE}=") for w in words)
-    found, rest = search.parse_known_args(words) if named else (None, words)
-    if found is None:
+    # An option without its value is left to the parser of the command.
+    has_file = _FILE in words[:-1] or any(w.startswith(f"{_FILE}=") for w in words)
+    namespace, rest = search.parse_known_args(words) if has_file else (None, words)
+    if namespace is None:
         return words
 
     from medical_tasks.runs.run_file import read_run_file
@@ -145,16 +148,18 @@ def _with_file(options: type[Options], words: Sequence[str]) -> Sequence[str]:
     fields = parameters(options)
     typed = {word.partition("=")[0] for word in rest}
     replaced = _named(typed, {name: field.words for name, field in fields.items()})
-    said = read_run_file(named_path(found.config_file), fields, without=replaced)
+    words_from_file = read_run_file(
+        named_path(namespace.config_file), fields, without=replaced
+    )
 
-    return [*itertools.chain.from_iterable(said.values()), *rest]
+    return [*itertools.chain.from_iterable(words_from_file.values()), *rest]
 
 
 def _named(typed: Collection[str], options: Mapping[str, str]) -> set[str]:
-    """The fields whose options were typed, in full or short.
+    """Returns the fields whose options were typed, in full or abbreviated.
 
-    `--max-s` is short for `--max-samples`. `--model` is no short `--model-args`, since
-    there is an option of that name.
+    `--max-s` abbreviates `--max-samples`. `--model` does not abbreviate `--model-args`,
+    since there is an option of that name.
     """
     whole = set(options.values())
     return {
@@ -167,18 +172,19 @@ def _named(typed: Collection[str], options: Mapping[str, str]) -> set[str]:
 
 
 def loaded(verb: Verb) -> type[Options] | Choice:
-    """Imports the options of a verb."""
+    """Imports the options of a command."""
     if verb.options is None:
-        raise ValueError(f"{verb.name} passes its words on")
+        raise ValueError(f"{verb.name} has no options of its own")
     options = load(verb.options)
-    # What depends on what is registered is a function, which finds the forms when it is
-    # called.
-    made: type[Options] | Choice = options() if inspect.isfunction(options) else options
-    return made
+    # Options that depend on registered plugins are a function, which builds the forms.
+    resolved: type[Options] | Choice = (
+        options() if inspect.isfunction(options) else options
+    )
+    return resolved
 
 
 def declared(verb: Verb, words: Sequence[str] = ()) -> dict[str, Parameter]:
-    """Returns the fields that may follow a verb, of the forms that `words` leave open."""
+    """Returns the fields of a command, for the forms that `words` leave open."""
     options = loaded(verb)
     if not isinstance(options, Choice):
         return dict(parameters(options))
@@ -189,20 +195,20 @@ def declared(verb: Verb, words: Sequence[str] = ()) -> dict[str, Parameter]:
         for name in options.fields:
             search.add_argument(f"--{name}", nargs="?")
 
-        named = search.parse_known_args(list(words))[0]
-        chosen = options.forms.get(
-            tuple(getattr(named, name) for name in options.fields)
+        selected = search.parse_known_args(list(words))[0]
+        form = options.forms.get(
+            tuple(getattr(selected, name) for name in options.fields)
         )
-        forms = [] if chosen is None else [chosen]
+        forms = [] if form is None else [form]
 
     fields = dict(parameters(options.common))
-    for place, name in enumerate(options.fields):
-        choices = tuple(dict.fromkeys(words[place] for words in options.forms))
+    for position, name in enumerate(options.fields):
+        choices = tuple(dict.fromkeys(words[position] for words in options.forms))
         fields[name] = replace(fields[name], choices=choices)
 
     for form in forms:
-        # What a form needs is known when all words are read: another form may do
-        # without.
+        # A form's required fields are checked after parsing: another form may not need
+        # them.
         fields |= {
             name: replace(parameter, required=False)
             for name, parameter in parameters(form).items()
@@ -213,7 +219,7 @@ def declared(verb: Verb, words: Sequence[str] = ()) -> dict[str, Parameter]:
 
 
 def forms_apart(verb: Verb) -> list[list[str]]:
-    """Returns the words after which `--help` shows other options: of each form that is apart."""
+    """Returns the words that select each form with a `--help` of its own."""
     options = loaded(verb)
     if not isinstance(options, Choice) or not options.apart:
         return [[]]
@@ -221,7 +227,7 @@ def forms_apart(verb: Verb) -> list[list[str]]:
 
 
 def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
-    """Returns the options of the form that the words chose, and refuses those of other forms."""
+    """Returns the options of the selected form, and refuses those of other forms."""
     options = loaded(verb)
     if not isinstance(options, Choice):
         return options
@@ -238,25 +244,28 @@ def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
         )
 
     form = options.forms[words]
-    fields, known = parameters(form), declared(verb, [f"--{options.fields[0]}", *words])
+    fields, all_fields = (
+        parameters(form),
+        declared(verb, [f"--{options.fields[0]}", *words]),
+    )
     if missing := [
-        each.words
-        for each in fields.values()
-        if each.required and each.name not in typed
+        parameter.words
+        for parameter in fields.values()
+        if parameter.required and parameter.name not in typed
     ]:
-        shown = command if options.apart else verb.name
+        help_of = command if options.apart else verb.name
         raise UsageError(
-            f"{command} needs {', '.join(missing)}. See: medical-tasks {shown} --help"
+            f"{command} needs {', '.join(missing)}. See: medical-tasks {help_of} --help"
         )
 
-    if stray := [known[name].words for name in typed if name not in fields]:
-        raise UsageError(f"{command} takes no {', '.join(stray)}. Leave it out.")
+    if foreign := [all_fields[name].words for name in typed if name not in fields]:
+        raise UsageError(f"{command} has no option {', '.join(foreign)}. Omit it.")
 
     return form
 
 
 def parser_of(verb: Verb, words: Sequence[str] = ()) -> Parser:
-    """Makes the parser of what may follow a verb."""
+    """Builds the parser of a command's arguments."""
     options = loaded(verb)
     common = options.common if isinstance(options, Choice) else options
     parser = Parser(
@@ -275,7 +284,8 @@ def parser_of(verb: Verb, words: Sequence[str] = ()) -> Parser:
             _FILE,
             metavar="FILE",
             dest=_FILE,
-            help="take options from a run.yaml, as every run writes one; those given here win",
+            help="read options from the run.yaml of a run; options of the command line take "
+            "precedence",
         )
 
     if common.first:
@@ -285,7 +295,7 @@ def parser_of(verb: Verb, words: Sequence[str] = ()) -> Parser:
 
 
 def description_of(verb: Verb) -> str:
-    """Returns what `--help` says of a verb: the docstring of its options."""
+    """Returns the description of a command in `--help`: the docstring of its options."""
     if verb.options is None:
         return inspect.cleandoc(sys.modules[load(verb.run).__module__].__doc__ or "")
     options = loaded(verb)
@@ -294,7 +304,7 @@ def description_of(verb: Verb) -> str:
 
 
 def declare(parser: argparse.ArgumentParser, fields: Mapping[str, Parameter]) -> None:
-    """Declares fields, each under its heading; those that are another verb's options stand behind `--`."""
+    """Adds fields to a parser under their headings, except those with another command's options."""
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for name, parameter in fields.items():
         heading = parameter.heading
@@ -310,10 +320,10 @@ def declare(parser: argparse.ArgumentParser, fields: Mapping[str, Parameter]) ->
 
 
 def _declare_one(group: argparse._ActionsContainer, parameter: Parameter) -> None:
-    """Declares one option to the parser, by its type and what `Option` says of it.
+    """Adds one option to the parser, by its type and its `Option`.
 
-    Whether it is a switch, takes one value or several, may stand without a value
-    (`bare`), or is a word in its position.
+    It may be a flag, have one value or several, be allowed without a value (`bare`), or
+    be positional.
     """
     option, about = parameter.option, dict[str, Any]()
     about["help"] = option.help.replace("%", "%%")
@@ -347,7 +357,7 @@ def _declare_one(group: argparse._ActionsContainer, parameter: Parameter) -> Non
 
 
 def _reader(parameter: Parameter) -> Callable[[str], object] | None:
-    """What makes a value of a word; settings are read later, so that --json tells what is wrong."""
+    """Returns the parser of a value; settings are parsed later, so that --json includes errors."""
     read_word = parameter.option.read
     if read_word is None:
         return None if parameter.type is Mapping else parameter.type
@@ -362,14 +372,14 @@ def _reader(parameter: Parameter) -> Callable[[str], object] | None:
 
 
 def _values(options: type[Options], typed: Mapping[str, Any]) -> dict[str, Any]:
-    """The values by field, in their types."""
+    """Converts the values to the types of their fields."""
     values: dict[str, Any] = {}
     for name, value in typed.items():
         parameter = parameters(options)[name]
         if parameter.type is Mapping:
             read_one = partial(read_settings, option=parameter.words)
             value = (
-                [read_one(each) for each in value]
+                [read_one(text) for text in value]
                 if parameter.many
                 else read_one(value)
             )
@@ -380,7 +390,7 @@ def _values(options: type[Options], typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nested(fields: Mapping[str, Parameter]) -> dict[str, type[Options]]:
-    """The fields that are the options of another verb, whose command stands behind `--`."""
+    """Returns the fields that are another command's options, whose words follow `--`."""
     return {
         name: parameter.type
         for name, parameter in fields.items()
@@ -388,13 +398,13 @@ def _nested(fields: Mapping[str, Parameter]) -> dict[str, type[Options]]:
     }
 
 
-def _read_behind(verb: Verb, kind: type[Options], words: Sequence[str]) -> Options:
-    """Reads the command of another verb."""
+def _read_nested(verb: Verb, kind: type[Options], words: Sequence[str]) -> Options:
+    """Parses the words of another command."""
     name = kind.__name__.lower()
     if words[:1] != [name]:
-        example = f"{verb.name} ... {_BEHIND} {name} --tasks T --model M --out DIR"
+        example = f"{verb.name} ... {_SEPARATOR} {name} --tasks T --model M --out DIR"
         raise UsageError(
-            f"{verb.name} takes the command of {name} behind {_BEHIND}, got "
+            f"{verb.name} needs the command of {name} after {_SEPARATOR}, got "
             f"{' '.join(words[:1]) or 'none'}: medical-tasks {example}"
         )
 

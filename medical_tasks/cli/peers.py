@@ -1,10 +1,10 @@
-"""The options of other harnesses, answered with ours.
+"""Translates options of other harnesses to ours.
 
     answer("--limit", options=["--max-samples", ...])
     # --limit (lm_eval, inspect) is --max-samples N here
 
-People type what they know from lm_eval, inspect, lighteval or HELM. Each of their options
-of a run has an answer here: ours, or why there is none.
+Users type options that they know from lm_eval, inspect, lighteval or HELM. For each of
+these, this module has our option, or the reason why there is none.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Peer(NamedTuple):
     """An option of other harnesses.
 
     Attributes:
-        whose: the harnesses that have it.
-        ours: our options for it, with their values, the likeliest first; those that a
-            verb has not are left out.
-        note: what else is to be known; all there is where `ours` has nothing.
+        whose: The harnesses with this option.
+        ours: Our options for it with their values, the most likely first; those that a
+            command does not have are left out.
+        note: A remark; the whole answer if `ours` is empty.
     """
 
     whose: tuple[str, ...]
@@ -127,9 +127,9 @@ PEERS: Final[dict[str, Peer]] = {
     "wandb_args": Peer((LM_EVAL,), note="Afterwards: medical-tasks export."),
     "write_out": Peer((LM_EVAL,), ("--show-prompt",)),
 }
-"""By their names, with `_` between words."""
+"""The options by name, with `_` between words."""
 _ABOUT_ANSWERS: Final = frozenset({"--model", "--responses"})
-"""What a verb has that asks a model or scores answers; notes are for these."""
+"""Options of the commands that query a model or score answers; notes are for these."""
 _LETTERS: Final = {
     "-T": Peer((INSPECT,), ("--task-args K=V,...",)),
     "-M": Peer((INSPECT,), ("--model-args K=V,...",)),
@@ -138,8 +138,8 @@ _LETTERS: Final = {
 }
 
 
-def known(word: str) -> Peer | None:
-    """Finds the option of another harness that a word is."""
+def find_peer(word: str) -> Peer | None:
+    """Finds the option of another harness by its word."""
     if word in _LETTERS:
         return _LETTERS[word]
     if not word.startswith("--"):
@@ -148,20 +148,20 @@ def known(word: str) -> Peer | None:
 
 
 def answer(word: str, options: Collection[str]) -> str:
-    """Says what a word of another harness is here; "" where it is none.
+    """Translates a word of another harness; "" if it is none.
 
     Args:
-        word: as it was typed, such as `--limit`.
-        options: those that the verb has.
+        word: The typed word, such as `--limit`.
+        options: The options of the command.
     """
-    peer = known(word)
+    peer = find_peer(word)
     if peer is None:
         return ""
 
-    ours = [each for each in peer.ours if each.split()[0] in options]
+    available = [option for option in peer.ours if option.split()[0] in options]
     whose = " and ".join(peer.whose)
-    if ours:
-        return f"{word} ({whose}) is {' or '.join(ours)} here."
+    if available:
+        return f"{word} ({whose}) is {' or '.join(available)} here."
     if peer.note and not _ABOUT_ANSWERS.isdisjoint(options):
         return f"{word} is an option of {whose}. {peer.note}"
 

@@ -1,4 +1,4 @@
-"""The verb `plan` on the command line; `Plan` in `options` says what it takes."""
+"""The command `plan`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from medical_tasks.options import Plan
 
 
 def run(options: Plan) -> int:
-    """Prints how many items are needed."""
+    """Prints the required number of items."""
     figures, text = plan(options)
     tell(text, figures)
     return 0

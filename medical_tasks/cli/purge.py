@@ -1,4 +1,4 @@
-"""The verb `purge` on the command line; `Purge` in `options` says what it takes."""
+"""The command `purge`."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from medical_tasks.options import Purge
 
 
 def run(arguments: Purge) -> int:
-    """Empties the store, and says what and how much went."""
-    found = purge(dry_run=arguments.dry_run)
+    """Empties the store, and reports what was deleted."""
+    purged = purge(dry_run=arguments.dry_run)
     would = "would be deleted" if arguments.dry_run else "deleted"
-    lines = [f"{would}: {_shown(folder)}" for folder in found.removed]
-    lines += [f"in use, kept: {_shown(folder)}" for folder in found.used]
-    lines += [f"not of medical-tasks, kept: {name}" for name in found.strange]
-    total = sum(folder.bytes for folder in found.removed)
-    files = sum(folder.files for folder in found.removed)
+    lines = [f"{would}: {_shown(folder)}" for folder in purged.removed]
+    lines += [f"in use, kept: {_shown(folder)}" for folder in purged.used]
+    lines += [f"not of medical-tasks, kept: {name}" for name in purged.strange]
+    total = sum(folder.bytes for folder in purged.removed)
+    files = sum(folder.files for folder in purged.removed)
     lines.append(
-        f"{private_home()}: {len(found.removed)} runs, {files} files, {_size(total)} {would}; {len(found.used)} in use."
+        f"{private_home()}: {len(purged.removed)} runs, {files} files, {_size(total)} {would}; {len(purged.used)} in use."
     )
-    tell("\n".join(lines), found, dry_run=arguments.dry_run)
+    tell("\n".join(lines), purged, dry_run=arguments.dry_run)
 
     return 0
 
 
 def _shown(folder: PrivateFolder) -> str:
-    of = f" of run {folder.run}" if folder.run else ""
-    return f"{folder.private_id}{of}: {folder.files} files, {_size(folder.bytes)}"
+    owner = f" of run {folder.run}" if folder.run else ""
+    return f"{folder.private_id}{owner}: {folder.files} files, {_size(folder.bytes)}"
 
 
 def _size(count: int) -> str:

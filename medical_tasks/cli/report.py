@@ -1,4 +1,4 @@
-"""The verb `report` on the command line; `Report` in `options` says what it takes."""
+"""The command `report`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from medical_tasks.report.collect import report
 
 
 def run(arguments: Report) -> int:
-    """Writes the report, and says where."""
-    # pyarrow's own pools keep what they were given, 40 MB of a large report; only this
-    # command's process is concerned.
+    """Writes the report, and prints its paths."""
+    # pyarrow's own memory pools are never released, 40 MB for a large report; this
+    # affects only the process of this command.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     places = report(arguments)
     tell("\n".join(f"report: {path}" for path in places.values()), **places)
@@ -29,11 +29,11 @@ def _show(page: Path | None) -> None:
 
     if page is None:
         print(
-            "note: --open shows the page, and only Markdown was asked for.",
+            "note: --open needs the HTML page, but only Markdown was requested.",
             file=sys.stderr,
         )
     elif not webbrowser.open(page.resolve().as_uri()):
         print(
-            f"note: no browser could be started here. Open {page} in one.",
+            f"note: no browser could be started. Open {page} in a browser.",
             file=sys.stderr,
         )

@@ -1,4 +1,4 @@
-"""The verb `run` on the command line; `Run` in `options` says what it takes."""
+"""The command `run`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from medical_tasks.runs.evaluating import evaluate
 
 
 def run(arguments: Run) -> int:
-    """Runs the tasks; exit code 5 when an item has no answer or no score."""
+    """Runs the tasks; exit code 5 if an item has no answer or no score."""
     if arguments.show_prompt is not None:
         return _show_prompt(arguments, arguments.show_prompt)
     folder = evaluate(arguments)
@@ -23,14 +23,14 @@ def run(arguments: Run) -> int:
 
 
 def _show_prompt(arguments: Run, item: str) -> int:
-    """Prints one prompt; text of credentialed data to a terminal alone."""
-    from medical_tasks.runs.prompting import shown_prompt
+    """Prints one prompt; text of credentialed data only to a terminal."""
+    from medical_tasks.runs.prompting import render_prompt
 
-    shown = shown_prompt(arguments, item)
+    shown = render_prompt(arguments, item)
     if shown.private and not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise RefusedError(
-            f"--show-prompt: {shown.task} has credentialed text, which is shown on a terminal "
-            "alone, not in a file, a pipe or the log of a job. Give the command on a terminal."
+            f"--show-prompt: {shown.task} has credentialed text, which is only shown on a terminal, "
+            "not in a file, a pipe or the log of a job. Run the command in a terminal."
         )
 
     tell(str(shown), dataclasses.asdict(shown))
@@ -38,7 +38,7 @@ def _show_prompt(arguments: Run, item: str) -> int:
 
 
 def _ceilings(arguments: Run) -> str:
-    """The ceilings that were given, as words of the command."""
+    """Returns the given limits as words of the command."""
     limits = {
         option_name(field): getattr(arguments, field)
         for field in parameters(WithCeilings)

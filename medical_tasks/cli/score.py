@@ -1,4 +1,4 @@
-"""The verb `score` on the command line; `Score` in `options` says what it takes."""
+"""The command `score`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.rescoring import NOT_GIVEN, rescore
 from medical_tasks.spec import UNANSWERED
 
-_FINISH = "Give that run's command again to answer the missing ones, then this one."
-_ADD = "Add the missing rows and give the same command again."
+_FINISH = "Repeat the command of that run to answer the missing ones, then this one."
+_ADD = "Add the missing rows and repeat the command."
 
 
 def run(arguments: Score) -> int:
     """Scores the answers.
 
-    Exit code 5 when a given answer could not be scored, or a run left items unanswered;
-    what a file never had is a note.
+    Exit code 5 if an answer could not be scored, or a run left items unanswered; items
+    missing in a file are a note.
     """
     done = rescore(arguments)
     if done is None:

@@ -1,4 +1,4 @@
-"""The verb `sheet` on the command line; `Sheet` in `options` says what it takes."""
+"""The command `sheet`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from medical_tasks.runs.sheets import ANSWER, write_blank_sheet
 
 
 def run(arguments: Sheet) -> int:
-    """Writes the sheet, and says how it is scored."""
-    made = write_blank_sheet(arguments)
+    """Writes the sheet, and prints the command that scores it."""
+    sheet = write_blank_sheet(arguments)
     tell(
-        f"{made.path}: {made.questions:,} questions. Fill in the column {ANSWER!r}, then: "
-        f"{made.command}",
-        sheet=made.path,
-        questions=made.questions,
-        score=made.command,
+        f"{sheet.path}: {sheet.questions:,} questions. Fill in the column {ANSWER!r}, then: "
+        f"{sheet.command}",
+        sheet=sheet.path,
+        questions=sheet.questions,
+        score=sheet.command,
     )
-    if made.private:
-        tell_private(made.path)
+    if sheet.private:
+        tell_private(sheet.path)
 
     return 0

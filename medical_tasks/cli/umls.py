@@ -1,4 +1,4 @@
-"""The verb `umls` on the command line; `Umls` in `options` says what its steps take."""
+"""The command `umls`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _STDIN = "-"
 
 
 def run(arguments: UmlsBuild | UmlsFind) -> int:
-    """Builds an index, or looks a text up."""
+    """Builds an index, or looks up the concepts of a text."""
     return _build(arguments) if isinstance(arguments, UmlsBuild) else _find(arguments)
 
 
 def _build(arguments: UmlsBuild) -> int:
-    """Builds the index, or says that it is there already from the same file."""
+    """Builds the index, or reports that an index of the same file exists."""
     out = arguments.out.expanduser()
     info, kept = build(arguments)
     if kept:
         tell(
-            f"{out}: is built already from this MRCONSO.RRF, and kept (--again builds it anew). "
+            f"{out}: an index of this MRCONSO.RRF exists and is kept (--again builds it again). "
             f"{_summary(info)}",
             info,
         )
@@ -34,7 +34,7 @@ def _build(arguments: UmlsBuild) -> int:
     tell(f"{out}: {_summary(info)}", info)
     if info.without_type:
         tell(
-            f"{info.without_type:,} strings are left out, because their concept is not in "
+            f"{info.without_type:,} strings are left out because their concept is not in "
             "MRSTY.RRF."
         )
 
@@ -43,22 +43,22 @@ def _build(arguments: UmlsBuild) -> int:
 
 
 def _find(arguments: UmlsFind) -> int:
-    """Prints the concepts of a text with where they stand; `-` reads standard input."""
+    """Prints the concepts of a text with their positions; `-` reads standard input."""
     text, variant = arguments.text, arguments.variant
     if text == _STDIN:
         text = sys.stdin.buffer.read().decode(errors="replace")
 
     matches, info = find(replace(arguments, text=text))
     summary = _summary(info)
-    found = [
+    records = [
         {**match._asdict(), "text": text[match.start : match.end]} for match in matches
     ]
-    tell(None, variant=variant, index=info.source, matches=found)
+    tell(None, variant=variant, index=info.source, matches=records)
     if not matches:
         tell(f"No concept by the rules of {variant}. The index: {summary}")
         return 0
 
-    stretches = (" ".join(each["text"].split()) for each in found)
+    stretches = (" ".join(record["text"].split()) for record in records)
     rows = [
         (
             str(match.start),

@@ -1,4 +1,4 @@
-"""Results to compare: a run's, or a package's, and the rows that two of them share."""
+"""Results to compare, from a run or a package, and the rows that two of them share."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Compared:
     """A result to compare.
 
     Attributes:
-        label: what it is called in messages, such as its folder.
-        results: content of `results.json`.
-        rows: of `items.parquet`, or of a package's `items.jsonl`.
+        label: its name in messages, such as its folder.
+        results: the content of `results.json`.
+        rows: the rows of `items.parquet`, or of a package's `items.jsonl`.
     """
 
     label: str
@@ -41,10 +41,10 @@ class Selection:
     """What is compared.
 
     Attributes:
-        tasks: all when none are named.
-        metrics: all when none are named.
+        tasks: the tasks; empty for all.
+        metrics: the metrics; empty for all.
         by: a breakdown, `all` or `none`.
-        margin: of equivalence; None for no such test.
+        margin: the margin of equivalence; None for no such test.
     """
 
     tasks: Sequence[str] = ()
@@ -55,7 +55,7 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two of the runs, by their numbers; differences are `second` minus `first`.
+    """Two of the runs, by their indexes; differences are `second` minus `first`.
 
     `tasks` is what `comparing.compare_tasks` returns.
     """
@@ -66,7 +66,7 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """The difference that is shown, such as `B - A`."""
+        """Names the difference, such as `B - A`."""
         return f"{letter(self.second)} - {letter(self.first)}"
 
 
@@ -88,10 +88,10 @@ def read_compared(folder: Path) -> Compared:
 
 
 def rows_by_task(run: Compared) -> dict[str, dict[str, Row]]:
-    """The rows of a run by task and item.
+    """Groups the rows of a run by task and item.
 
     Raises:
-        UsageError: a row lacks its task or id, or is the second of an item.
+        UsageError: a row lacks its task or id, or an item has two rows.
     """
     rows: dict[str, dict[str, Row]] = {}
     for row in run.rows:
@@ -112,6 +112,6 @@ def rows_by_task(run: Compared) -> dict[str, dict[str, Row]]:
 def shared_rows(
     first: Mapping[str, Row], second: Mapping[str, Row]
 ) -> tuple[list[Row], list[Row]]:
-    """Rows of the items that both runs have, in one order, of both runs' rows by item id."""
+    """Selects the rows of the items that both runs have, in the same order."""
     ids = [item for item in first if item in second]
     return [first[item] for item in ids], [second[item] for item in ids]

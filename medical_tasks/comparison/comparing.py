@@ -1,8 +1,8 @@
-"""Comparing runs item by item: differences, intervals, tests, and what changed.
+"""Compares runs item by item: differences, intervals, tests, and which items changed.
 
-Two numbers are compared only when they measure the same thing (`recipes`); other
-differences of the recipes are reported. With more than two runs, the tests of one
-metric are adjusted over all pairs.
+Two numbers are compared only if they measure the same thing (`recipes`); other differences
+between the recipes are reported. With more than two runs, the tests of one metric are
+adjusted over all pairs.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from medical_tasks.comparison.compared import (
 from medical_tasks.comparison.confidence import brier_metric, with_brier
 from medical_tasks.comparison.memory_gap import gap_sections, memory_gap
 from medical_tasks.comparison.statistics import (
+    Breakdowns,
     Columns,
     ComparedTask,
     Difference,
@@ -81,7 +82,7 @@ def compare_pairs(
     all_pairs: bool = False,
     selection: Selection | None = None,
 ) -> list[Pair]:
-    """Compares each of two or more runs with the first, or each with each (`all_pairs`).
+    """Compares each of two or more runs with the first, or with each other (`all_pairs`).
 
     `p_holm` is adjusted over the pairs, for each task and metric; in breakdowns over
     groups and pairs.
@@ -134,7 +135,7 @@ def _adjust_over(pairs: Sequence[Pair]) -> None:
 def refusals(
     first: Compared, second: Compared, compared: Json, tasks: Mapping[str, TaskSpec]
 ) -> str:
-    """Says why no task of two results can be compared."""
+    """Explains why no task of two results can be compared."""
     common = [
         name for name in first.results["tasks"] if name in second.results["tasks"]
     ]
@@ -147,7 +148,7 @@ def refusals(
 
     if not compared:
         return (
-            f"none of the tasks asked for is in {first.label} or {second.label}. Tasks of both: "
+            f"none of the requested tasks is in {first.label} or {second.label}. Tasks of both: "
             f"{', '.join(common)}."
         )
 
@@ -170,12 +171,12 @@ def compare_tasks(
     *,
     selection: Selection | None = None,
 ) -> dict[str, ComparedTask]:
-    """Compares every task that either result has, B (`second`) minus A (`first`), by task name."""
-    wanted = selection or Selection()
+    """Compares every task of either result, B (`second`) minus A (`first`), by task name."""
+    chosen = selection or Selection()
     names = dict.fromkeys([*first.results["tasks"], *second.results["tasks"]])
     rows = (rows_by_task(first), rows_by_task(second))
     compared: dict[str, ComparedTask] = {}
-    for name in [name for name in names if not wanted.tasks or name in wanted.tasks]:
+    for name in [name for name in names if not chosen.tasks or name in chosen.tasks]:
         a, b = first.results["tasks"].get(name), second.results["tasks"].get(name)
         if a is None or b is None:
             alone = first if b is None else second
@@ -186,7 +187,7 @@ def compare_tasks(
             )
         else:
             sides = (rows[0].get(name, {}), rows[1].get(name, {}))
-            compared[name] = _compare_task(tasks[name], (a, b), sides, wanted)
+            compared[name] = _compare_task(tasks[name], (a, b), sides, chosen)
 
     return compared
 
@@ -222,54 +223,43 @@ def _compare_task(
         brier = brier_metric(task, recipes)
         first, second = with_brier(task, first), with_brier(task, second)
 
-    both = _Both(task, entries, rows, first, second, differences, selection)
-    both.warnings += [warning.text for warning in differences.warned]
-    both.warn_of_items()
-    reported = both.reported()
+    pair = _TaskPair(task, entries, rows, first, second, differences, selection)
+    pair.warnings += [warning.text for warning in differences.warned]
+    pair.warn_of_items()
+    reported = pair.reported()
     names = {
         name for metric in reported.values() for name in (metric.name, metric.whole)
     }
     if selection.metrics and names.isdisjoint(selection.metrics):
-        return _refused([both.unreported(name) for name in selection.metrics])
+        return _refused([pair.unreported(name) for name in selection.metrics])
 
-    reported |= {} if brier is None else {brier.name: brier}
-    columns = both.columns(reported)
-    metrics = both.differences_of(columns)
-    by = [name for name in breakdown_names(task) if selection.by in (ALL, name)]
-    groups = {
-        name: [
-            group
-            for entry in entries
-            for group in mapping(mapping(entry.get("breakdown")).get(name))
-        ]
-        for name in by
-    }
+    if brier is not None:
+        reported[brier.name] = brier
 
+    columns = pair.columns(reported)
     return {
         "n_items": len(first),
-        "warnings": both.warnings,
-        "metrics": metrics,
-        "breakdown": compare_breakdowns(
-            task, columns, first, groups, names=by, compare=both.difference
-        ),
+        "warnings": pair.warnings,
+        "metrics": pair.differences_of(columns),
+        "breakdown": pair.breakdowns(columns),
         "paper": [mapping(entry.get("paper")) for entry in entries],
         "refused": [],
     }
 
 
 @dataclass(kw_only=False)
-class _Both:
-    """A task of both results.
+class _TaskPair:
+    """One task in both results.
 
     Attributes:
         task: the task.
-        entries: of `results.json`.
-        rows: by item id, of all items.
+        entries: its entries of both `results.json`.
+        rows: the rows of both runs, by item id.
         first: the first run's rows of the items that both have.
-        second: the second run's, in the same order.
-        recipe: what the recipes differ in.
+        second: the second run's rows, in the same order.
+        recipe: the differences of the recipes.
         selection: what is compared.
-        warnings: what a reader must know of the comparison.
+        warnings: what a reader must know about the comparison.
     """
 
     task: TaskSpec
@@ -282,11 +272,9 @@ class _Both:
     warnings: list[str] = field(default_factory=list)
 
     def warn_of_items(self) -> None:
-        """Says which items are left out, and what is unclear."""
-        headline, pairs = (
-            self.task.metrics[0],
-            list(zip(self.first, self.second, strict=True)),
-        )
+        """Warns of items that are left out and of unclear answers."""
+        headline = self.task.metrics[0]
+        pairs = list(zip(self.first, self.second, strict=True))
         if alone := sum(map(len, self.rows)) - 2 * len(pairs):
             self.warnings.append(f"{alone} items are in one run only and are left out")
 
@@ -305,14 +293,11 @@ class _Both:
         if any(counts):
             self.warnings.append(
                 f"unclear answers count as not right: {counts[0]} in the first run, {counts[1]} in "
-                f"the second{_unclear_reach(headline, scored)}"
+                f"the second{_unclear_range(headline, scored)}"
             )
 
     def reports(self, metric: MetricSpec) -> list[bool]:
-        """Whether each run reports a metric.
-
-        Its results name it, or where they name none, all its rows have it.
-        """
+        """Whether each run reports a metric: its results name it, and all its rows have it."""
         if metric.kind == "average":
             return [True, True]
 
@@ -320,17 +305,17 @@ class _Both:
         reports = []
         for entry, rows in zip(self.entries, self.rows, strict=True):
             figures = entry.get("metrics")
-            named = (
+            in_results = (
                 not isinstance(figures, Mapping)
                 or bool(metric.part)
                 or metric.name in figures
             )
-            reports.append(named and all(column in row for row in rows.values()))
+            reports.append(in_results and all(column in row for row in rows.values()))
 
         return reports
 
     def reported(self) -> dict[str, MetricSpec]:
-        """Metrics that both runs report, with a figure, and that are the same measure in both."""
+        """Returns the metrics that both runs report with a figure, as the same measure."""
         reported = {
             metric.name: metric
             for metric in self.task.metrics
@@ -345,9 +330,8 @@ class _Both:
 
         if any({"repeats", "evaluations"} & recipe.keys() for recipe in recipes):
             for name, metric in reported.items():
-                if (
-                    metric.kind == "proportion"
-                ):  # an item that is right in some of them is a mean
+                if metric.kind == "proportion":
+                    # An item that is right in some repeats has a mean between 0 and 1.
                     reported[name] = replace(metric, kind="mean")
 
         for entry in self.entries:
@@ -362,7 +346,7 @@ class _Both:
         return reported
 
     def _leave_out_ended(self, reported: dict[str, MetricSpec], figures: Json) -> None:
-        """Takes out official metrics without a figure in a run, and says why there is none."""
+        """Removes official metrics without a figure in a run, with a warning that says why."""
         ended: dict[str, list[str]] = {}
         for name, metric in reported.items():
             if metric.official and (reason := mapping(figures.get(name)).get("reason")):
@@ -379,7 +363,7 @@ class _Both:
                 del reported[name]
 
     def unreported(self, name: str) -> str:
-        """Why a metric that is asked for is not compared."""
+        """Explains why a requested metric is not compared."""
         metrics = (
             metric
             for metric in self.task.metrics
@@ -387,7 +371,7 @@ class _Both:
         )
         metric = next(metrics, None)
         if metric is None:
-            return f"{name} is no metric of this task"
+            return f"{name} is not a metric of this task"
         if metric.needs in self.recipe.left_out:
             return f"{name} cannot be compared: {self.recipe.left_out[metric.needs]}"
 
@@ -406,7 +390,7 @@ class _Both:
         )
 
     def columns(self, reported: Mapping[str, MetricSpec]) -> dict[str, Columns]:
-        """The columns of the metrics that are compared."""
+        """Returns the columns of the metrics that are compared."""
         chosen, columns = self.selection.metrics, {}
         for name, metric in reported.items():
             if chosen and name not in chosen and metric.whole not in chosen:
@@ -432,7 +416,7 @@ class _Both:
     def _no_average(
         self, metric: MetricSpec, reported: Mapping[str, MetricSpec]
     ) -> str:
-        """Why an average is not compared; "" where it is."""
+        """Says why an average is not compared; "" if it is."""
         reports = {metric.name: self.reports(metric) for metric in self.task.metrics}
         first, second = (
             components(
@@ -477,14 +461,14 @@ class _Both:
         return difference
 
     def differences_of(self, columns: Mapping[str, Columns]) -> dict[str, Difference]:
-        """Compares metrics of whole items; of those that both runs have corrected also these."""
+        """Compares metrics of whole items, and the corrected metrics that both runs have."""
         differences: dict[str, Difference] = {}
-        for name, own in columns.items():
-            if own.metric.part:
+        for name, metric_columns in columns.items():
+            if metric_columns.metric.part:
                 continue
 
-            differences[name] = self.difference(own)
-            corrected = self._corrected(own.metric)
+            differences[name] = self.difference(metric_columns)
+            corrected = self._corrected(metric_columns.metric)
             if corrected is not None:
                 if self.selection.margin is not None:
                     self.warnings.append(
@@ -501,14 +485,34 @@ class _Both:
 
         return differences
 
+    def breakdowns(self, columns: Mapping[str, Columns]) -> Breakdowns:
+        """Compares the groups of the selected breakdowns."""
+        names = [
+            name
+            for name in breakdown_names(self.task)
+            if self.selection.by in (ALL, name)
+        ]
+        groups = {
+            name: [
+                group
+                for entry in self.entries
+                for group in mapping(mapping(entry.get("breakdown")).get(name))
+            ]
+            for name in names
+        }
+        return compare_breakdowns(
+            self.task, columns, self.first, groups, names=names, compare=self.difference
+        )
+
     def _corrected(self, metric: MetricSpec) -> Difference | None:
-        """Compares what both runs have corrected by the same labels; None where they have not."""
+        """Compares a metric that both runs corrected by the same labels; None otherwise."""
         name = metric.name + SUFFIX
         figures = [
             mapping(mapping(entry.get("metrics")).get(name)) for entry in self.entries
         ]
         if not any(
-            each.get("value") is not None and "calibration" in each for each in figures
+            figure.get("value") is not None and "calibration" in figure
+            for figure in figures
         ):
             return None
 
@@ -547,11 +551,8 @@ class _Both:
         return difference
 
 
-def _unclear_reach(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
-    """Between which values unclear answers leave the difference of a metric.
-
-    "" for nobody knows.
-    """
+def _unclear_range(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
+    """Words the range in which unclear answers leave a metric's difference; "" if it is unknown."""
     if not metric.read or metric.kind == "ratio" or not pairs:
         return ""
 
@@ -567,7 +568,7 @@ def _unclear_reach(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
 
 
 def compare(arguments: Compare) -> tuple[JsonDict, str]:
-    """Compares with the options of `compare`, and writes `out`; JSON, and the tables as text."""
+    """Runs `compare` and writes its `out`; returns the JSON, and the tables as text."""
     folders: Sequence[Path] = arguments.runs
     by, flips, out = arguments.by, arguments.flips, arguments.out
     if len(folders) < 2:
@@ -577,7 +578,7 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
         )
 
     runs = [read_compared(folder) for folder in folders]
-    registered = _as_asked(run.results for run in runs)
+    registered = _tasks_as_asked(run.results for run in runs)
     selection = Selection(
         tasks=_unique(
             task.name for text in arguments.task for task in parse_task_names(text)
@@ -586,7 +587,7 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
         by=by,
         margin=arguments.equivalence,
     )
-    _check(selection, [run.results for run in runs], registered)
+    _check_selection(selection, [run.results for run in runs], registered)
     names = run_names(runs)
     if arguments.memory_gap:
         if len(runs) > 2 or by != NONE or flips is not None:
@@ -595,13 +596,13 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
             )
 
         gaps = memory_gap(runs[0], runs[1], registered, selection=selection)
-        return gaps, _written(out, names, gap_sections(gaps), [])
+        return gaps, _write_tables(out, names, gap_sections(gaps), [])
 
     pairs = compare_pairs(
         runs, registered, all_pairs=arguments.all_pairs, selection=selection
     )
-    notes = [*_same_folders(runs), *_costs(runs, pairs)]
-    breakdowns = _breakdowns(registered[name] for name in _comparable(pairs))
+    notes = [*_repeated_folders(runs), *_costs(runs, pairs)]
+    breakdowns = _breakdowns(registered[name] for name in _compared_tasks(pairs))
     if by == NONE and breakdowns:
         notes.append(f"Group by group: --by {' or '.join(breakdowns)}, or --by all.")
 
@@ -619,11 +620,11 @@ def compare(arguments: Compare) -> tuple[JsonDict, str]:
                 parsed=open_tasks,
             )
 
-    return _json(folders, pairs), _written(out, names, sections(pairs), notes)
+    return _as_json(folders, pairs), _write_tables(out, names, sections(pairs), notes)
 
 
 def _open_tasks(registered: Mapping[str, TaskSpec]) -> list[str]:
-    """The tasks whose answers may be shown."""
+    """Names the tasks whose answers may be shown."""
     tasks = registered.values()
     return [task.name for task in tasks if dataset_spec(task.dataset).access == "open"]
 
@@ -635,40 +636,41 @@ def _unique(names: Iterable[str]) -> list[str]:
 def _metric_names(
     texts: Sequence[str], registered: Mapping[str, TaskSpec]
 ) -> list[str]:
-    """The metrics that are asked for, several in a text with commas between."""
+    """Parses the requested metrics, separated by commas."""
     declared = {metric.name for task in registered.values() for metric in task.metrics}
     words = [word.strip() for text in texts for word in text.split(",")]
     return _unique(raw_name(word, declared) for word in words if word)
 
 
-def _written(out: Path | None, *shown: Any) -> str:
+def _write_tables(out: Path | None, *tables: Any) -> str:
     """Writes the tables as Markdown to `out`; returns them as text."""
     if out is not None:
         with WholeFile(out) as file:
-            file.write(as_markdown(*shown))
-    return as_text(*shown)
+            file.write(as_markdown(*tables))
+    return as_text(*tables)
 
 
-def _as_asked(results: Iterable[Results]) -> dict[str, TaskSpec]:
-    """The registered tasks, as the first run of each asked; one that asked otherwise is refused later."""
+def _tasks_as_asked(results: Iterable[Results]) -> dict[str, TaskSpec]:
+    """Returns the registered tasks as their first run asked them; other runs are refused later."""
     registered = dict(tasks())
-    asked: dict[str, dict[str, str]] = {}
-    for each in results:
-        for name, entry in each["tasks"].items():
-            given = mapping(mapping(entry.get("recipe")).get("task_args"))
-            asked.setdefault(name, dict(given))
+    arguments_by_task: dict[str, dict[str, str]] = {}
+    for run in results:
+        for name, entry in run["tasks"].items():
+            arguments = mapping(mapping(entry.get("recipe")).get("task_args"))
+            arguments_by_task.setdefault(name, dict(arguments))
 
-    for name in asked.keys() & registered:
-        task, given = registered[name].asked_with(asked[name]), asked[name]
+    for name in arguments_by_task.keys() & registered:
+        arguments = arguments_by_task[name]
+        task = registered[name].asked_with(arguments)
         registered[name] = task.reporting(
-            {*task.scoring_arguments, *given}, official=True
+            {*task.scoring_arguments, *arguments}, official=True
         )
 
     return registered
 
 
-def _json(folders: Sequence[Path], pairs: Sequence[Pair]) -> JsonDict:
-    """The comparison for programs: its tasks of two runs, its pairs of more."""
+def _as_json(folders: Sequence[Path], pairs: Sequence[Pair]) -> JsonDict:
+    """Makes the JSON of a comparison: tasks for two runs, pairs for more."""
     if len(folders) == 2:
         return dict(pairs[0].tasks)
 
@@ -685,11 +687,11 @@ def _json(folders: Sequence[Path], pairs: Sequence[Pair]) -> JsonDict:
     }
 
 
-def _check(
+def _check_selection(
     selection: Selection, results: Sequence[Results], registered: Mapping[str, TaskSpec]
 ) -> None:
     """Refuses names that none of the runs has."""
-    names = _unique(name for each in results for name in each["tasks"])
+    names = _unique(name for run in results for name in run["tasks"])
     _check_names("--task", selection.tasks, names, "no run has it. Tasks of the runs")
     specs = [
         registered[name] for name in selection.tasks or names if name in registered
@@ -697,16 +699,16 @@ def _check(
     if not specs:
         return
 
-    every = [metric for spec in specs for metric in spec.metrics]
-    whole = _unique(metric.whole or metric.name for metric in every)
-    parts = {metric.name for metric in every}
+    all_metrics = [metric for spec in specs for metric in spec.metrics]
+    whole = _unique(metric.whole or metric.name for metric in all_metrics)
+    parts = {metric.name for metric in all_metrics}
     metrics = [name for name in selection.metrics if name not in parts]
     _check_names("--metric", metrics, whole, "no task of the runs has it. Metrics")
     breakdowns = _breakdowns(specs)
     if selection.by not in (NONE, ALL, *breakdowns):
-        there = ", ".join(breakdowns) or "the tasks of the runs have none"
+        available = ", ".join(breakdowns) or "the tasks of the runs have none"
         raise UsageError(
-            f"--by {selection.by}: no such breakdown ({there}). Give one of these, all, or none."
+            f"--by {selection.by}: no such breakdown ({available}). Give one of these, all, or none."
         )
 
 
@@ -722,8 +724,8 @@ def _breakdowns(specs: Iterable[TaskSpec]) -> list[str]:
     return _unique(by for spec in specs for by in breakdown_names(spec))
 
 
-def _comparable(pairs: Sequence[Pair]) -> list[str]:
-    """The names of the tasks that a pair compares."""
+def _compared_tasks(pairs: Sequence[Pair]) -> list[str]:
+    """Names the tasks that at least one pair compares."""
     return _unique(
         name
         for pair in pairs
@@ -732,19 +734,19 @@ def _comparable(pairs: Sequence[Pair]) -> list[str]:
     )
 
 
-def _same_folders(runs: Sequence[Compared]) -> Iterator[str]:
-    """Says which runs were given twice."""
+def _repeated_folders(runs: Sequence[Compared]) -> Iterator[str]:
+    """Notes which runs were given twice."""
     letters: dict[Path, str] = {}
     for index, run in enumerate(runs):
-        own = letter(index)
-        first = letters.setdefault(Path(run.label).expanduser().resolve(), own)
-        if first != own:
-            yield f"note: {first} and {own} are the same folder: a run does not differ from itself."
+        name = letter(index)
+        first = letters.setdefault(Path(run.label).expanduser().resolve(), name)
+        if first != name:
+            yield f"note: {first} and {name} are the same folder: a run does not differ from itself."
 
 
 def _costs(runs: Sequence[Compared], pairs: Sequence[Pair]) -> Iterator[str]:
-    """Says what an answer took, in runs that say so."""
-    for name in _comparable(pairs):
+    """Notes the usage per answer, in runs that report it."""
+    for name in _compared_tasks(pairs):
         costs = [an_answer(run.results["tasks"].get(name, {})) for run in runs]
         words = [
             f"{letter(number)} {cost[0]:,.1f} output tokens, {cost[1] or 'no price'}"

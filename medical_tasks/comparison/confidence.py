@@ -1,4 +1,4 @@
-"""The difference of two runs' Brier scores: a mean over items, compared as any other."""
+"""The Brier score of two runs as a metric: a mean over items, compared like any other."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ BRIER: Final = "confidence_brier"
 
 
 def brier_metric(task: TaskSpec, recipes: Sequence[Json]) -> MetricSpec | None:
-    """The Brier score as a metric of two runs; None where they have none of single answers.
+    """Makes the Brier score a metric of two runs; None if single answers have no such score.
 
-    With `--repeats` an item's row has means, and the mean error is not that of means.
+    With `--repeats` an item's row has means, and the error of a mean is not the mean error.
     """
     headline = task.metrics[0]
     repeated = any("repeats" in mapping(recipe) for recipe in recipes)
@@ -35,7 +35,7 @@ def brier_metric(task: TaskSpec, recipes: Sequence[Json]) -> MetricSpec | None:
 
 
 def with_brier(task: TaskSpec, rows: Sequence[Row]) -> list[JsonDict]:
-    """The rows with the squared error of each confidence, which is null where one part is unknown."""
+    """Adds the squared error of each confidence to the rows, null if it is unknown."""
     headline = task.metrics[0].name
     return [{**row, BRIER: _squared_error(row, headline)} for row in rows]
 

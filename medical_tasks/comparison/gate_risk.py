@@ -1,17 +1,15 @@
-"""How often a gate's GO would be wrong, for runs of this size that stand exactly on the limit.
+"""Computes how often a gate's GO would be wrong, for runs of this size exactly at the limit.
 
-A run on the limit should pass as often as a fair rule allows, 2.5 % of the time. For
-shares of independent items this is computed exactly, over all numbers of right answers.
-For everything else it is simulated: the run's own clusters (items, notes, patients) are
-drawn again, each with a probability that is raised or lowered by how far it lies above
-the limit, so that the drawn runs have the limit for their true value (exponential
-tilting; Efron 1981, Can J Stat 9:139), and the share of draws whose interval meets the
-rule is counted.
+A run at the limit should pass as often as a fair rule allows, 2.5 % of the time. For shares of
+independent items this is computed exactly, over all numbers of right answers. For everything
+else it is simulated: the run's own clusters (items, notes, patients) are drawn again, each with
+a probability that depends on its distance from the limit, so that the true value of the drawn
+runs is the limit (exponential tilting; Efron 1981, Can J Stat 9:139). The result is the share
+of draws whose interval meets the rule.
 
 Example:
-    Of 100 questions at least 80 % are to be right. A model that is right in exactly 80
-    % gets GO when Wilson's interval ends above 0.8, which takes 88 right answers: in
-    2.5 % of runs.
+    At least 80 % of 100 questions must be right. A model that is right on exactly 80 % gets GO
+    if Wilson's interval starts above 0.8, which takes 88 right answers: in 2.5 % of runs.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ __all__ = [
 MOST: Final = 0.055
 """The largest share of wrong GOs, at the limit, with which a gate still says GO."""
 FEWEST_SIMULATED: Final = 40
-"""How many items a GO needs where its risk is not exact: fewer stand for too little to draw from."""
+"""The fewest items for a GO whose risk is simulated: fewer are too small a population."""
 _DRAWS: Final = 1000
 _DRAWS_OF_PAIRS: Final = 400
 _RESAMPLES: Final = 400
@@ -64,32 +62,32 @@ _STEPS: Final = 200
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit, which a value must reach, or must not exceed."""
+    """A limit that a value must reach, or must not exceed (`at_most`)."""
 
     value: float
     at_most: bool = False
 
     def met(self, low: float, high: float) -> bool:
-        """Whether a whole interval meets it."""
+        """Whether a whole interval meets the limit."""
         return high <= self.value if self.at_most else low >= self.value
 
 
 @dataclass(frozen=True)
 class Risk:
-    """How often runs on the limit get GO, and whether that was computed or simulated."""
+    """How often runs at the limit get GO, and whether that was computed or simulated."""
 
     share: float
     exact: bool
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """The risk in words."""
         how = "" if self.exact else ", simulated"
         return f"a wrong GO in {100 * self.share:.1f} % of runs{how}"
 
 
 def risk_of_value(columns: Columns, limit: Limit) -> Risk | None:
-    """The risk of a limit on a metric's value; None where no run like this stands on the limit."""
+    """Returns the risk of a limit on a metric's value; None if no run like this has that value."""
     if columns.metric.kind == "proportion" and stands_alone(columns):
         items = int(np.isfinite(np.stack(columns.second)).all(axis=0).sum())
         return Risk(chance_of_go(items, limit, limit.value), exact=True)
@@ -98,13 +96,13 @@ def risk_of_value(columns: Columns, limit: Limit) -> Risk | None:
 
 
 def risk_of_difference(columns: Columns, limit: Limit) -> Risk | None:
-    """The risk of a margin between two runs; None where no pair of runs like these stands on it."""
+    """Returns the risk of a margin between two runs; None if no pair like these has that difference."""
     population = Population.of_difference(columns, limit.value)
     return None if population is None else population.risk(limit, _DRAWS_OF_PAIRS)
 
 
 def chance_of_go(items: int, limit: Limit, share: float) -> float:
-    """The probability that Wilson's interval meets the limit if each item is right with this share.
+    """Returns the probability that Wilson's interval meets the limit, for a true share.
 
     Example:
         >>> round(chance_of_go(100, Limit(0.8), 0.8), 3)
@@ -125,15 +123,15 @@ def chance_of_go(items: int, limit: Limit, share: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """What runs are drawn from whose true value, or difference, is known.
+    """The clusters from which runs with a known true value, or difference, are drawn.
 
     Attributes:
-        metric: what is measured.
-        shares: of each ratio in it.
-        table: the sums of clusters, of shape (columns, clusters); of a pair the first
-            run's come first.
+        metric: the metric.
+        shares: the weight of each ratio in the metric.
+        table: the clusters' sums, of shape (columns, clusters); for a pair the first run's
+            columns come first.
         chances: the probability of each cluster.
-        distance: what each adds to the distance of the value from the true one.
+        distance: each cluster's contribution to the distance from the true value.
     """
 
     metric: MetricSpec
@@ -144,7 +142,7 @@ class Population:
 
     @classmethod
     def as_drawn(cls, columns: Columns, *, of_pairs: bool = False) -> Population:
-        """Runs, or pairs of runs, as the one at hand."""
+        """Makes the population of runs, or pairs of runs, like the observed one."""
         sides = (*columns.first, *columns.second) if of_pairs else columns.second
         table = _cluster_table(sides, columns.clusters)
         alike = np.full(table.shape[1], 1.0 / table.shape[1])
@@ -154,16 +152,16 @@ class Population:
 
     @classmethod
     def of_value(cls, columns: Columns, value: float) -> Population | None:
-        """Runs like this one with another true value; None where there are none."""
+        """Makes a population of similar runs with another true value; None if there is none."""
         return cls.as_drawn(columns).moved_to(value)
 
     @classmethod
     def of_difference(cls, columns: Columns, difference: float) -> Population | None:
-        """Pairs of runs like these with another true difference; None where there are none."""
+        """Makes a population of similar pairs with another true difference; None if there is none."""
         return cls.as_drawn(columns, of_pairs=True).moved_to(difference)
 
     def moved_to(self, value: float) -> Population | None:
-        """The same with another true value, or difference of two runs; None where it has none."""
+        """Changes the true value, or difference of two runs; None if it cannot be reached."""
         distance = self._distance(value)
         chances = _tilted(distance, self.chances)
         return (
@@ -183,7 +181,7 @@ class Population:
 
     @property
     def value(self) -> float:
-        """The value of the clusters at hand, or the difference of their two runs."""
+        """The observed value, or the difference of the two observed runs."""
         values = [
             _value(self.shares, side)
             for side in np.split(self.table, 1 + self.of_pairs)
@@ -197,17 +195,17 @@ class Population:
 
     @property
     def spread(self) -> float:
-        """The standard deviation of what a cluster adds."""
+        """The standard deviation of a cluster's contribution."""
         return math.sqrt(float(self.chances @ self.distance**2))
 
     def drawn(self, clusters: int, generator: np.random.Generator) -> Floats:
-        """The table of a run, or pair, of so many clusters."""
+        """Draws the table of a run, or pair, with this number of clusters."""
         return self.table[
             :, generator.choice(len(self.chances), size=clusters, p=self.chances)
         ]
 
     def compared(self, drawn: Floats) -> Comparison:
-        """Two runs as `compare` compares them."""
+        """Compares two drawn runs as `compare` does."""
         ends = self.metric.limits
         first, second = np.split(drawn, 2)
         return paired_bootstrap_statistic(
@@ -219,7 +217,7 @@ class Population:
         )
 
     def estimated(self, drawn: Floats) -> Estimate:
-        """A run's value with the interval that it is reported with."""
+        """Computes a drawn run's value with the interval that a run reports."""
         return average_interval(list(drawn), self.shares, limits=self.metric.limits)
 
     def meets(self, drawn: Floats, limit: Limit) -> bool:
@@ -228,7 +226,7 @@ class Population:
         return limit.met(result.ci_low, result.ci_high)
 
     def risk(self, limit: Limit, draws: int, clusters: int | None = None) -> Risk:
-        """How often runs of so many clusters, by default as many as there are, meet the limit."""
+        """Simulates how often runs of `clusters`, by default as many as observed, meet the limit."""
         generator = np.random.default_rng(_SEED)
         size = clusters or self.table.shape[1]
         met = [self.meets(self.drawn(size, generator), limit) for _ in range(draws)]
@@ -244,7 +242,7 @@ def stands_alone(columns: Columns) -> bool:
 
 
 def _cluster_table(columns: Sequence[Floats], clusters: Clusters | None) -> Floats:
-    """Sums by cluster of the items that have all columns; shape (columns, clusters)."""
+    """Sums the items that have all columns by cluster; returns shape (columns, clusters)."""
     stacked = np.stack(columns)
     counted = np.asarray(np.isfinite(stacked).all(axis=0))
     if clusters is None:
@@ -259,10 +257,10 @@ def _cluster_table(columns: Sequence[Floats], clusters: Clusters | None) -> Floa
 
 
 def _added(shares: Sequence[float], table: Floats, target: float) -> Floats:
-    """What each cluster adds to the distance of an average of ratios from a target.
+    """Returns each cluster's contribution to the distance of an average of ratios from a target.
 
-    Of one ratio that is `numerator - target * denominator`, but for a factor; of
-    several it is so to first order.
+    For one ratio it is `numerator - target * denominator`, up to a factor; for several, the
+    first-order approximation.
     """
     clusters = table.shape[1]
     if not table[1::2].any(axis=1).all():
@@ -274,12 +272,12 @@ def _added(shares: Sequence[float], table: Floats, target: float) -> Floats:
 
 
 def _value(shares: Sequence[float], table: Floats) -> float:
-    """The average of the ratios of the table's sums."""
+    """Averages the ratios of the table's sums."""
     return float(average_of(shares)(*table.sum(axis=1)))
 
 
 def _weights(shares: Sequence[float], table: Floats) -> Floats:
-    """How much of the denominators each cluster has; 1 on average, as the shares add up to 1."""
+    """Returns each cluster's weight in the denominators; 1 on average, as the shares add up to 1."""
     weights = np.zeros(table.shape[1])
     for share, below in zip(shares, table[1::2], strict=True):
         weights += share * below / below.mean()
@@ -287,7 +285,7 @@ def _weights(shares: Sequence[float], table: Floats) -> Floats:
 
 
 def _tilted(added: Floats, chances: Floats) -> npt.NDArray[np.float64] | None:
-    """The clusters' chances, changed so that the expected distance is 0; None where none are so."""
+    """Tilts the clusters' chances so that the expected distance is 0; None if that is impossible."""
     if (
         not added.size
         or not np.isfinite(added).all()

@@ -1,11 +1,11 @@
-"""Gates: the rules of a policy (`policies`) held against finished runs.
+"""Gates: checks finished runs against the rules of a policy (`policies`).
 
-A rule is met or broken only where its interval says so: GO where the whole 95 %
-interval meets it, NO-GO where the whole interval, widened for the number of rules
-(Bonferroni), breaks it, else INCONCLUSIVE. Items without a score count as the worst for
-GO and as the best for NO-GO. Results that are not what the policy is about decide
-nothing. Each GO comes with how often it would be wrong for runs of this size that stand
-exactly on the limit (`gate_risk`); above 5.5 % there is none.
+The interval decides whether a rule is met or broken: GO if the whole 95 % interval meets it,
+NO-GO if the whole interval, widened for the number of rules (Bonferroni), breaks it, and
+INCONCLUSIVE otherwise. Items without a score count as the worst for GO and as the best for
+NO-GO. Results outside the policy's scope decide nothing. Each GO is reported with the
+probability that it is wrong, for runs of this size exactly at the limit (`gate_risk`); above
+5.5 % there is no GO.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _HEADER: Final = (
 _TAIL: Final = 0.025
 _ROUNDED: Final = 1e-6
 BY_WORDS: Final = "a judge by words: its numbers stand for nothing"
-"""Why a finding decides nothing."""
+"""A reason why a finding decides nothing."""
 _CHANGED: Final = (
     "the value or its interval is not what items.parquet says: score the answers again"
 )
@@ -85,23 +85,22 @@ _WITHOUT_LIMIT: Final = "unscored items could change it without limit"
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What one run says of a rule, or of one group by it.
+    """The result of checking one run, or one group of it, against a rule.
 
     Attributes:
         run: the run's label.
         rule: the rule in words.
-        group: of the breakdown that the rule names; "" for all items.
-        value: the figure, in the metric's own unit (shares 0 to 1), as are interval and
-            limit.
-        low: the lower end of what it may be, unscored items included.
+        group: a group of the rule's breakdown; "" for all items.
+        value: the figure, in the metric's own unit (shares 0 to 1), like the interval and
+            the limit.
+        low: the lower end of the interval, unscored items included.
         high: the upper end.
-        limit: what the rule sets.
-        unit: of the metric.
-        at_most: whether the limit is one from above.
-        risk: how often runs of this size on the limit would get GO; None where nobody
-            knows.
+        limit: the rule's limit.
+        unit: the metric's unit.
+        at_most: whether the limit is an upper one.
+        risk: how often runs of this size at the limit would get GO; None if unknown.
         verdict: GO, NO-GO or INCONCLUSIVE.
-        reason: of the verdict.
+        reason: the reason for the verdict.
         task: the task of the rule.
         paper: whether the run is comparable with the task's paper, in words.
     """
@@ -122,12 +121,12 @@ class Finding:
     paper: tuple[str, ...] = ()
 
     def decided(self, rules: int) -> Finding:
-        """The same with its verdict, as one of so many rules.
+        """Returns the finding with its verdict, as one of this number of rules.
 
-        Example: at least 80 % are to be right. An interval from 82 to 90 % is GO, one
-            from 60 to 75 % NO-GO, and one from 78 to 88 % leaves it open. Of several
-            rules a NO-GO needs more: each interval is wider, so that one of twenty
-            rules is not broken by chance.
+        Example: at least 80 % must be right. An interval from 82 to 90 % is GO, one from 60
+            to 75 % NO-GO, and one from 78 to 88 % inconclusive. With several rules a NO-GO
+            needs more evidence: intervals are wider, so that one of twenty rules is not
+            broken by chance.
         """
         if self.reason or self.value is None or self.low is None or self.high is None:
             return replace(self, reason=self.reason or "no figure")
@@ -140,7 +139,7 @@ class Finding:
             if self.risk is not None and self.risk.share > MOST:
                 return replace(
                     self,
-                    reason=f"too few items for this limit: on it, {self.risk.said}",
+                    reason=f"too few items for this limit: on it, {self.risk.description}",
                 )
 
             return replace(self, verdict=GO, reason=f"{what} meets the rule")
@@ -153,10 +152,10 @@ class Finding:
 
 
 def gate(policy: Policy, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
-    """Holds every run against every rule; the verdict is the worst of all findings.
+    """Checks every run against every rule; the verdict is the worst of all findings.
 
     Raises:
-        UsageError: the policy holds a run against itself.
+        UsageError: the policy compares a run with itself.
     """
     baselines = {
         rule.against: read_compared(rule.against)
@@ -172,18 +171,20 @@ def gate(policy: Policy, folders: Sequence[Path]) -> tuple[str, list[Finding]]:
         finding
         for run in runs
         for rule in policy.rules
-        for finding in _held(
+        for finding in _make_check(
             rule, policy.scopes[rule.task], run, baselines.get(rule.against)
         ).findings()
     ]
     decided = [finding.decided(len(findings)) for finding in findings]
     verdicts = {finding.verdict for finding in decided}
 
-    return next(each for each in (NO_GO, INCONCLUSIVE, GO) if each in verdicts), decided
+    return next(
+        verdict for verdict in (NO_GO, INCONCLUSIVE, GO) if verdict in verdicts
+    ), decided
 
 
 def _check_apart(rule: Rule, run: Compared, baseline: Compared | None) -> None:
-    """Refuses to hold a run against itself, or against a copy: no margin could be broken."""
+    """Refuses to compare a run with itself or a copy, which could break no margin."""
     if baseline is None:
         return
     digest = run.results.get("items_sha256")
@@ -194,8 +195,10 @@ def _check_apart(rule: Rule, run: Compared, baseline: Compared | None) -> None:
         )
 
 
-def _held(rule: Rule, scope: Scope, run: Compared, baseline: Compared | None) -> _Held:
-    """A rule held against a run; both are broken down by the rule's table, where it has one."""
+def _make_check(
+    rule: Rule, scope: Scope, run: Compared, baseline: Compared | None
+) -> _Check:
+    """Prepares the check of a rule on a run, both broken down by the rule's table if it has one."""
     task = tasks()[rule.task]
     if rule.strata is not None:
         groups = read_strata(rule.strata, rule.by)
@@ -203,19 +206,19 @@ def _held(rule: Rule, scope: Scope, run: Compared, baseline: Compared | None) ->
         run = stratified(run, task, rule.by, groups)
         if baseline is not None:
             baseline = stratified(baseline, task, rule.by, groups)
-    return _Held(rule, scope, run, baseline, task)
+    return _Check(rule, scope, run, baseline, task)
 
 
 @dataclass(frozen=True)
-class _Held:
-    """A rule held against a run; for a margin beside the baseline that it names.
+class _Check:
+    """The check of a rule on a run, for a margin compared with a baseline.
 
     Attributes:
         rule: the rule.
-        scope: which results the policy is about.
-        run: the results that must meet it.
-        baseline: the run that the rule names in `against`, else None.
-        task: the rule's, with the breakdown of its table.
+        scope: the results that the policy applies to.
+        run: the results that must meet the rule.
+        baseline: the run that the rule names in `against`, or None.
+        task: the rule's task, with the breakdown of its table.
     """
 
     rule: Rule
@@ -225,11 +228,11 @@ class _Held:
     task: TaskSpec
 
     def findings(self) -> Iterator[Finding]:
-        """What the run says of the rule, of each group where the rule names a breakdown."""
+        """Yields the finding, or one for each group if the rule names a breakdown."""
         rule, baseline = self.rule, self.baseline
         finding = Finding(
             run=self.run.label,
-            rule=rule.said,
+            rule=rule.description,
             group="",
             value=None,
             low=None,
@@ -247,9 +250,9 @@ class _Held:
         if reason := self.scope.mismatch(entry) or self._unlike(entry):
             yield replace(finding, reason=reason)
         elif rule.kind == "coverage_at_least":
-            yield _coverage(entry, finding)
+            yield _coverage_finding(entry, finding)
         elif rule.kind == "judge_kappa_at_least":
-            yield _judge(rule, entry, finding)
+            yield _judge_finding(rule, entry, finding)
         elif baseline is not None:
             yield from self._worse(baseline, finding)
         else:
@@ -257,28 +260,26 @@ class _Held:
             for group, metrics in groups.items():
                 of_group = replace(finding, group=group)
                 yield self._with_risk(
-                    _measured(rule, metrics.get(rule.metric), of_group, entry)
+                    _figure_finding(rule, metrics.get(rule.metric), of_group, entry)
                 )
 
             if not groups:
                 yield replace(finding, reason=f"the run has no groups by {rule.by}")
 
     def _groups(self, run: Compared) -> Mapping[str, Json]:
-        """The figures of each group, or of all items by "" where the rule names no breakdown."""
+        """Returns the figures of each group; without a breakdown, those of all items by ""."""
         entry = run.results["tasks"][self.rule.task]
         if self.rule.by == NONE:
             return {"": mapping(entry.get("metrics"))}
         return mapping(mapping(entry.get("breakdown")).get(self.rule.by))
 
     def _unlike(self, entry: Json) -> str:
-        """Why the run that a margin is held against measures something else; "" if it does not."""
+        """Says why a margin's baseline measures something else; "" if it does not."""
         if self.baseline is None:
             return ""
 
-        label, other = (
-            self.baseline.label,
-            self.baseline.results["tasks"].get(self.scope.task),
-        )
+        label = self.baseline.label
+        other = self.baseline.results["tasks"].get(self.scope.task)
         if other is None:
             return f"{label} has no such task"
 
@@ -289,16 +290,16 @@ class _Held:
         return self.scope.unlike(entry, other, tasks()[self.scope.task])
 
     def _worse(self, baseline: Compared, finding: Finding) -> Iterator[Finding]:
-        """How much worse the run is than the baseline, item by item."""
+        """Yields how much worse the run is than the baseline, item by item."""
         rule, name = self.rule, self.rule.metric
         declared = {metric.name for metric in self.task.metrics}
-        wanted = Selection(
+        selection = Selection(
             tasks=[rule.task], metrics=[raw_name(name, declared)], by=rule.by
         )
-        known = {**tasks(), rule.task: self.task}
-        comparison = compare_tasks(baseline, self.run, known, selection=wanted)[
-            rule.task
-        ]
+        tasks_with_stratum = {**tasks(), rule.task: self.task}
+        comparison = compare_tasks(
+            baseline, self.run, tasks_with_stratum, selection=selection
+        )[rule.task]
         if comparison["refused"]:
             yield replace(finding, reason="; ".join(comparison["refused"]))
             return
@@ -313,7 +314,9 @@ class _Held:
                 warnings = (
                     text for text in comparison["warnings"] if text.startswith(name)
                 )
-                reason = next(warnings, "the runs do not both report it")
+                own = mapping(self._groups(self.run).get(group)).get(name)
+                why = mapping(own).get("reason") or "the runs do not both report it"
+                reason = next(warnings, why)
                 yield replace(of_group, reason=reason)
             else:
                 yield self._difference(baseline, mapping(metrics.get(name)), of_group)
@@ -321,7 +324,7 @@ class _Held:
     def _difference(
         self, baseline: Compared, difference: Json, finding: Finding
     ) -> Finding:
-        """The finding of a difference, with what unscored items of both runs could change of it."""
+        """Makes the finding of a difference, widened by the unscored items of both runs."""
         numbers = (difference.get("difference"), difference.get("ci_low"))
         if None in numbers or difference["n_clusters"] < FEWEST:
             return replace(finding, reason="too few to tell")
@@ -347,7 +350,7 @@ class _Held:
         )
 
     def _open_ends(self, run: Compared, group: str) -> tuple[float, float]:
-        """How far below and above its value a run's unscored items could bring it."""
+        """Returns by how much unscored items could lower and raise a run's value."""
         figure = mapping(mapping(self._groups(run).get(group)).get(self.rule.metric))
         low, value, high = (
             figure.get(name) for name in ("bound_low", "value", "bound_high")
@@ -374,7 +377,7 @@ class _Held:
         independent = len(set(columns.clusters or range(items)))
         limit = Limit(finding.limit, at_most=finding.at_most)
         meets = limit.met(*sorted((finding.low or 0.0, finding.high or 0.0)))
-        if baseline is None and not sampled and _contradicted(columns, finding):
+        if baseline is None and not sampled and _was_changed(columns, finding):
             return replace(finding, reason=_CHANGED)
 
         if independent < FEWEST:
@@ -395,14 +398,14 @@ class _Held:
         return replace(finding, risk=risk)
 
     def _columns(self, metric: MetricSpec, group: str) -> Columns:
-        """The columns of a metric in the items of a group, beside those they are held against."""
+        """Returns a metric's columns for the items of a group, in the baseline and in the run."""
         rule, task = self.rule, self.task
-        own = rows_by_task(self.run).get(rule.task, {})
-        other = own
+        run_rows = rows_by_task(self.run).get(rule.task, {})
+        baseline_rows = run_rows
         if self.baseline is not None:
-            other = rows_by_task(self.baseline).get(rule.task, {})
+            baseline_rows = rows_by_task(self.baseline).get(rule.task, {})
 
-        pairs = list(zip(*shared_rows(other, own), strict=True))
+        pairs = list(zip(*shared_rows(baseline_rows, run_rows), strict=True))
         if rule.by != NONE:
             groups, column = self._groups(self.run), f"group_{rule.by}"
             pairs = [
@@ -415,26 +418,26 @@ class _Held:
         clusters = (
             [row.get("cluster") for row in second] if task.cluster is not None else None
         )
-        metrics = {each.name: each for each in task.metrics}
+        metrics = {metric.name: metric for metric in task.metrics}
 
         return columns_of(metric, metrics, first, second, clusters)
 
 
 def _metric(rule: Rule) -> MetricSpec | None:
-    """The metric whose value a rule limits: none where it limits a width, or a corrected metric."""
+    """Returns the metric whose value a rule limits; None for a width or a corrected metric."""
     metrics = {metric.name: metric for metric in tasks()[rule.task].metrics}
     return metrics.get(rule.metric) if rule.kind != "width_at_most" else None
 
 
 def _is_rough(risk: Risk | None, items: int) -> bool:
-    """Whether a risk is simulated from too few items, or not known of them."""
+    """Whether there are too few items to simulate a risk that is not exact."""
     return items < FEWEST_SIMULATED and not (risk is not None and risk.exact)
 
 
-def _contradicted(columns: Columns, finding: Finding) -> bool:
-    """Whether a value is not that of its items, or lies outside its interval: it was changed.
+def _was_changed(columns: Columns, finding: Finding) -> bool:
+    """Whether a value was changed: it differs from its items', or lies outside its interval.
 
-    Only where every item is decided, since a value estimates what is missing.
+    The items are checked only if all are decided, since a value includes estimates.
     """
     if finding.value is None or finding.low is None or finding.high is None:
         return False
@@ -450,33 +453,31 @@ def _contradicted(columns: Columns, finding: Finding) -> bool:
     )
 
 
-def _coverage(entry: TaskEntry, finding: Finding) -> Finding:
-    """The share of items that are scored, which has no interval."""
-    counts, judge = (
-        mapping(entry.get("coverage")),
-        mapping(entry["recipe"].get("judge")),
-    )
+def _coverage_finding(entry: TaskEntry, finding: Finding) -> Finding:
+    """Makes the finding of the share of items that are scored, which has no interval."""
+    counts = mapping(entry.get("coverage"))
+    judge = mapping(entry["recipe"].get("judge"))
     share = counts.get("scored", 0) / max(1, counts.get("asked", 0))
     reason = BY_WORDS if judge and not judge.get("comparable", True) else ""
     return replace(finding, value=share, low=share, high=share, reason=reason)
 
 
-def _measured(
+def _figure_finding(
     rule: Rule, figure: Json | None, finding: Finding, entry: TaskEntry
 ) -> Finding:
-    """The finding of a figure, with what unscored items could change of it."""
+    """Makes the finding of a figure, widened by the unscored items."""
     if figure is None:
-        why = rule.metric.endswith("_official") and mapping(entry.get("paper")).get(
+        reason = rule.metric.endswith("_official") and mapping(entry.get("paper")).get(
             "official"
         )
-        return replace(finding, reason=str(why or "the run does not report it"))
+        return replace(finding, reason=str(reason or "the run does not report it"))
 
     if figure["value"] is None or figure["ci_low"] is None:
         return replace(
             finding, reason=one_line(str(figure.get("reason") or "no figure"))
         )
 
-    # A score on all items of a set is certain, and of no others.
+    # The rule is about items like these, not about the sampled set: take the sample's numbers.
     figure = {**figure, **figure.get("sample", {})}
     value, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
     measured = replace(
@@ -497,8 +498,8 @@ def _measured(
     return replace(measured, low=low, high=high)
 
 
-def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
-    """The judge's kappa by a check, which must be of this judge, asked in this way."""
+def _judge_finding(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
+    """Makes the finding of the judge's kappa in a check, which must be of this judge and its settings."""
     _, _, check = read_check(rule.check)
     if check["set"] not in GENERAL and check["set"] != check_set_of(tasks()[rule.task]):
         return replace(
@@ -507,9 +508,9 @@ def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
 
     checked = asked_of(check)
     judge = mapping(entry["recipe"].get("judge"))
-    own = {key: judge.get(key) for key in checked}
-    if own != checked:
-        other = f"the check is of another judge, or one asked otherwise: {differing(checked, own)}"
+    current = {key: judge.get(key) for key in checked}
+    if current != checked:
+        other = f"the check is of another judge, or of one asked differently: {differing(checked, current)}"
         return replace(finding, reason=other)
 
     kappa = summary_of(check)["kappa"]
@@ -522,56 +523,57 @@ def _judge(rule: Rule, entry: TaskEntry, finding: Finding) -> Finding:
     )
 
 
-def shown(
+def findings_report(
     verdict: str, findings: Sequence[Finding], policy: Policy
 ) -> tuple[str, JsonDict]:
-    """The findings as text, and for programs."""
-    rows = [_row(each) for each in findings]
+    """Reports the findings as text and as JSON."""
+    rows = [_row(finding) for finding in findings]
     first = 0 if len({finding.run for finding in findings}) > 1 else 1
     lines = align(_HEADER[first:], [row[first:] for row in rows])
     numbers = Counter(finding.verdict for finding in findings)
     counts = ", ".join(f"{numbers[name]} {name}" for name in (GO, NO_GO, INCONCLUSIVE))
     notes = [
-        f"This policy decides about {scope.said}." for scope in policy.scopes.values()
+        f"This policy decides about {scope.description}."
+        for scope in policy.scopes.values()
     ]
-    if any(each.risk is not None for each in findings):
+    if any(finding.risk is not None for finding in findings):
         notes.append(
             "wrong GO: the share of runs of this size, with a true value exactly on the limit, "
             "that would get GO (~ simulated from this run's items)."
         )
 
     notes += dict.fromkeys(
-        f"{one_line(each.run, 60)}, {each.task}: {line}"
-        for each in findings
-        for line in each.paper
+        f"{one_line(finding.run, 60)}, {finding.task}: {line}"
+        for finding in findings
+        for line in finding.paper
     )
     content = {
         "verdict": verdict,
-        "scopes": {name: _scope_told(scope) for name, scope in policy.scopes.items()},
-        "findings": [asdict(each) for each in findings],
+        "scopes": {name: _scope_json(scope) for name, scope in policy.scopes.items()},
+        "findings": [asdict(finding) for finding in findings],
     }
     return "\n".join([*lines, "", *notes, "", f"{verdict} ({counts})"]), content
 
 
-def _row(each: Finding) -> tuple[str, ...]:
-    """A finding as a row of the table."""
-    ends = [number(end, each.unit) for end in (each.low, each.high)]
+def _row(finding: Finding) -> tuple[str, ...]:
+    """Makes a finding's row of the table."""
+    ends = [number(end, finding.unit) for end in (finding.low, finding.high)]
     risk = ""
-    if each.risk is not None:
-        risk = f"{'' if each.risk.exact else '~'}{100 * each.risk.share:.1f} %"
+    if finding.risk is not None:
+        risk = f"{'' if finding.risk.exact else '~'}{100 * finding.risk.share:.1f} %"
 
     return (
-        one_line(each.run, 60),
-        each.rule,
-        one_line(each.group, 40),
-        each.verdict,
-        number(each.value, each.unit),
-        NOT_COMPUTABLE if each.low is None else " to ".join(ends),
+        one_line(finding.run, 60),
+        finding.rule,
+        one_line(finding.group, 40),
+        finding.verdict,
+        number(finding.value, finding.unit),
+        NOT_COMPUTABLE if finding.low is None else " to ".join(ends),
         risk,
-        each.reason,
+        finding.reason,
     )
 
 
-def _scope_told(scope: Scope) -> JsonDict:
-    """A scope as JSON values."""
+def _scope_json(scope: Scope) -> JsonDict:
+    """Returns a scope as JSON values."""
     return {**asdict(scope), "accept": sorted(scope.accept)}

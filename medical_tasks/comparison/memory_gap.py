@@ -1,11 +1,11 @@
 """`compare --memory-gap`: how much better published questions are answered than fresh ones.
 
-Items pair by a group that the benchmark names (MedCalc-Bench: the calculator). The gap
-is the mean over the groups of both runs of the difference of their means, published
-minus fresh; every group weighs the same, however many items it has. Its interval is
-Student's t over the groups, whose spread has the sampling error of both runs in it; the
-covariance of groups that are asked about one note (the cluster) is added. Where all
-groups differ alike, what `bootstrap` says of data without variation holds.
+Items pair by a group that the benchmark names (MedCalc-Bench: the calculator). The gap is the
+mean, over the groups of both runs, of the difference between their means, published minus
+fresh; every group has the same weight. Its interval is Student's t over the groups, whose
+spread includes the sampling error of both runs, plus the covariance of groups that share a
+note (the cluster). If all groups have the same difference, the interval is that of `bootstrap`
+for data without variation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from medical_tasks.scoring.means import ROUNDING, unseen_share
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 WIDEST: Final = 0.05
-"""Half an interval's width beyond which no gap is not the same as none seen."""
+"""The largest half-width of an interval around 0 that shows the absence of a gap."""
 _TAIL: Final = 0.025
 _SAME: Final = (
     "model",
@@ -42,14 +42,14 @@ _SAME: Final = (
     "metrics",
 )
 _NOTE: Final = (
-    "Fresh questions may also be easier or harder to read than published ones: hold the gap "
-    "against that of a model that cannot have read the published ones."
+    "Fresh questions may also be easier or harder to read than published ones: compare the gap "
+    "with that of a model that cannot have read the published ones."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """The items of a run that count: value, group and cluster of each."""
+    """The items of a run that count, by value, group and cluster."""
 
     values: Sequence[float]
     groups: Sequence[str]
@@ -57,42 +57,43 @@ class Sample:
 
 
 def gap_of(published: Sample, fresh: Sample) -> JsonDict:
-    """The gap of two samples of values in 0 to 1 with its 95 % interval.
+    """Computes the gap between two samples of values from 0 to 1, with its 95 % interval.
 
-    It is over the groups of both, one or more.
+    It averages over the groups that both samples have, at least one.
     """
     shared = sorted({*published.groups} & {*fresh.groups})
     k, fewest = len(shared), math.inf
     means, counts = [], []
     within = covariance = 0.0
     for sample in (published, fresh):
-        kept = [index for index, group in enumerate(sample.groups) if group in shared]
+        in_both = [
+            index for index, group in enumerate(sample.groups) if group in shared
+        ]
         codes = np.array(
-            [shared.index(sample.groups[index]) for index in kept], dtype=np.intp
+            [shared.index(sample.groups[index]) for index in in_both], dtype=np.intp
         )
-        values = np.array([sample.values[index] for index in kept], dtype=np.float64)
-        clusters = [sample.clusters[index] for index in kept]
+        values = np.array([sample.values[index] for index in in_both], dtype=np.float64)
+        clusters = [sample.clusters[index] for index in in_both]
         n = np.bincount(codes, minlength=k)
         mean = np.bincount(codes, weights=values, minlength=k) / n
         parts = (values - mean[codes]) / (k * n[codes])
-        # The variance of the items alone; where a group has one, that of all stands in
-        # for it.
+        # The variance of the items; a group with a single item takes that of all items.
         within += float(
             (parts**2 * (n / np.maximum(n - 1, 1))[codes]).sum()
             + (n == 1).sum() * values.var() / k**2
         )
-        of_note: dict[str, float] = defaultdict(float)
-        of_both: dict[tuple[str, int], float] = defaultdict(float)
+        by_cluster: dict[str, float] = defaultdict(float)
+        by_cluster_and_group: dict[tuple[str, int], float] = defaultdict(float)
         for cluster, code, deviation in zip(
             clusters, codes.tolist(), parts.tolist(), strict=True
         ):
-            of_note[cluster] += deviation
-            of_both[cluster, code] += deviation
+            by_cluster[cluster] += deviation
+            by_cluster_and_group[cluster, code] += deviation
 
         covariance += math.fsum(
-            deviation**2 for deviation in of_note.values()
-        ) - math.fsum(deviation**2 for deviation in of_both.values())
-        fewest = min(fewest, len(of_note))
+            deviation**2 for deviation in by_cluster.values()
+        ) - math.fsum(deviation**2 for deviation in by_cluster_and_group.values())
+        fewest = min(fewest, len(by_cluster))
         means.append(mean)
         counts.append(n)
 
@@ -124,12 +125,11 @@ def gap_of(published: Sample, fresh: Sample) -> JsonDict:
                 "n_fresh": m,
             }
             for group, a, b, n, m in zip(
-                shared, *(each.tolist() for each in (*means, *counts)), strict=True
+                shared, *(column.tolist() for column in (*means, *counts)), strict=True
             )
         },
-        "needed": math.ceil(
-            times * max(sizes)
-        ),  # a side, for an interval that is narrow enough if all groups had one gap
+        # Items per side for an interval that is narrow enough if all groups have one gap.
+        "needed": math.ceil(times * max(sizes)),
     }
 
 
@@ -140,9 +140,10 @@ def memory_gap(
     *,
     selection: Selection,
 ) -> JsonDict:
-    """The gap of each task of both runs, by metric.
+    """Computes the gap of each task that both runs have, by metric.
 
-    A `UsageError` where a task cannot be compared so.
+    Raises:
+        UsageError: a task has no such comparison.
     """
     gaps: JsonDict = {}
     rows = rows_by_task(published), rows_by_task(fresh)
@@ -168,12 +169,12 @@ def memory_gap(
                 f"{name}: {published.label} and {fresh.label} show no memory gap: {refused}"
             )
 
-        wanted = [
+        metrics = [
             metric for metric in task.metrics if metric.name in selection.metrics
         ] or [task.metrics[0]]
         gaps[name] = {
             metric.name: _entry(task, metric, recipes, [side[name] for side in rows])
-            for metric in wanted
+            for metric in metrics
         }
 
     if not gaps:
@@ -185,11 +186,9 @@ def memory_gap(
 
 
 def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
-    """Why two runs cannot be compared so, as a sentence; empty when they can."""
-    benchmark, configs = (
-        task.benchmark,
-        [mapping(recipe.get("data")).get("config") for recipe in recipes],
-    )
+    """Says why two runs have no gap, as a sentence; empty if they have one."""
+    benchmark = task.benchmark
+    configs = [mapping(recipe.get("data")).get("config") for recipe in recipes]
     if not benchmark.gap_group:
         return f"{benchmark.title} has no fresh rows that pair with its published ones. It takes runs of MedCalc-Bench."
     if configs[0] == configs[1]:
@@ -209,8 +208,8 @@ def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
     )
     for key in _SAME:
         parts = [
-            deciding_generation(each) if key == "generation" else each.get(key)
-            for each in recipes
+            deciding_generation(recipe) if key == "generation" else recipe.get(key)
+            for recipe in recipes
         ]
         if parts[0] != parts[1] and not (key == "model" and files):
             difference = (
@@ -231,17 +230,17 @@ def _entry(
     recipes: Sequence[Json],
     sides: Sequence[Mapping[str, Row]],
 ) -> JsonDict:
-    """The gap of one metric between published rows and fresh ones, as JSON values.
+    """Computes the gap of one metric between published rows and fresh ones, as JSON values.
 
-    Groups (calculators) are paired, and each weighs the same: so it plays no part that
-    published rows have other numbers of each than fresh ones.
+    Groups (calculators) are paired and have equal weight, so it does not matter that
+    published and fresh rows have different numbers of each.
 
     Example: 80 % and 60 % right on published rows of two calculators, 70 % and 60 % on
     fresh ones. The gap is the mean of 10 and 0 points, 5 points.
     """
     if metric.kind not in ("proportion", "mean") or metric.limits != (0.0, 1.0):
         raise UsageError(
-            f"--metric {metric.name}: is no share of items. Metrics: {task.metrics[0].name} and "
+            f"--metric {metric.name}: is not a share of items. Metrics: {task.metrics[0].name} and "
             "its like."
         )
 
@@ -268,7 +267,7 @@ def _entry(
 
     half = max(gap["gap"] - gap["ci_low"], gap["ci_high"] - gap["gap"])
     sums = {
-        name: math.fsum(each[name] for each in groups.values())
+        name: math.fsum(group_gap[name] for group_gap in groups.values())
         for name in ("published", "fresh", "n_published", "n_fresh")
     }
     entry = {
@@ -293,26 +292,28 @@ def _entry(
 def _sample(
     metric: MetricSpec, group: str, name: str, rows: Mapping[str, Row], notes: list[str]
 ) -> Sample:
-    """The items of a run that have a value and a group."""
+    """Selects the items of a run that have a value and a group."""
     column = f"group_{group}"
-    kept = [row for row in rows.values() if is_counted(metric, row) and row.get(column)]
-    if len(kept) < len(rows):
+    counted = [
+        row for row in rows.values() if is_counted(metric, row) and row.get(column)
+    ]
+    if len(counted) < len(rows):
         notes.append(
-            f"{len(rows) - len(kept)} {name} items without a value are left out"
+            f"{len(rows) - len(counted)} {name} items without a value are left out"
         )
 
     return Sample(
-        values=[item_value(metric, row) for row in kept],
-        groups=[row[column] for row in kept],
-        clusters=[str(row.get("cluster") or row["id"]) for row in kept],
+        values=[item_value(metric, row) for row in counted],
+        groups=[row[column] for row in counted],
+        clusters=[str(row.get("cluster") or row["id"]) for row in counted],
     )
 
 
 def _verdict(entry: Json, group: str) -> str:
-    """The gap in words, by where its interval lies.
+    """Words the gap by the position of its interval.
 
-    An interval around 0 shows no gap only if it is narrow enough and there are groups
-    enough; else the data are too few, and how many would do is said.
+    An interval around 0 shows that there is no gap only if it is narrow enough and over enough
+    groups; otherwise the sentence says how many items are needed.
     """
     if entry["n_groups"] < FEWEST:
         return f"too small to tell: {entry['n_groups']} {group}s are in both runs, {FEWEST} are needed"
@@ -329,12 +330,12 @@ def _verdict(entry: Json, group: str) -> str:
 
 
 def gap_sections(gaps: Json) -> list[Section]:
-    """The table of `memory_gap`, in percent and points."""
+    """Makes the table of `memory_gap`, in percent and points."""
     rows, notes = [], []
     for task, metrics in gaps.items():
         for metric, entry in metrics.items():
             span = f"{percent(entry['ci_low'])} to {percent(entry['ci_high'])}"
-            shown = (f"{percent(entry[name])} %" for name in ("published", "fresh"))
+            values = (f"{percent(entry[name])} %" for name in ("published", "fresh"))
             sizes = (
                 str(entry[f"n_{name}"]) for name in ("groups", "published", "fresh")
             )
@@ -343,7 +344,7 @@ def gap_sections(gaps: Json) -> list[Section]:
                     task,
                     metric,
                     entry["verdict"].partition(":")[0],
-                    *shown,
+                    *values,
                     percent(entry["gap"]),
                     span,
                     *sizes,

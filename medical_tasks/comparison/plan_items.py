@@ -1,4 +1,4 @@
-"""How many items a wanted interval, difference or gate needs, of one task and metric."""
+"""Plans how many items of a task an interval, a difference or a gate needs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _LIMITS = ("at_least", "at_most")
-# of a share; nearer to 0 or 1 it takes thousands of items to see one
 _LEAST_LIMIT = 0.001
+"""The smallest limit of a share; closer to 0 or 1, thousands of items are needed to see one."""
 _OF_PAIRS = ("difference", "margin")
-_SAID: Mapping[Kind, str] = {
+_GOAL_TEXTS: Mapping[Kind, str] = {
     "half_width": "an interval of ±{}",
     "difference": "telling apart two models with a difference of {}",
     "at_least": "GO by a gate's at_least {}",
@@ -43,7 +43,7 @@ _SAID: Mapping[Kind, str] = {
 
 
 def plan(arguments: Plan) -> tuple[dict[str, Any], str]:
-    """Plans as `plan` is asked to: the figures, and what to print."""
+    """Runs `plan`; returns the figures, and the text to print."""
     tasks, goal = parse_task_names(arguments.task), _goal(arguments)
     if len(tasks) > 1:
         raise UsageError(
@@ -60,30 +60,30 @@ def plan(arguments: Plan) -> tuple[dict[str, Any], str]:
 
     _check_within(goal, metric)
     if arguments.run:
-        found = [
+        plans = [
             _from_runs(tasks[0], metric, goal, pair)
             for pair in _pairs(goal, arguments.run)
         ]
     else:
-        found = [_assumed(tasks[0], metric, goal, arguments)]
+        plans = [_from_assumption(tasks[0], metric, goal, arguments)]
 
-    most = max(found, key=lambda each: float(each["beyond"]["items"]))
-    made = {
+    largest = max(plans, key=lambda option: float(option["beyond"]["items"]))
+    planned = {
         "task": tasks[0].name,
         "metric": metric.name,
         "wanted": {goal.kind: goal.value},
-        **most,
+        **largest,
     }
-    return made, _shown(goal, made, metric.unit)
+    return planned, _as_text(goal, planned, metric.unit)
 
 
 def _goal(arguments: Plan) -> Goal:
-    """What is wanted and assumed; refused where something is missing, or too much is given."""
-    wanted = [kind for kind in _KINDS if getattr(arguments, kind) is not None]
-    if len(wanted) != 1:
+    """Reads the goal and its assumptions; refuses missing and superfluous options."""
+    kinds = [kind for kind in _KINDS if getattr(arguments, kind) is not None]
+    if len(kinds) != 1:
         raise UsageError(f"plan needs one of {', '.join(map(_option, _KINDS))}.")
 
-    kind, value = wanted[0], getattr(arguments, wanted[0])
+    kind, value = kinds[0], getattr(arguments, kinds[0])
     for name in ("accuracy", "agreement"):
         share = getattr(arguments, name)
         if share is not None and not 0.0 < share < 1.0:
@@ -94,21 +94,21 @@ def _goal(arguments: Plan) -> Goal:
     if not value > 0.0:
         raise UsageError(f"{_option(kind)} must be above 0, got {value}.")
 
-    needed = "agreement" if kind in _OF_PAIRS else "accuracy"
-    assumed = getattr(arguments, needed)
+    source = "agreement" if kind in _OF_PAIRS else "accuracy"
+    assumed = getattr(arguments, source)
     if bool(arguments.run) == (assumed is not None):
         raise UsageError(
-            f"plan {_option(kind)} needs either past runs (--run RUN) or --{needed}, a share."
+            f"plan {_option(kind)} needs either past runs (--run RUN) or --{source}, a share."
         )
 
     if kind == "half_width" or arguments.run:
         return Goal(kind, value, truth=assumed)
 
-    return _of_models(kind, value, assumed, arguments.accuracy)
+    return _two_models(kind, value, assumed, arguments.accuracy)
 
 
 def _limit(kind: Kind, value: float, truth: float | None) -> Goal:
-    """A gate's limit, for a model whose true value meets it."""
+    """Makes the goal of meeting a gate's limit, for a model whose true value meets it."""
     if 0.0 < value < 1.0 and not _LEAST_LIMIT <= value <= 1.0 - _LEAST_LIMIT:
         raise UsageError(
             f"{_option(kind)} must be from {_LEAST_LIMIT:g} to {1.0 - _LEAST_LIMIT:g}, got "
@@ -119,28 +119,28 @@ def _limit(kind: Kind, value: float, truth: float | None) -> Goal:
         side = "above" if kind == "at_least" else "below"
         raise UsageError(
             f"plan {_option(kind)} {value:g} needs --accuracy {side} it: the true value of a "
-            f"model that is to get GO, got {truth}."
+            f"model that should get GO, got {truth}."
         )
 
     return Goal(kind, value, truth=truth)
 
 
-def _of_models(
+def _two_models(
     kind: Kind, value: float, agreement: float, accuracy: float | None
 ) -> Goal:
-    """Two models that agree so often, as far as there are such models."""
+    """Makes the goal for two models with this agreement; refuses an impossible agreement."""
     apart, least = round(1.0 - agreement, 9), value if kind == "difference" else 0.0
     most = 1.0 if accuracy is None else 2.0 * min(accuracy, 1.0 - accuracy)
     if not least <= apart <= most:
         raise UsageError(
-            f"--agreement {agreement}: that of such models is between {1.0 - most:g} and "
+            f"--agreement {agreement}: such models agree between {1.0 - most:g} and "
             f"{1.0 - least:g}."
         )
     return Goal(kind, value, apart=apart)
 
 
 def _check_within(goal: Goal, metric: MetricSpec) -> None:
-    """A width, difference or limit is one that the metric can have."""
+    """Refuses a width, difference or limit that the metric cannot have."""
     low, high = metric.limits
     if not (
         low < goal.value < high if goal.kind in _LIMITS else goal.value < high - low
@@ -152,10 +152,10 @@ def _check_within(goal: Goal, metric: MetricSpec) -> None:
 
 
 def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared]]:
-    """The runs to learn from: of two models every pair, else each with itself."""
+    """Returns the runs to learn from: every pair for a goal of two models, else each with itself."""
     runs = [read_compared(folder) for folder in folders]
     if goal.kind not in _OF_PAIRS:
-        return [(each, each) for each in runs]
+        return [(run, run) for run in runs]
     if len(runs) < 2:
         raise UsageError(
             f"{_option(goal.kind)} takes two past runs. Give another --run, or --agreement in "
@@ -164,24 +164,23 @@ def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared
     return list(combinations(runs, 2))
 
 
-def _assumed(
+def _from_assumption(
     task: TaskSpec, metric: MetricSpec, goal: Goal, arguments: Plan
 ) -> dict[str, Any]:
-    """Plans without a past run, by the score or agreement that the user assumes.
+    """Plans without a past run, from the score or agreement that the user assumes.
 
-    That works for shares of items alone: of any other metric nobody can say beforehand
-    how much it varies.
+    This works only for shares of items: the variance of any other metric is unknown.
     """
     if metric.kind != "proportion":
         raise UsageError(
-            f"{metric.name} is no share of items, so give past runs (--run): how much it varies is "
-            "not known."
+            f"{metric.name} is not a share of items, so its variance is unknown. Give past runs "
+            "(--run)."
         )
 
-    where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
+    location = {name: getattr(arguments, name) for name in ("data", "config", "split")}
     spec = dataset_spec(task.dataset)
     with policy.protect([policy.Subject.of(spec, task=task.name)]):
-        data = load_task_data(task, spec, **where)
+        data = load_task_data(task, spec, **location)
 
     needed = needed_as_assumed(goal, len(data.items))
     sample = None
@@ -189,29 +188,29 @@ def _assumed(
         columns = planted_columns(metric, data.items, goal.truth)
         sample = sample_needed(task, data, columns, goal.value)
 
-    return _told("what is assumed", data, needed, sample)
+    return _as_json("what is assumed", data, needed, sample)
 
 
 def _from_runs(
     task: TaskSpec, metric: MetricSpec, goal: Goal, runs: tuple[Compared, Compared]
 ) -> dict[str, Any]:
-    """Plans by how much the items of one past run, or the pairs of two, vary."""
+    """Plans from the variance of the items of one past run, or of the pairs of two."""
     data, columns = runs_columns(task, metric, runs)
     needed = needed_from_runs(goal, columns)
     sample = None
     if goal.kind == "half_width":
         sample = sample_needed(task, data, columns, goal.value)
     name = " and ".join(dict.fromkeys(run.label for run in runs))
-    return _told(name, data, needed, sample)
+    return _as_json(name, data, needed, sample)
 
 
-def _told(
+def _as_json(
     name: str, data: TaskData, needed: Needed, sample: int | None
 ) -> dict[str, object]:
-    """A plan as JSON values."""
+    """Makes the JSON of a plan."""
     n, independent = len(data.items), len({item.cluster for item in data.items})
 
-    def counted(items: int) -> dict[str, int]:
+    def with_clusters(items: int) -> dict[str, int]:
         return {"items": items, "independent": math.ceil(independent * items / n)}
 
     return {
@@ -219,8 +218,8 @@ def _told(
         "items": n,
         "independent": independent,
         "whole_set": needed.whole_set if math.isfinite(needed.whole_set) else None,
-        "this_set": None if sample is None else counted(sample),
-        "beyond": counted(math.ceil(needed.clusters * n / needed.of)),
+        "this_set": None if sample is None else with_clusters(sample),
+        "beyond": with_clusters(math.ceil(needed.clusters * n / needed.of)),
         "enough": needed.clusters <= needed.of,
     }
 
@@ -229,31 +228,31 @@ def _option(kind: str) -> str:
     return f"--{kind.replace('_', '-')}"
 
 
-def _shown(goal: Goal, made: Mapping[str, Any], unit: str) -> str:
-    """The plan as text: how many items, whether the set has them, what to run."""
+def _as_text(goal: Goal, planned: Mapping[str, Any], unit: str) -> str:
+    """Words a plan: how many items, whether the set has them, and what to run."""
     points = "" if unit else " points"
     sign = " %" if goal.kind in _LIMITS and not unit else points
-    what = _SAID[goal.kind].format(number(goal.value, unit) + sign)
+    goal_text = _GOAL_TEXTS[goal.kind].format(number(goal.value, unit) + sign)
     abouts = {
-        "the score on these items": made["this_set"],
-        "questions like these": made["beyond"],
+        "the score on these items": planned["this_set"],
+        "questions like these": planned["beyond"],
     }
     rows = [
-        (about, f"{each['items']:,}", f"{each['independent']:,}")
-        for about, each in abouts.items()
-        if each is not None
+        (about, f"{need['items']:,}", f"{need['independent']:,}")
+        for about, need in abouts.items()
+        if need is not None
     ]
     table = "\n".join(align(("about", "items", "independent"), rows))
-    gives = f"this in {percent(made['whole_set'])} % of runs"
+    precision = f"this in {percent(planned['whole_set'])} % of runs"
     if goal.kind == "half_width":
-        gives = f"±{number(made['whole_set'], unit)}{points}"
+        precision = f"±{number(planned['whole_set'], unit)}{points}"
 
-    size = min(made["items"], (made["this_set"] or made["beyond"])["items"])
-    part = f" --subset {size} --seed 0" if size < made["items"] else ""
+    size = min(planned["items"], (planned["this_set"] or planned["beyond"])["items"])
+    subset_option = f" --subset {size} --seed 0" if size < planned["items"] else ""
     return (
-        f"{made['task']}, {made['metric']}: {what}. From {made['from']}.\n\n{table}\n\nThe whole "
-        f"set ({made['items']:,} items, {made['independent']:,} independent) is "
-        f"{'' if made['enough'] else 'not '}enough for questions like these: it gives {gives}.\n"
-        f"{'A sample' if part else 'All of them'}: medical-tasks run --tasks {made['task']}{part} "
+        f"{planned['task']}, {planned['metric']}: {goal_text}. From {planned['from']}.\n\n{table}\n\nThe whole "
+        f"set ({planned['items']:,} items, {planned['independent']:,} independent) is "
+        f"{'' if planned['enough'] else 'not '}enough for questions like these: it gives {precision}.\n"
+        f"{'A sample' if subset_option else 'All of them'}: medical-tasks run --tasks {planned['task']}{subset_option} "
         "--model MODEL"
     )

@@ -1,11 +1,11 @@
-"""How many items an interval, a test or a gate needs, by what `run`, `compare` and `gate` compute.
+"""Computes how many items an interval, a test or a gate needs, as `run`, `compare` and `gate` do.
 
-For items that are right or wrong and stand alone, everything but a margin is computed
-exactly, by summing over all numbers of right answers, or of items on which two models
-differ. Such a chance rises in teeth, since only whole numbers of items can be right:
-what is given is the number from which on it stays at least `POWER`. For everything else
-runs are drawn from the clusters of past ones, as `gate_risk` does, and tested; a probit
-line through all draws says how many are needed.
+For independent items that are right or wrong, everything but a margin is computed exactly, by
+summing over all numbers of right answers, or of items on which two models differ. Such a chance
+rises like a saw's teeth, since only whole numbers of items can be right: the result is the
+number from which on it stays at least `POWER`. For everything else, runs are drawn from the
+clusters of past ones, as in `gate_risk`, and tested; a probit line through all draws gives the
+number needed.
 
 Example:
     Exact McNemar tests two models that agree on 70 % of the items and differ by five
@@ -81,31 +81,31 @@ _TOO_MANY: Final = (
     "true value further from the limit."
 )
 _WIDTHS: Final = 60
-"""Runs of one size, whose widths are averaged."""
+"""The number of runs of one size whose widths are averaged."""
 _SAMPLES: Final = 20
-"""Samples of one size, whose widths are averaged."""
+"""The number of samples of one size whose widths are averaged."""
 _ROUNDS: Final = 8
 _DRAWS: Final = 4000
 _DRAWS_OF_PAIRS: Final = 2000
 _RISKS: Final = 400
 _SEED: Final = 0
 _ERROR: Final = 0.005
-"""The standard error of the chance at a number found by draws, which is aimed above the one wanted."""
+"""The standard error of a simulated chance, by which the target is raised."""
 _FAR: Final = 5.5
-"""Standard deviations beyond which a binomial count is left out."""
+"""The number of standard deviations beyond which a binomial count is left out."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What is wanted, and of which models.
+    """The goal of a plan, and the assumed models.
 
     Attributes:
-        kind: an interval's `half_width`; a `difference` that `compare` finds; a gate's
+        kind: an interval's `half_width`; a `difference` that `compare` detects; a gate's
             rule (`at_least`, `at_most`, `margin`) that says GO.
         value: the width, difference, limit or margin.
-        truth: the true value of the model; None where a past run has it, or it does not
+        truth: the true value of the model; None if a past run gives it, or if it does not
             matter.
-        apart: the share of items on which two models differ; None as `truth`.
+        apart: the share of items on which two models differ; None as for `truth`.
     """
 
     kind: Kind
@@ -122,12 +122,12 @@ class Goal:
 
 @dataclass(frozen=True)
 class Needed:
-    """How many clusters (items that stand alone, notes, patients) are needed.
+    """How many clusters (independent items, notes, patients) are needed.
 
     Attributes:
-        clusters: from how many on the half-width, or the chance, is as wanted.
+        clusters: the number from which on the half-width, or the chance, reaches the goal.
         of: how many the set has.
-        whole_set: the half-width, or the chance, that all of them give.
+        whole_set: the half-width, or the chance, with all of them.
     """
 
     clusters: int
@@ -136,7 +136,10 @@ class Needed:
 
 
 def needed_as_assumed(goal: Goal, whole: int) -> Needed:
-    """The number of items that a goal needs, each right or wrong by itself, and what `whole` give."""
+    """Computes the number of independent items, right or wrong, that a goal needs.
+
+    `whole` is the number of items of the set.
+    """
     truth, apart = goal.truth, goal.apart
     if goal.kind == "half_width" and truth is not None:
         clusters = fewest(lambda n: wilson_half_width(n, truth) <= goal.value, teeth=1)
@@ -173,11 +176,10 @@ def needed_as_assumed(goal: Goal, whole: int) -> Needed:
 
 
 def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
-    """The number of clusters that a goal needs by past runs: one, or for two models a pair.
+    """Computes the number of clusters that a goal needs from past runs: one, or a pair of models.
 
     Raises:
-        UsageError: nothing varies on the runs' items, or no runs like these have the
-            true value.
+        UsageError: nothing varies on the runs' items, or no similar runs have the true value.
     """
     counted = np.isfinite(np.stack([*columns.first, *columns.second])).all(axis=0)
     if (
@@ -190,8 +192,8 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
         truth = float(second.mean()) if goal.truth is None else goal.truth
         if goal.kind == "difference" and apart < goal.value:
             raise UsageError(
-                f"the two runs differ on {apart:.1%} of the items, so that a difference of "
-                f"{goal.value:.1%} is not one of such models. Give --agreement in place of --run."
+                f"the two runs differ on {apart:.1%} of the items, so such models cannot have a "
+                f"difference of {goal.value:.1%}. Give --agreement in place of --run."
             )
 
         return needed_as_assumed(
@@ -199,13 +201,13 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
         )
 
     if goal.kind == "half_width":
-        return _narrow(goal, columns)
+        return _needed_for_width(goal, columns)
 
     population = _population(goal, columns)
     if population is None:
-        wanted = {"difference": goal.value, "margin": 0.0}.get(goal.kind, goal.truth)
+        target = {"difference": goal.value, "margin": 0.0}.get(goal.kind, goal.truth)
         raise UsageError(
-            f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {wanted:g}: it is "
+            f"no mix of the past runs' items has a true {_TRUE[goal.kind]} of {target:g}: it is "
             "outside the range of those runs, or all their items are alike. Give other runs, or "
             "assume a value."
         )
@@ -218,10 +220,10 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
 def runs_columns(
     task: TaskSpec, metric: MetricSpec, runs: tuple[Compared, Compared]
 ) -> tuple[TaskData, Columns]:
-    """A metric's columns of two past runs, which may be the same one, and their items.
+    """Returns the items of two past runs, which may be the same one, and a metric's columns.
 
     Raises:
-        UsageError: a run is not of all items, asked each item several times, or lacks
+        UsageError: a run is not over all items, asked each item several times, or lacks
             the metric.
     """
     for run in runs:
@@ -232,8 +234,8 @@ def runs_columns(
         lacking = figure.get("ci_low") is None or figure.get("ci_high") is None
         if lacking or any(asked_part(recipe).values()) or several:
             raise UsageError(
-                f"{run.label}: is no run of all items of {task.name}, each asked and judged once, with an "
-                f"interval of {metric.name}. Give one, or assume something instead of --run."
+                f"{run.label}: is not a run of all items of {task.name}, each asked and judged once, "
+                f"with an interval of {metric.name}. Give one, or assume a value instead of --run."
             )
 
     first, second = shared_rows(*(rows_by_task(run)[task.name] for run in runs))
@@ -246,7 +248,7 @@ def runs_columns(
         )
         for row in first
     ]
-    reported = {each.name: each for each in task.metrics}
+    reported = {metric_spec.name: metric_spec for metric_spec in task.metrics}
     clusters = [item.cluster for item in items] if task.cluster else None
     columns = columns_of(metric, reported, first, second, clusters)
 
@@ -254,7 +256,7 @@ def runs_columns(
 
 
 def planted_columns(metric: MetricSpec, items: Sequence[Item], share: float) -> Columns:
-    """A run that has such a share of items right, whichever they are."""
+    """Makes the columns of a run with this share of items right, chosen at random."""
     values = np.zeros(len(items))
     values[: round(share * len(items))] = 1.0
     np.random.default_rng(_SEED).shuffle(values)
@@ -273,14 +275,14 @@ def planted_columns(metric: MetricSpec, items: Sequence[Item], share: float) -> 
 def sample_needed(
     task: TaskSpec, data: TaskData, columns: Columns, half_width: float
 ) -> int:
-    """How many items `run --subset` must draw to know the score on all of a set so well."""
+    """Computes how many items `run --subset` must draw for this half-width on the whole set."""
     positions = {item.id: number for number, item in enumerate(data.items)}
     alone = columns if task.drawn_whole else replace(columns, clusters=None)
 
     def width(size: int, seed: int) -> float:
-        """Half the interval's width of one sample, drawn as `run --subset` draws it."""
+        """Returns half the interval's width for one sample, drawn as by `run --subset`."""
         sample = draw(task, data, (size, seed))
-        drawn = alone.part(np.array([positions[item.id] for item in sample.items]))
+        drawn = alone.of_items(np.array([positions[item.id] for item in sample.items]))
         strata, units = strata_of(task, sample.items, sample.subset or {})
         estimate = whole_set_estimate(
             drawn.second,
@@ -306,7 +308,7 @@ def sample_needed(
 
 
 def wilson_half_width(items: int, share: float) -> float:
-    """The expected half-width of Wilson's interval.
+    """Returns the expected half-width of Wilson's interval.
 
     Example: a model that is right on 80 % of 100 items has an interval of about ±7.7
         points.
@@ -319,12 +321,12 @@ def wilson_half_width(items: int, share: float) -> float:
 
 
 def mcnemar_power(items: int, difference: float, apart: float) -> float:
-    """The probability that McNemar's exact test finds a difference, by its two-sided 5 %.
+    """Returns the probability that McNemar's exact test detects a difference, two-sided at 5 %.
 
     Args:
-        items: that stand alone.
-        difference: of the two shares of right items.
-        apart: the share of items that one model has right and the other wrong.
+        items: the number of independent items.
+        difference: the difference between the two shares of right items.
+        apart: the share of items on which exactly one model is right.
 
     Example:
         Two models differ on 30 % of the items and by five points. 500 items show it
@@ -335,18 +337,19 @@ def mcnemar_power(items: int, difference: float, apart: float) -> float:
     """
     better = (apart + difference) / (2.0 * apart)
     return math.fsum(
-        chance * _found(discordant, better)
+        chance * _power_given_discordant(discordant, better)
         for discordant, chance in _binomial(items, apart)
     )
 
 
 def fewest(enough: Callable[[int], bool], *, teeth: int) -> int:
-    """The number of items from which on there are enough.
+    """Returns the number of items from which on there are enough.
 
     Args:
-        enough: whether so many are; yes for all large numbers, in teeth before them.
-        teeth: how many items a tooth is wide, at most. The number is sought upwards
-            from one that is enough, until five teeth in a row are.
+        enough: whether a number of items is enough; true for all large numbers, and
+            alternating like teeth below them.
+        teeth: the largest width of a tooth, in items. The search goes upwards until five
+            teeth in a row are enough.
     """
     high = 2
     while not enough(high):
@@ -367,11 +370,10 @@ def fewest(enough: Callable[[int], bool], *, teeth: int) -> int:
 
 
 @lru_cache(maxsize=100_000)
-def _found(discordant: int, better: float) -> float:
-    """The probability that the exact test calls so many discordant items a difference.
+def _power_given_discordant(discordant: int, better: float) -> float:
+    """Returns the probability that the exact test detects a difference on this many discordant items.
 
-    It does where one model wins so many of them that as many coins fall so in under 2.5
-    %.
+    It does if one model wins so many of them that a fair coin would in under 2.5 % of cases.
     """
     half = discordant // 2
     wins = half + bisect_left(
@@ -386,7 +388,7 @@ def _found(discordant: int, better: float) -> float:
 
 
 def _binomial(n: int, p: float) -> list[tuple[int, float]]:
-    """The counts that are not all too improbable, with their probabilities."""
+    """Returns the binomial counts within `_FAR` standard deviations, with their probabilities."""
     if p in (0.0, 1.0):
         return [(round(n * p), 1.0)]
 
@@ -411,8 +413,8 @@ def _binomial(n: int, p: float) -> list[tuple[int, float]]:
     ]
 
 
-def _narrow(goal: Goal, columns: Columns) -> Needed:
-    """For an interval: runs are drawn from one run as it is."""
+def _needed_for_width(goal: Goal, columns: Columns) -> Needed:
+    """Computes the clusters for an interval's width, with runs drawn from the observed one."""
     population = Population.as_drawn(columns)
     whole = population.table.shape[1]
 
@@ -426,9 +428,9 @@ def _narrow(goal: Goal, columns: Columns) -> Needed:
         return (
             fmean(
                 math.inf
-                if math.isnan(each.ci_high - each.ci_low)
-                else each.ci_high - each.ci_low
-                for each in estimates
+                if math.isnan(estimate.ci_high - estimate.ci_low)
+                else estimate.ci_high - estimate.ci_low
+                for estimate in estimates
             )
             / 2.0
         )
@@ -439,7 +441,7 @@ def _narrow(goal: Goal, columns: Columns) -> Needed:
 
 
 def _population(goal: Goal, columns: Columns) -> Population | None:
-    """Runs like the past ones, for which the goal is to be reached; None where there are none."""
+    """Makes the population of similar runs with the goal's true value; None if there is none."""
     if goal.kind == "margin":
         return Population.of_difference(columns, 0.0)
     if goal.kind == "difference":
@@ -450,7 +452,7 @@ def _population(goal: Goal, columns: Columns) -> Population | None:
 
 
 def _planted(apart: float) -> Population:
-    """Pairs of models that are right on different items, and on equally many."""
+    """Makes a population of pairs of models that are right on equally many, different items."""
     right = MetricSpec(
         name="right", kind="proportion", description="whether an item is right"
     )
@@ -460,12 +462,15 @@ def _planted(apart: float) -> Population:
 
 
 def _simulated(goal: Goal, population: Population, whole: int, *, items: int) -> Needed:
-    """The number of clusters, by draws at sizes ever closer to it; `whole` have so many items."""
+    """Finds the number of clusters by draws at sizes ever closer to it.
+
+    The `whole` set of clusters has this number of `items`.
+    """
     generator = np.random.default_rng(_SEED)
 
     def chance(clusters: int, draws: int) -> float:
         met = sum(
-            _met(goal, population, population.drawn(clusters, generator))
+            _meets_goal(goal, population, population.drawn(clusters, generator))
             for _ in range(draws)
         )
         return (met + 0.5) / (draws + 1.0)
@@ -474,22 +479,22 @@ def _simulated(goal: Goal, population: Population, whole: int, *, items: int) ->
     draws = (_DRAWS_OF_PAIRS if by_bootstrap else _DRAWS) // _ROUNDS
     effect = goal.value if goal.truth is None else goal.truth - goal.value
     slope = abs(effect) / population.spread
-    tried: dict[int, list[float]] = {}
+    chances: dict[int, list[float]] = {}
     for _ in range(_ROUNDS):
         size = _size_at(slope)
-        tried.setdefault(size, []).append(chance(size, draws))
-        slope = _slope(tried)
+        chances.setdefault(size, []).append(chance(size, draws))
+        slope = _slope(chances)
 
     size = _size_at(slope)
     if goal.kind != "difference":
         fewest_clusters = max(FEWEST, math.ceil(FEWEST_SIMULATED * whole / items))
-        size = _safe(goal, population, max(size, fewest_clusters))
+        size = _enough_for_gate(goal, population, max(size, fewest_clusters))
 
     return Needed(size, whole, chance(whole, draws))
 
 
-def _met(goal: Goal, population: Population, drawn: Floats) -> bool:
-    """Whether a drawn run, or pair of runs, gives what is wanted."""
+def _meets_goal(goal: Goal, population: Population, drawn: Floats) -> bool:
+    """Whether a drawn run, or pair of runs, reaches the goal."""
     if goal.kind != "difference":
         return population.meets(drawn, goal.limit)
     if _by_signs(goal, population):
@@ -504,22 +509,19 @@ def _by_signs(goal: Goal, population: Population) -> bool:
 
 
 def _size_at(slope: float) -> int:
-    """The number of clusters with the chance that is wanted, and the draws' error above it."""
-    wanted = normal_quantile(POWER + _ERROR)
-    size = ((normal_quantile(1.0 - ALPHA / 2.0) + wanted) / slope) ** 2
+    """Returns the number of clusters whose chance is `POWER` plus the draws' error."""
+    quantile = normal_quantile(POWER + _ERROR)
+    size = ((normal_quantile(1.0 - ALPHA / 2.0) + quantile) / slope) ** 2
     if size > MOST_ITEMS:
         raise UsageError(_TOO_MANY)
     return max(2, math.ceil(size))
 
 
-def _slope(tried: Mapping[int, Sequence[float]]) -> float:
-    """The slope b of the chances, normal_cdf(b sqrt(n) - z), by what was found.
-
-    Those near 1/2 tell most.
-    """
+def _slope(chances: Mapping[int, Sequence[float]]) -> float:
+    """Fits the slope b of the chances, normal_cdf(b sqrt(n) - z); those near 1/2 weigh most."""
     z = normal_quantile(1.0 - ALPHA / 2.0)
     points = [
-        (math.sqrt(size), share) for size, shares in tried.items() for share in shares
+        (math.sqrt(size), share) for size, shares in chances.items() for share in shares
     ]
 
     def excess(slope: float) -> float:
@@ -536,8 +538,8 @@ def _slope(tried: Mapping[int, Sequence[float]]) -> float:
     return high
 
 
-def _safe(goal: Goal, population: Population, clusters: int) -> int:
-    """As many clusters, or more where a gate of so few would refuse to say GO."""
+def _enough_for_gate(goal: Goal, population: Population, clusters: int) -> int:
+    """Returns `clusters`, or more if a gate with so few would refuse to say GO."""
     on_limit = population.moved_to(goal.limit.value)
     while (
         on_limit is not None

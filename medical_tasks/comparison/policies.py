@@ -1,4 +1,4 @@
-"""Policies: the rules that a gate holds runs against, and which results they are about.
+"""Policies: the rules that a gate checks runs against, and the results that they apply to.
 
 A policy is a TOML file:
 
@@ -72,29 +72,29 @@ KINDS: Final[Mapping[str, frozenset[str]]] = {
     "coverage_at_least": frozenset(),
     "judge_kappa_at_least": frozenset({"check"}),
 }
-"""What a rule limits, and the words that go with it."""
+"""What a rule limits, and the keys that go with it."""
 PROMPTS: Final = ("own", "official", "unknown")
 _OPTIONAL: Final = frozenset({"by", "strata"})
 _MOST: Final = 1e6
-"""The largest limit of a count, which has no largest value: no answer has a million of anything."""
+"""The largest limit of a count: no answer has a million of anything."""
 _ALWAYS_ALIKE: Final = frozenset({"interface", "suite", "claims"})
-"""Differences of recipes that change no verdict, or that a finding names by itself."""
+"""Differences of recipes that change no verdict, or that a finding already names."""
 _EXAMPLE: Final = 'It is like: [[rule]] task = "medcalc", metric = "accuracy", at_least = 0.5, a line each.'
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """Which results of a task a policy decides about.
+    """The results of a task that a policy applies to.
 
     Attributes:
         task: the task.
         config: the configuration of its dataset.
-        split: the split of that.
+        split: the split of the configuration.
         prompts: how the model was asked, one of `PROMPTS`; "" for any.
         least_items: how many items there must be; None for all of the split, or a
             sample of it.
-        accept: kinds of differences (`recipes.Difference`) between a run and the one it
-            is held against, which the decision is about.
+        accept: kinds of differences (`recipes.Difference`) that are allowed between a run
+            and the one it is compared with, since the decision is about them.
     """
 
     task: str
@@ -105,7 +105,7 @@ class Scope:
     accept: frozenset[str] = frozenset()
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """The scope in words."""
         least = "all" if self.least_items is None else f"at least {self.least_items:,}"
         prompts = f"{self.prompts} prompts" if self.prompts else "any prompts"
@@ -118,22 +118,20 @@ class Scope:
         return f"{self.task}: {', '.join(parts)}"
 
     def mismatch(self, entry: Json, *, baseline: bool = False) -> str:
-        """Why a task's results are not what the policy decides about; "" where they are.
+        """Says why the policy does not apply to a task's results; "" if it does.
 
         Args:
             entry: the task's entry in `results.json`.
-            baseline: whether they are only what a run is compared with, which may be of
+            baseline: whether a run is only compared with them, so that they may come from
                 a baseline.
         """
         recipe = entry["recipe"]
         data = mapping(recipe.get("data"))
-        config, split = (
-            one_line(str(data.get("config"))),
-            one_line(str(data.get("split"))),
-        )
+        config = one_line(str(data.get("config")))
+        split = one_line(str(data.get("split")))
         name = str(mapping(recipe.get("model")).get("name"))
         if name.startswith("baseline/") and not baseline:
-            return f"{one_line(name)} is a baseline and no model"
+            return f"{one_line(name)} is a baseline, not a model"
 
         if config != self.config:
             what = (
@@ -150,8 +148,8 @@ class Scope:
 
         if recipe.get("max_samples") is not None:
             return (
-                f"a quick look at {entry.get('n_items', 0):,} items (--max-samples), which stand "
-                "for no others: run all items, or a random sample (--subset)"
+                f"a quick look at {entry.get('n_items', 0):,} items (--max-samples), which "
+                "represent no others: run all items, or a random sample (--subset)"
             )
 
         prompts = mapping(recipe.get("prompts")).get("set") or "unknown"
@@ -165,21 +163,21 @@ class Scope:
         return ""
 
     def unlike(self, run: Json, other: Json, task: TaskSpec) -> str:
-        """What makes a run's results another test than those it is held against; "" if nothing."""
+        """Says why a run's results are not comparable with those of another; "" if they are."""
         differences = recipe_differences(
             self.task, other["recipe"], run["recipe"], metrics=task.metrics
         )
-        kept = [
-            each
-            for each in differences.warned
-            if each.kind not in _ALWAYS_ALIKE | self.accept
+        decisive = [
+            difference
+            for difference in differences.warned
+            if difference.kind not in _ALWAYS_ALIKE | self.accept
         ]
-        if not kept:
+        if not decisive:
             return ""
 
-        kinds = ", ".join(f'"{each.kind}"' for each in kept)
+        kinds = ", ".join(f'"{difference.kind}"' for difference in decisive)
         return (
-            f"{kept[0].text.rstrip('.')}. If the decision is about that, name it in the policy: "
+            f"{decisive[0].text.rstrip('.')}. If the decision is about that, name it in the policy: "
             f"[tasks.{self.task}] accept = [{kinds}]"
         )
 
@@ -190,13 +188,13 @@ class Rule:
 
     Attributes:
         kind: `at_least`, `margin` and so on.
-        limit: what the figure is held against, in its own unit.
+        limit: the limit of the figure, in its own unit.
         task: the task.
-        metric: "" for a rule on coverage or on a judge's check.
-        by: the breakdown whose groups are held against it, each by itself.
-        against: the folder of the run of a `margin`.
+        metric: the metric; "" for a rule on coverage or on a judge's check.
+        by: the breakdown whose groups are each checked.
+        against: the folder of the run that a `margin` compares with.
         check: the file of a judge's check.
-        strata: the table with the groups of `by`; None where the task has them.
+        strata: the table with the groups of `by`; None if the task has them.
     """
 
     kind: str
@@ -209,7 +207,7 @@ class Rule:
     strata: Path | None = None
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """The rule in words."""
         what = " ".join(filter(None, (self.task, self.metric)))
         if self.kind == "margin":
@@ -229,8 +227,8 @@ def read_policy(path: Path) -> Policy:
     """Reads a policy.
 
     Raises:
-        UsageError: something in it is no rule, or a rule decides nothing; the rule is
-            named by its number.
+        UsageError: a part of the file is not a rule, or a rule decides nothing; the message
+            names the rule by its number.
     """
     with readable(path):
         try:
@@ -247,8 +245,8 @@ def read_policy(path: Path) -> Policy:
         or not entries
     ):
         raise UsageError(
-            f"{path}: a policy is a list of [[rule]] tables, with [tasks.NAME] tables beside "
-            f"them, and nothing else. {_EXAMPLE}"
+            f"{path}: a policy is a list of [[rule]] tables, with optional [tasks.NAME] tables, "
+            f"and nothing else. {_EXAMPLE}"
         )
 
     rules = [
@@ -261,21 +259,21 @@ def read_policy(path: Path) -> Policy:
             f"{path}: tasks must be tables such as [tasks.medcalc], got {tables!r}."
         )
 
-    held = dict.fromkeys(rule.task for rule in rules)
-    if unused := sorted(tables.keys() - held):
+    task_names = dict.fromkeys(rule.task for rule in rules)
+    if unused := sorted(tables.keys() - task_names):
         raise UsageError(
-            f"{path}: no rule is about [tasks.{unused[0]}].{did_you_mean(unused[0], held)}"
+            f"{path}: no rule is about [tasks.{unused[0]}].{did_you_mean(unused[0], task_names)}"
         )
 
     scopes = {
         name: _scope(name, tables.get(name, {}), f"{path}: [tasks.{name}]")
-        for name in held
+        for name in task_names
     }
     return Policy(rules, scopes)
 
 
 def _scope(name: str, table: object, where: str) -> Scope:
-    """Reads a [tasks.NAME] table; what it leaves out is fixed by the task."""
+    """Reads a [tasks.NAME] table; the task decides the keys that it omits."""
     task = tasks()[name]
     dataset = dataset_spec(task.dataset)
     words = {
@@ -315,7 +313,7 @@ def _scope(name: str, table: object, where: str) -> Scope:
 
     kinds = DIFFERENCES.keys()
     accept = table.get("accept", [])
-    if unknown := [each for each in accept if each not in kinds]:
+    if unknown := [kind for kind in accept if kind not in kinds]:
         raise UsageError(
             f"{where}: accept takes kinds of differences such as prompts, generation, judge; "
             f"got {unknown[0]!r}.{did_you_mean(str(unknown[0]), kinds)}"
@@ -332,7 +330,7 @@ def _scope(name: str, table: object, where: str) -> Scope:
 
 
 def _rule(entry: Any, where: str, folder: Path) -> Rule:
-    """Reads one rule; paths in it are seen from the policy's folder."""
+    """Reads one rule; its paths are relative to the policy's folder."""
     kind, words = _kind(entry, where)
     limit = entry[kind]
     if isinstance(limit, bool) or not isinstance(limit, int | float):
@@ -369,7 +367,7 @@ def _rule(entry: Any, where: str, folder: Path) -> Rule:
 
 
 def _kind(entry: Any, where: str) -> tuple[str, frozenset[str]]:
-    """What a rule limits, and all words that it may have."""
+    """Returns what a rule limits, and all keys that it may have."""
     kinds = [kind for kind in KINDS if isinstance(entry, dict) and kind in entry]
     if len(kinds) != 1:
         raise UsageError(
@@ -391,24 +389,24 @@ def _kind(entry: Any, where: str) -> tuple[str, frozenset[str]]:
 
 
 def _metric(task: TaskSpec, name: str, where: str) -> MetricSpec:
-    """A metric of a task by its name, which may be that of the corrected one."""
-    named = {metric.name: metric for metric in task.metrics if not metric.part}
+    """Finds a task's metric by its name, or by that of its corrected metric."""
+    by_name = {metric.name: metric for metric in task.metrics if not metric.part}
     corrected = {
-        each.name + SUFFIX: each
-        for each in named.values()
-        if each.verdict not in ("", "several")
+        metric.name + SUFFIX: metric
+        for metric in by_name.values()
+        if metric.verdict not in ("", "several")
     }
-    if name not in named and name not in corrected:
-        hint = did_you_mean(name, {**named, **corrected})
+    if name not in by_name and name not in corrected:
+        hint = did_you_mean(name, {**by_name, **corrected})
         raise UsageError(f"{where}: {task.name} has no metric {name!r}.{hint}")
 
-    return named.get(name) or corrected[name]
+    return by_name.get(name) or corrected[name]
 
 
 def _check_breakdown(
     task: TaskSpec, metric: str, by: str, where: str, *, own_table: bool
 ) -> None:
-    """Refuses a `by` that the task does not have, or of a corrected metric."""
+    """Refuses a `by` that the task does not have, or one for a corrected metric."""
     if by not in breakdown_names(task) and not own_table:
         raise UsageError(
             f"{where}: {task.name} has the breakdowns {', '.join(breakdown_names(task))}, "
@@ -421,7 +419,7 @@ def _check_breakdown(
             "column of the table another name."
         )
 
-    if all(metric != each.name for each in task.metrics):
+    if all(metric != candidate.name for candidate in task.metrics):
         raise UsageError(
             f"{where}: {metric} has no breakdowns. Leave out by, or name the metric without "
             f"{SUFFIX}."
@@ -431,7 +429,7 @@ def _check_breakdown(
 def _check_limit(
     kind: str, limit: float, metric: MetricSpec | None, where: str
 ) -> None:
-    """Refuses limits outside the scale, that no run could break, or that none could meet."""
+    """Refuses limits that are outside the scale, that no run could break, or that none could meet."""
     low, high = metric.limits if metric is not None else (0.0, 1.0)
     if kind in ("margin", "width_at_most"):
         low, high = 0.0, high - low
@@ -453,12 +451,12 @@ def _check_limit(
 
     unreachable = {"at_least": high, "at_most": low, "width_at_most": low}
     if limit == unreachable.get(kind):
-        certain = (
+        outcome = (
             "is wider than that" if kind == "width_at_most" else "stops short of it"
         )
         raise UsageError(
             f"{where}: no run could meet {kind} = {limit:g}: the 95 % interval of even a perfect "
-            f"run {certain}. Allow for it: 99 % is 0.99."
+            f"run {outcome}. Allow for it: 99 % is 0.99."
         )
 
     wrong_way = {"at_least": False, "at_most": True}.get(kind)
@@ -470,6 +468,6 @@ def _check_limit(
         other = "at_most" if least else "at_least"
         better = "higher" if metric.higher_is_better else "lower"
         raise UsageError(
-            f"{where}: {metric.name} is better when it is {better}, so that {kind} = {limit:g} "
+            f"{where}: {metric.name} is better when it is {better}, so {kind} = {limit:g} "
             f"passes the worst runs. Was {other} meant?"
         )

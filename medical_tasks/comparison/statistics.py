@@ -1,7 +1,7 @@
-"""The statistics of two runs on the same items: difference, interval, test, changed items.
+"""Statistics of two runs on the same items: difference, interval, test, changed items.
 
-Each metric becomes a numerator and a denominator per item, so that proportions, ratios
-and averages are resampled alike.
+Each metric becomes a numerator and a denominator per item, so that proportions, ratios and
+averages are resampled in the same way.
 """
 
 from __future__ import annotations
@@ -40,35 +40,38 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 RESAMPLES: Final = 2000
 """Draws of the bootstrap for a whole task."""
 GROUP_RESAMPLES: Final = 1000
-"""Draws for a group of a breakdown, of which there can be many."""
+"""Draws for a group of a breakdown; there can be many groups."""
 CHANGED: Final = 1e-12
-"""Values that are closer than this are the same but for rounding."""
+"""Values that are closer than this differ only by rounding."""
 
 
 class Difference(TypedDict, total=False):
-    """A metric of two runs on the same items, the second minus the first; None where nobody knows.
+    """A metric of two runs on the same items, the second minus the first; None if unknown.
 
     Attributes:
-        value_a: of the first run.
-        value_b: of the second.
-        difference: of the values.
+        value_a: the first run's value.
+        value_b: the second run's value.
+        difference: the difference between the values.
         ci_low: the lower end of its 95 % interval.
         ci_high: the upper end.
         n: how many items count in both runs.
         n_clusters: how many of them are independent.
-        test: the test to read.
-        p: its p value; `p_value` is that of the interval, `p_holm` adjusted over
+        test: the test that `p` comes from.
+        p: its p-value; `p_value` is that of the interval, `p_holm` is adjusted over
             `tests` tests.
-        minimum_detectable_difference: the smallest true one that so many items find in
-            4 of 5 cases.
+        minimum_detectable_difference: the smallest true difference that this many items
+            detect in 4 of 5 cases.
         flips: how many items improved, worsened and stayed the same.
-        items: which ones, where that is asked for.
-        equivalence: the p values of a difference within a margin, and beyond it.
-        mcnemar: of items that are right or wrong, McNemar's test.
+        items: which items these are, if requested.
+        equivalence: the p-values of a difference within a margin, and beyond it.
+        mcnemar: McNemar's test, for items that are right or wrong.
         notes: what a reader must know.
+        higher_is_better: the metric's direction.
         too_few: whether a group has too few items to tell.
-        comparable: False where a judge by words decided it, or an average lacks
+        comparable: False if a judge that compares words decided it, or if an average lacks
             metrics.
+        unit: the metric's unit, unless it is a share.
+        missing_components: the metrics that an average lacks.
     """
 
     value_a: Required[Number]
@@ -107,9 +110,9 @@ class ComparedTask(TypedDict):
 
     Attributes:
         n_items: how many items both have.
-        warnings: what a reader must know of the comparison.
-        metrics: the differences of all items.
-        breakdown: those of groups.
+        warnings: what a reader must know about the comparison.
+        metrics: the differences over all items.
+        breakdown: the differences over groups.
         paper: whether each result is comparable with the paper.
         refused: why the task is not compared; then the others are empty.
     """
@@ -130,11 +133,12 @@ class Columns:
     """A metric of two runs on the same items, in the same order.
 
     Attributes:
-        shares: of each component in it; one of 1 for a metric that is no average.
-        first: a numerator and a denominator in turns for each component; `nan` where
-            undecided.
+        metric: the metric.
+        shares: the weight of each component; a single 1 for a metric that is not an average.
+        first: the first run's numerators and denominators in turn for each component; `nan`
+            where undecided. `second` holds the second run's.
         values: both runs' values on each item; None for an average.
-        clusters: of each item; None where each stands alone.
+        clusters: each item's cluster; None if items are independent.
         missing: metrics of an average that are not reported.
     """
 
@@ -146,8 +150,8 @@ class Columns:
     clusters: Sequence[Any] | None
     missing: tuple[str, ...] = ()
 
-    def part(self, chosen: npt.NDArray[np.intp]) -> Columns:
-        """The same of some of the items."""
+    def of_items(self, chosen: npt.NDArray[np.intp]) -> Columns:
+        """Selects some of the items."""
         return replace(
             self,
             first=tuple(column[chosen] for column in self.first),
@@ -167,7 +171,7 @@ class Compare(Protocol):
     def __call__(
         self, columns: Columns, /, *, resamples: int, whole: bool
     ) -> Difference:
-        """Of a group where not `whole`."""
+        """Compares a whole task or, if not `whole`, a group."""
         ...
 
 
@@ -182,10 +186,10 @@ def compare_columns(
 
     Args:
         columns: a metric of both runs.
-        resamples: draws of the bootstrap.
-        whole: False for a group: of few pairs it gets no interval and no test, and one
-            that is `too_few_to_tell` is marked.
-        margin: of equivalence; None for no such test.
+        resamples: the draws of the bootstrap.
+        whole: False for a group: with few pairs it gets no interval and no test, and it is
+            marked if it is `too_few_to_tell`.
+        margin: the margin of equivalence; None for no such test.
     """
     metric, values = columns.metric, columns.values
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
@@ -217,7 +221,7 @@ def compare_columns(
         within, beyond = (None if math.isnan(p) else p for p in tests)
         entry["equivalence"] = {"margin": margin, "p": within, "p_beyond": beyond}
 
-    entry["notes"] = [_few_said(comparison)] if few else []
+    entry["notes"] = [_few_pairs_note(comparison)] if few else []
     if not whole:
         _mark_group(entry, few=few)
 
@@ -225,7 +229,7 @@ def compare_columns(
 
 
 def _mark_group(entry: Difference, *, few: bool) -> None:
-    """Marks a group that is too small to tell; of `few` pairs it loses its interval and test."""
+    """Marks a group that is too small to tell; with `few` pairs it loses its interval and test."""
     if too_few_to_tell(
         entry["difference"], entry["minimum_detectable_difference"], entry["n_clusters"]
     ):
@@ -236,44 +240,45 @@ def _mark_group(entry: Difference, *, few: bool) -> None:
         entry.pop("mcnemar", None)
 
 
-def with_judge_error(entry: Difference, facts: Sequence[Json]) -> None:
+def with_judge_error(entry: Difference, calibrations: Sequence[Json]) -> None:
     """Widens the comparison of corrected metrics by the labels' error, which both runs share."""
     first, second = (
-        {name: np.array(each[name]) for name in ("weights", "slope")} for each in facts
+        {name: np.array(calibration[name]) for name in ("weights", "slope")}
+        for calibration in calibrations
     )
     slope = (first["slope"] + second["slope"]) / 2.0
     error = JudgeError(
         second["weights"] - first["weights"],
         slope,
-        np.array(facts[0]["covariance"]),
-        facts[0]["freedom"],
+        np.array(calibrations[0]["covariance"]),
+        calibrations[0]["freedom"],
     )
-    entry["minimum_detectable_difference"] = None  # which is of the runs alone
+    entry["minimum_detectable_difference"] = None  # it ignores the labels' error
     value, low, high = entry["difference"], entry["ci_low"], entry["ci_high"]
     if None in (value, low, high):
         return
 
     t = student_quantile(1.0 - paired.ALPHA / 2.0, error.freedom)
-    down, up = _widened(*(each.get("widened_by", {}) for each in facts))
+    down, up = _widened(
+        *(calibration.get("widened_by", {}) for calibration in calibrations)
+    )
     entry["ci_low"] = value - error.reach(t, ((value - low) / t) ** 2)[0] - down
     entry["ci_high"] = value + error.reach(t, ((high - value) / t) ** 2)[1] + up
-    # Were there no difference, the labels' error would be that of the runs' other
-    # classes alone.
-    alike = replace(error, weights=error.weights - value * slope).variance
-    own = (value - low if value > 0.0 else high - value) / normal_quantile(
+    # If there were no difference, the labels' error would be that of the runs' other classes.
+    other_variance = replace(error, weights=error.weights - value * slope).variance
+    own_error = (value - low if value > 0.0 else high - value) / normal_quantile(
         1.0 - paired.ALPHA / 2.0
     )
     certain = max(0.0, abs(value) - (down if value > 0.0 else up))
-    if own > 0.0 and (alike > CHANGED or certain < abs(value)):
-        tail = student_tail(certain / math.hypot(own, math.sqrt(alike)), error.freedom)
+    if own_error > 0.0 and (other_variance > CHANGED or certain < abs(value)):
+        tail = student_tail(
+            certain / math.hypot(own_error, math.sqrt(other_variance)), error.freedom
+        )
         entry["p_value"] = entry["p"] = max(min(1.0, 2.0 * tail), entry["p"])
 
 
 def _widened(first: Json, second: Json) -> tuple[float, float]:
-    """How far the judge's drift widens a difference.
-
-    As far as the answers of both runs lie apart.
-    """
+    """Returns how far the judge's drift widens a difference, by the distance between both runs."""
     none = {"distance": 0.0, "drift": (0.0, 0.0)}
     reaches = [
         widening(b["distance"] - a["distance"], [*a["drift"], *b["drift"]])
@@ -299,9 +304,9 @@ def adjust(entries: Sequence[Difference]) -> None:
 def _bootstrap(
     columns: Columns, limits: tuple[float, float] | None, resamples: int
 ) -> Comparison:
-    """The difference with its interval and p-value, of resampled items.
+    """Computes the difference with its interval and p-value from resampled items.
 
-    Averages and ratios are resampled as sums; of one value an item the mean does.
+    Averages and ratios are resampled as sums; metrics with one value per item as means.
     """
     settings: JsonDict = {
         "clusters": columns.clusters,
@@ -317,7 +322,7 @@ def _bootstrap(
 
 
 def detectable(columns: Columns) -> float | None:
-    """The smallest true difference of two runs that so many items detect."""
+    """Returns the smallest true difference between two runs that this many items detect."""
     limits = (
         columns.metric.limits
         if all(map(math.isfinite, columns.metric.limits))
@@ -334,9 +339,9 @@ def detectable(columns: Columns) -> float | None:
 def _sides(
     columns: Columns, limits: tuple[float, float] | None
 ) -> tuple[Floats, Floats, tuple[float, float] | None]:
-    """Both runs' values by item, and their limits.
+    """Returns both runs' values by item, and their limits.
 
-    A statistic of sums is taken as the mean of what each item adds to it.
+    A statistic of sums is treated as the mean of the items' contributions.
     """
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return columns.values[0], columns.values[1], limits
@@ -352,10 +357,7 @@ def _sides(
 
 
 def _flips(columns: Columns) -> dict[str, int] | None:
-    """How many items are better in the second run, worse, and the same.
-
-    None where items have no values of their own.
-    """
+    """Counts the items that are better, worse and the same in the second run; None for an average."""
     if columns.values is None:
         return None
 
@@ -372,8 +374,8 @@ def _flips(columns: Columns) -> dict[str, int] | None:
     }
 
 
-def _few_said(comparison: Comparison) -> str:
-    """Why so few pairs say little, for the note below a table."""
+def _few_pairs_note(comparison: Comparison) -> str:
+    """Explains in a note below a table why so few pairs say little."""
     if not comparison.n:
         return "no item has a value in both runs, so that nothing can be said"
 
@@ -396,7 +398,7 @@ def columns_of(
     second: Rows,
     clusters: Sequence[Any] | None,
 ) -> Columns:
-    """Takes a metric's columns out of both runs' rows of the same items, in the same order."""
+    """Extracts a metric's columns from both runs' rows of the same items, in the same order."""
     parts = components(metric, reported)
     first_columns, second_columns = (
         tuple(
@@ -424,7 +426,7 @@ def columns_of(
 
 
 def item_value(metric: MetricSpec, row: Row) -> float:
-    """A metric's value on an item; `nan` where it is not decided, or there is nothing to count."""
+    """Returns a metric's value on an item; `nan` if it is undecided or has nothing to count."""
     value = row.get(metric.name)
     return (
         math.nan
@@ -435,10 +437,7 @@ def item_value(metric: MetricSpec, row: Row) -> float:
 
 
 def is_counted(metric: MetricSpec, row: Row) -> bool:
-    """Whether the item goes into the metric.
-
-    One with nothing to count adds nothing to its run's sums, and is decided.
-    """
+    """Whether the metric is decided on the item, even if there is nothing to count."""
     if metric.kind == "ratio":
         return row.get(weight_column(metric.name)) is not None
     value = row.get(metric.name)
@@ -446,12 +445,11 @@ def is_counted(metric: MetricSpec, row: Row) -> bool:
 
 
 def _sums(metric: MetricSpec, rows: Rows) -> list[Sums]:
-    """What items add to a metric's numerator and denominator."""
+    """Returns the items' contributions to a metric's numerator and denominator."""
     if metric.kind != "ratio":
         return [sums(metric, row.get(metric.name), None) for row in rows]
 
-    # What is not there has a denominator of 0, whichever way a file writes that it has
-    # no value.
+    # A missing value has a denominator of 0, however the file writes it.
     weight = weight_column(metric.name)
     return [
         sums(metric, item_value(metric, row), row[weight])
@@ -462,7 +460,7 @@ def _sums(metric: MetricSpec, rows: Rows) -> list[Sums]:
 
 
 def breakdown_names(task: TaskSpec) -> tuple[str, ...]:
-    """Names of a task's breakdowns: those of its items' parts, then those of its items."""
+    """Names a task's breakdowns: those of parts of its items, then those of its items."""
     return tuple(
         dict.fromkeys(
             [*(metric.part[0] for metric in task.metrics if metric.part), *task.groups]
@@ -474,15 +472,14 @@ def compare_breakdowns(
     task: TaskSpec,
     columns: Mapping[str, Columns],
     rows: Rows,
-    named: Mapping[str, Iterable[str]],
+    group_names: Mapping[str, Iterable[str]],
     *,
     names: Sequence[str],
     compare: Compare = compare_columns,
 ) -> Breakdowns:
-    """Compares every metric within every group; p values are adjusted over the groups.
+    """Compares every metric within every group; p-values are adjusted over the groups.
 
-    `named` has the groups of each breakdown, since a row joins its by blanks; returns
-    breakdown to group to metric to entry.
+    `group_names` lists the groups of each breakdown, since a row joins its groups by blanks.
     """
     breakdowns: Breakdowns = {}
     for by in names:
@@ -495,16 +492,17 @@ def compare_breakdowns(
                 groups.setdefault(metric.part[1], {})[metric.whole] = difference
 
         if by in task.groups:
-            members = _members(rows, by, named.get(by, ()))
+            members = _members(rows, by, group_names.get(by, ()))
             for group in in_order(members):
                 groups[group] = {
                     name: compare(
-                        each.part(members[group]),
+                        metric_columns.of_items(members[group]),
                         resamples=GROUP_RESAMPLES,
                         whole=False,
                     )
-                    for name, each in columns.items()
-                    if not each.metric.part and by not in each.metric.not_by
+                    for name, metric_columns in columns.items()
+                    if not metric_columns.metric.part
+                    and by not in metric_columns.metric.not_by
                 }
 
         if any(groups.values()):
@@ -514,14 +512,15 @@ def compare_breakdowns(
     return breakdowns
 
 
-def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
-    """Adjusts p values by Holm.
+def adjust_breakdowns(all_breakdowns: Sequence[Breakdowns]) -> None:
+    """Adjusts p-values by Holm.
 
-    A family is one metric over all groups of a breakdown, and over all pairs of runs
-    given.
+    A family is one metric over all groups of a breakdown and all given pairs of runs.
     """
     families: dict[tuple[str, str], list[Difference]] = {}
-    for by, groups in chain.from_iterable(breakdowns.items() for breakdowns in several):
+    for by, groups in chain.from_iterable(
+        breakdowns.items() for breakdowns in all_breakdowns
+    ):
         for name, entry in chain.from_iterable(
             metrics.items() for metrics in groups.values()
         ):
@@ -534,22 +533,22 @@ def adjust_breakdowns(several: Sequence[Breakdowns]) -> None:
 def _members(
     rows: Rows, by: str, group_names: Iterable[str]
 ) -> dict[str, npt.NDArray[np.intp]]:
-    """The rows of each group of a breakdown, by index.
+    """Returns the indexes of the rows in each group of a breakdown.
 
-    A row can be of several groups, and one without a group is of none.
+    A row can be in several groups, or in none.
     """
-    places: dict[str, list[int]] = {}
-    names, read = frozenset(group_names), {}
+    indexes: dict[str, list[int]] = {}
+    names, groups_by_text = frozenset(group_names), {}
     for index, row in enumerate(rows):
         text = row.get(f"group_{by}")
         if not isinstance(text, str) or not text:
             continue
-        if text not in read:
-            read[text] = groups_of(text, names)
+        if text not in groups_by_text:
+            groups_by_text[text] = groups_of(text, names)
 
-        for group in read[text]:
-            places.setdefault(group, []).append(index)
+        for group in groups_by_text[text]:
+            indexes.setdefault(group, []).append(index)
 
     return {
-        group: np.array(members, dtype=np.intp) for group, members in places.items()
+        group: np.array(members, dtype=np.intp) for group, members in indexes.items()
     }

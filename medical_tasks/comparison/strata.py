@@ -1,11 +1,12 @@
-"""Breakdowns by a table of one's own: items in groups that their benchmark does not know.
+"""Breakdowns by a table of the user's own, with groups that the benchmark does not know.
 
     id,sex,age_group
     7f3a,female,65-79
 
-The first column may be called `item` too. A row is of an item, or of a cluster of them (a patient, a note). The figures of a group
-are computed of the items' rows as those of a benchmark's own breakdowns are; missing
-verdicts count there as unknown, and are not estimated by those of other groups.
+The first column may also be called `item`. A row describes an item, or a cluster of items (a
+patient, a note). A group's figures are computed from the items' rows like those of a
+benchmark's own breakdowns, except that missing verdicts count as unknown and are not estimated
+from other groups.
 """
 
 from __future__ import annotations
@@ -39,39 +40,39 @@ from medical_tasks.spec import (
 )
 
 NAMES: Final = ("item", "id")
-"""Columns that name items, or clusters; the first that is there."""
+"""The columns that may name items or clusters; the first one present counts."""
 
 
 def read_strata(path: Path, by: str) -> dict[str, str]:
-    """The groups of a stratum by item or cluster.
+    """Reads the groups of a stratum by item or cluster.
 
     Raises:
-        UsageError: the table lacks the column, or says two things of an item.
+        UsageError: the table lacks the column, or puts an item in two groups.
     """
     table: Table = read_table(path, knows=has_columns("|".join(NAMES)))
-    named = next((name for name in NAMES if name in table.columns), "")
-    if by not in table.columns or not named:
+    id_column = next((name for name in NAMES if name in table.columns), "")
+    if by not in table.columns or not id_column:
         raise UsageError(
-            f"{path}: no column {by if named else NAMES[0]}."
+            f"{path}: no column {by if id_column else NAMES[0]}."
             f"{did_you_mean(by, table.columns)} It has {', '.join(table.columns)}."
         )
 
     groups: dict[str, str] = {}
     for row in table.rows:
-        item, group = row.cells.get(named), row.cells.get(by)
+        item, group = row.cells.get(id_column), row.cells.get(by)
         if item is None or group is None:
             continue
 
         if groups.setdefault(str(item), str(group)) != str(group):
             raise UsageError(
-                f"{row.place(by)}: {item} is in the group {groups[str(item)]} in a row before."
+                f"{row.location(by)}: {item} is in the group {groups[str(item)]} in a row before."
             )
 
     return groups
 
 
 def with_stratum(task: TaskSpec, by: str) -> TaskSpec:
-    """The task with one breakdown more."""
+    """Adds a breakdown to a task."""
     groups = dict.fromkeys((*task.groups, by))
     metrics = tuple(
         replace(metric, not_by=tuple(name for name in metric.not_by if name != by))
@@ -83,39 +84,42 @@ def with_stratum(task: TaskSpec, by: str) -> TaskSpec:
 def stratified(
     run: Compared, task: TaskSpec, by: str, groups: Mapping[str, str]
 ) -> Compared:
-    """A run with a task's figures of the groups of a stratum, and each row in its group.
+    """Adds to a run the figures of a stratum's groups, and each row's group.
 
     Args:
         run: the run.
-        task: whose items are grouped; a run without it stays as it is.
+        task: the task whose items are grouped; a run without it is returned unchanged.
         by: the name of the stratum.
-        groups: of items or clusters, as `read_strata` gives them.
+        groups: the groups of items or clusters, as returned by `read_strata`.
     """
     entry = run.results["tasks"].get(task.name)
     if entry is None:
         return run
 
     rows: list[Row] = []
-    own: list[Row] = []
+    task_rows: list[Row] = []
     for row in run.rows:
         if row["task"] == task.name:
             row = {**row, f"group_{by}": _group_of(row, groups)}
-            own.append(row)
+            task_rows.append(row)
 
         rows.append(row)
 
-    breakdown: Breakdown = {**entry["breakdown"], by: _figures(task, entry, own, by)}
-    moved: TaskEntry = {**entry, "breakdown": breakdown}
+    breakdown: Breakdown = {
+        **entry["breakdown"],
+        by: _figures(task, entry, task_rows, by),
+    }
+    new_entry: TaskEntry = {**entry, "breakdown": breakdown}
     results: Results = {
         **run.results,
-        "tasks": {**run.results["tasks"], task.name: moved},
+        "tasks": {**run.results["tasks"], task.name: new_entry},
     }
 
     return replace(run, results=results, rows=rows)
 
 
 def _group_of(row: Row, groups: Mapping[str, str]) -> str:
-    """The group of an item; by its cluster where the table names no item.
+    """Finds the group of an item, by its id or else by its cluster.
 
     Items of one patient may be called `p1`, `p1-2`, `p1/3`: the table names `p1`.
     """
@@ -130,7 +134,7 @@ def _group_of(row: Row, groups: Mapping[str, str]) -> str:
 def _figures(
     task: TaskSpec, entry: TaskEntry, rows: list[Row], by: str
 ) -> dict[str, Figures]:
-    """The figures of each group."""
+    """Computes the figures of each group."""
     column = f"group_{by}"
     grouped = [row for row in rows if row[column]]
     of_groups = replace(task, metrics=_reported(task, entry, grouped), groups=(by,))
@@ -143,8 +147,14 @@ def _figures(
         )
         for row in grouped
     ]
-    scores = {row["id"]: _score(of_groups, row) for row in grouped if not _lacks(row)}
-    unanswered = {row["id"]: _lacks(row) for row in grouped if _lacks(row)}
+    scores = {
+        row["id"]: _score(of_groups, row)
+        for row in grouped
+        if not _unanswered_reason(row)
+    }
+    unanswered = {
+        row["id"]: _unanswered_reason(row) for row in grouped if _unanswered_reason(row)
+    }
     scored = ScoredTask(
         task=of_groups, items=items, repeats=[scores], unanswered=[unanswered]
     )
@@ -159,7 +169,7 @@ def _figures(
 def _reported(
     task: TaskSpec, entry: TaskEntry, rows: list[Row]
 ) -> tuple[MetricSpec, ...]:
-    """The metrics of whole items that the run reports; averages with a component."""
+    """Returns the metrics of whole items that the run reports; averages need a component."""
     reported = {
         metric.name: metric
         for metric in task.metrics
@@ -178,14 +188,14 @@ def _is_reported(metric: MetricSpec, entry: TaskEntry, rows: list[Row]) -> bool:
     return metric.kind == "average" or all(metric.name in row for row in rows)
 
 
-def _lacks(row: Row) -> str:
-    """Why an item has no answer; "" where it has one."""
+def _unanswered_reason(row: Row) -> str:
+    """Says why an item has no answer; "" if it has one."""
     unscored = str(row.get("unscored") or "")
     return unscored.removeprefix(UNANSWERED) if unscored.startswith(UNANSWERED) else ""
 
 
 def _score(task: TaskSpec, row: Row) -> ItemScore:
-    """An item's score as its row says it."""
+    """Rebuilds an item's score from its row."""
     decided = [
         metric
         for metric in task.metrics

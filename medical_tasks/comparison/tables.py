@@ -1,7 +1,4 @@
-"""What a comparison shows.
-
-Tables, notes and the items that changed, for the terminal or as Markdown.
-"""
+"""Formats a comparison for the terminal or as Markdown: tables, notes and changed items."""
 
 from __future__ import annotations
 
@@ -60,27 +57,25 @@ class Section:
 
 def run_names(runs: Sequence[Compared]) -> list[str]:
     """Names each run by its letter, its folder and its model."""
-    named = []
+    names = []
     for index, run in enumerate(runs):
         models = dict.fromkeys(
             str(mapping(mapping(entry.get("recipe")).get("model")).get("name", ""))
             for entry in run.results["tasks"].values()
         )
-        called = ", ".join(one_line(model, _LONGEST_NAME) for model in models if model)
-        named.append(
+        model_names = ", ".join(
+            one_line(model, _LONGEST_NAME) for model in models if model
+        )
+        names.append(
             f"{letter(index)}: {one_line(run.label, _LONGEST_NAME)}"
-            + (f" ({called})" if called else "")
+            + (f" ({model_names})" if model_names else "")
         )
 
-    return named
+    return names
 
 
 def sections(pairs: Sequence[Pair]) -> list[Section]:
-    """Makes the tables of a comparison.
-
-    They are of all tasks, of each breakdown, and of the items that changed, where there
-    are some.
-    """
+    """Makes the tables of a comparison: all tasks, each breakdown, and the changed items."""
     several = len(pairs) > 1
     names = list(dict.fromkeys(name for pair in pairs for name in pair.tasks))
     compared = [
@@ -121,7 +116,7 @@ def _rows(
     several: bool,
     adjusted: bool,
 ) -> list[tuple[str, ...]]:
-    """The rows of some metrics, each of all pairs that have it."""
+    """Makes the rows of some metrics, one for each pair that has the metric."""
     metrics = dict.fromkeys(
         metric for _, differences in of_pairs for metric in differences
     )
@@ -168,7 +163,7 @@ def _row(
     several: bool,
     adjusted: bool,
 ) -> tuple[str, ...]:
-    """A metric of a pair; one of too few items has no interval and no test."""
+    """Makes the row of a metric of a pair; with too few items it has no interval and no test."""
     unit, flips, n = entry.get("unit", ""), entry["flips"], entry["n_clusters"]
     few = entry.get("too_few") and entry["ci_low"] is None
     counted = f"{n}" if n == entry["n"] else f"{n} (of {entry['n']} items)"
@@ -194,7 +189,7 @@ def _row(
 def _breakdown(
     of_pairs: Sequence[tuple[Pair, ComparedTask]], name: str, by: str, *, several: bool
 ) -> Section:
-    """The table of a breakdown; without any pair of items there is nothing to show of a group."""
+    """Makes the table of a breakdown; a group without any pair of items is left out."""
     breakdowns = [(pair, task["breakdown"].get(by, {})) for pair, task in of_pairs]
     rows: list[tuple[str, ...]] = []
     for group in dict.fromkeys(group for _, groups in breakdowns for group in groups):
@@ -216,8 +211,8 @@ def _breakdown(
     entries = [
         entry
         for _, groups in breakdowns
-        for each in groups.values()
-        for entry in each.values()
+        for metrics in groups.values()
+        for entry in metrics.values()
     ]
     return Section(
         title=f"{name} by {by}",
@@ -228,9 +223,9 @@ def _breakdown(
 
 
 def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
-    """The items that changed from the first run to the second: a table of those that are better now, and of the worse.
+    """Makes two tables of the items that improved and worsened from the first run to the second.
 
-    Answers stand beside the values where a run kept what it read in them.
+    They include the answers as read, if the run kept them.
     """
     tables = []
     a, b, unit = letter(pair.first), letter(pair.second), entry.get("unit", "")
@@ -255,14 +250,14 @@ def _flips(pair: Pair, title: str, entry: Difference) -> list[Section]:
             *((f"answer of {a}", f"answer of {b}") if parsed else ()),
             *sides,
         )
-        shown = (
+        count = (
             f"{len(items)} of {total} items"
             if len(items) < total
             else f"{total} item{'' if total == 1 else 's'}"
         )
         tables.append(
             Section(
-                title=f"{title}: {change_said(entry, direction)}, {shown}",
+                title=f"{title}: {change_text(entry, direction)}, {count}",
                 header=header,
                 rows=rows,
             )
@@ -286,7 +281,7 @@ def _p_value(value: float | None) -> str:
 def as_text(
     names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()
 ) -> str:
-    """Sets tables for a terminal, between the runs' names and `more` sentences."""
+    """Formats tables for a terminal, between the runs' names and `more` sentences."""
     lines = [*names, ""]
     for section in parts:
         if section.title:
@@ -310,7 +305,7 @@ def as_text(
 def as_markdown(
     names: Sequence[str], parts: Sequence[Section], more: Sequence[str] = ()
 ) -> str:
-    """Sets tables as Markdown, everything in them escaped."""
+    """Formats tables as Markdown, with all texts escaped."""
     lines = ["# Comparison", "", *(f"- {_escaped(name)}" for name in names), ""]
     for section in parts:
         if section.title:
@@ -379,7 +374,7 @@ def headline_notes(pairs: Sequence[Pair]) -> list[str]:
 
 
 def _papers(pair: Pair) -> Iterator[str]:
-    """Says of both runs of a pair whether their figures may stand beside the paper's."""
+    """Says whether the figures of both runs of a pair are comparable with the paper's."""
     for name, task in pair.tasks.items():
         for run, paper in zip((pair.first, pair.second), task["paper"], strict=False):
             for line in paper_lines({"paper": paper}):
@@ -387,10 +382,10 @@ def _papers(pair: Pair) -> Iterator[str]:
 
 
 def _equivalence(tested: Json, unit: str) -> str:
-    """The sentence on equivalence: shown, refuted, or neither.
+    """Words the result on equivalence: shown, refuted, or neither.
 
-    Each is a test of its own: that the difference is not significantly within the
-    margin says nothing of its being beyond.
+    These are two tests: a difference that is not significantly within the margin need not be
+    beyond it.
     """
     within, beyond = (
         tested[name] is not None and tested[name] < ALPHA for name in ("p", "p_beyond")
@@ -408,7 +403,7 @@ def _equivalence(tested: Json, unit: str) -> str:
 
 
 def breakdown_notes(tests: int) -> list[str]:
-    """Says what a breakdown's columns are; `tests` is the size of its largest family."""
+    """Explains a breakdown's columns; `tests` is the size of its largest family."""
     few = (
         f"Groups of fewer than {FEWEST} independent pairs get no interval and no test."
     )
@@ -423,8 +418,8 @@ def breakdown_notes(tests: int) -> list[str]:
     ]
 
 
-def change_said(entry: Difference, direction: str) -> str:
-    """Names a change (`improved` or `worsened`) of an item."""
+def change_text(entry: Difference, direction: str) -> str:
+    """Words an item's change (`improved` or `worsened`)."""
     if entry["test"] != "McNemar":
         return f"{direction} most"
     words = ("wrong", "right") if entry["higher_is_better"] else ("yes", "no")
@@ -433,7 +428,7 @@ def change_said(entry: Difference, direction: str) -> str:
 
 
 def _few(metrics: Differences) -> list[str]:
-    """Notes below a table, each once with all the metrics that it is about."""
+    """Returns the notes below a table, each once with all its metrics."""
     notes: dict[str, list[str]] = {}
     for name, entry in metrics.items():
         for note in entry["notes"]:
@@ -449,10 +444,10 @@ def flipped_items(
     most: int,
     parsed: bool,
 ) -> dict[str, list[JsonDict]]:
-    """Lists the items on which a metric changed, `improved` and `worsened`, at most `most` each.
+    """Lists the items on which a metric `improved` and `worsened`, at most `most` each.
 
-    Of proportions the first by id, of others the largest changes; `parsed`, for open
-    data alone, adds the answers as read.
+    Proportions list the first by id, other metrics the largest changes; `parsed`, for open
+    data only, adds the answers as read.
     """
     changed = []
     for a, b in zip(first, second, strict=True):
@@ -460,11 +455,11 @@ def flipped_items(
         if abs(change) > CHANGED:  # not for nan
             changed.append((change if metric.higher_is_better else -change, a, b))
 
-    # By the size of the change, in a proportion all alike, then by id.
-    changed.sort(key=lambda each: (-abs(each[0]), _by_number(str(each[1]["id"]))))
+    # By the size of the change, the same for all in a proportion, then by id.
+    changed.sort(key=_largest_first)
     return {
         name: [
-            _told(metric, a, b, parsed=parsed)
+            _change_json(metric, a, b, parsed=parsed)
             for change, a, b in changed
             if (change > 0) is better
         ][:most]
@@ -500,6 +495,13 @@ def add_flips(
                 entry["metrics"][metric]["items"] = changed
 
 
+def _largest_first(
+    changed: tuple[float, Json, Json],
+) -> tuple[float, list[tuple[int, int, str]]]:
+    change, first, _ = changed
+    return -abs(change), _by_number(str(first["id"]))
+
+
 def _by_number(text: str) -> list[tuple[int, int, str]]:
     return [
         (0, int(piece[:18]), piece)
@@ -510,14 +512,14 @@ def _by_number(text: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _told(metric: MetricSpec, a: Json, b: Json, *, parsed: bool) -> JsonDict:
-    """An item that changed: both values, and what was read of both answers."""
+def _change_json(metric: MetricSpec, a: Json, b: Json, *, parsed: bool) -> JsonDict:
+    """Returns an item that changed, with both values and both answers as read."""
     change: JsonDict = {
         "id": str(a["id"]),
         "a": item_value(metric, a),
         "b": item_value(metric, b),
     }
-    # A row that was redacted has a hash of its answer, and no answer.
+    # A redacted row has a hash of its answer in place of the answer.
     if parsed and "response_sha256" not in a and "response_sha256" not in b:
         change |= {
             f"parsed_{side}": one_line(str(row.get("parsed") or ""))

@@ -1,6 +1,6 @@
-"""Making benchmarks, skeletons of them, and taking texts apart into statements.
+"""Constructs benchmarks from one's own notes, writes skeletons, and decomposes texts.
 
-Benchmarks are made on notes of one's own, as the papers made theirs.
+The constructions follow the methods of the benchmarks' papers.
 """
 
 from __future__ import annotations

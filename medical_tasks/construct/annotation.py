@@ -1,9 +1,9 @@
-"""How people annotate what a construction made: who gets which rows, sheets read back, agreement.
+"""Annotation by people: who gets which rows, reading sheets back, agreement.
 
-All constructions hand out sheets in the same way. Every row has one person who decides
-about it; `overlap` rows go to everybody, so that agreement can be measured. What is
-wrong with the sheets that come back is listed at once, by file, row and column, and
-never by what stands there: a cell may hold a patient's words.
+All constructions distribute sheets in the same way. Each row has one person who decides
+about it; `overlap` rows go to everybody, so that agreement can be measured. All problems
+of returned sheets are reported at once, by file, row and column. Cells are never quoted,
+since they may hold a patient's words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from medical_tasks.io.cell_forms import is_formula_error
 from medical_tasks.io.tables import TableRow, write_sheet
 
 LEAVE: Final = "leave that column as it was"
-"""The next step of a message about a column that no annotator should edit."""
+"""The next step in messages about a column that annotators must not edit."""
 
 _SHOWN: Final = 5
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,29}")
@@ -29,12 +29,11 @@ _Mark = TypeVar("_Mark")
 
 
 class Shares(TypedDict):
-    """Who gets which rows; part of what a step of sheets keeps.
+    """Who gets which rows; part of a file of the step `sheet`.
 
     Attributes:
-        sheets: name of a person to the ids of that person's sheet, in the order of its
-            rows.
-        first: id to the person who decides about it.
+        sheets: Name of a person to the ids in that person's sheet, in order.
+        first: Id to the person who decides about it.
     """
 
     sheets: dict[str, list[str]]
@@ -42,7 +41,7 @@ class Shares(TypedDict):
 
 
 class Settings(TypedDict):
-    """How sheets were requested, as a step of sheets keeps it."""
+    """The settings with which sheets were exported."""
 
     schema_version: int
     reviewers: list[str]
@@ -51,13 +50,13 @@ class Settings(TypedDict):
 
 
 class Pair(NamedTuple, Generic[_Key, _Mark]):
-    """Two people who marked the same things.
+    """The marks of two people on the same items.
 
     Attributes:
-        names: of the two, in alphabetical order.
-        both: what both of them marked.
-        first: the marks of the one who is named first, in the order of `both`.
-        second: the marks of the other, in the same order.
+        names: The names of the two, in alphabetical order.
+        both: The items that both of them marked.
+        first: The marks of the first person, in the order of `both`.
+        second: The marks of the second person, in the same order.
     """
 
     names: list[str]
@@ -67,17 +66,17 @@ class Pair(NamedTuple, Generic[_Key, _Mark]):
 
 
 def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
-    """Reads `NAME,NAME,...`.
+    """Parses `NAME,NAME,...`.
 
-    Names become files' names, and some file systems do not tell A from a: names that
-    differ in case alone are refused.
+    Names that differ in case alone are refused, since they become file names and some
+    file systems ignore case.
     """
-    names = tuple(part.strip() for part in text.split(","))
+    names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"{option} {text!r}: {name!r} is no name; up to 30 letters, digits, - and _, as in "
-                "a,b,c."
+                f"{option} {text!r}: {name!r} is no valid name. Give up to 30 letters, digits, - "
+                "and _, as in a,b,c."
             )
 
     if len({name.casefold() for name in names}) < len(names):
@@ -89,23 +88,23 @@ def parse_names(text: str, *, option: str = "--reviewers") -> tuple[str, ...]:
 def share_out(
     ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
 ) -> dict[str, tuple[str, ...]]:
-    """Says who annotates what: one person each id, everybody `overlap` of them.
+    """Assigns each id to one person, and `overlap` of them to everybody.
 
     Example: `a`, `b` and `c` for Ann and Bob, with an overlap of 1 and seed 0: `a` goes
-    to both, `c` to Bob, `b` to Ann. The first name of an id decides about it.
+    to both, `c` to Bob, `b` to Ann.
 
     Args:
-        ids: What is annotated.
-        names: Who annotates.
-        overlap: How many of the ids everybody gets.
+        ids: The ids of the items to annotate.
+        names: The annotators.
+        overlap: The number of ids that everybody gets.
         seed: Decides the order in which ids are dealt.
 
     Returns:
-        Id to names.
+        Id to names, of which the first decides about it.
 
     Raises:
-        UsageError: When the overlap is larger than the ids, or there is nobody to
-            overlap with.
+        UsageError: When the overlap exceeds the number of ids, or there is only one
+            annotator.
     """
     if not 0 <= overlap <= len(ids):
         raise UsageError(
@@ -129,9 +128,9 @@ def share_out(
 def sheet_order(
     shares: Mapping[str, tuple[str, ...]], name: str, *, seed: int
 ) -> list[str]:
-    """Orders the ids of one person, so that those of everybody stand among the others.
+    """Orders the ids of one person so that shared ids are among the others.
 
-    An annotator must not see which rows are compared.
+    Annotators must not see which rows will be compared.
     """
     own = [identifier for identifier, names in shares.items() if name in names]
     return ranked(own, seed, lambda identifier: f"{name}:{identifier}")
@@ -140,7 +139,7 @@ def sheet_order(
 def shared_sheets(
     ids: Sequence[str], names: Sequence[str], *, overlap: int, seed: int
 ) -> Shares:
-    """Says who gets which ids, in which order, and who decides about each."""
+    """Assigns ids to people, in the order of their sheets, and to those who decide."""
     shares = share_out(ids, names, overlap=overlap, seed=seed)
     return {
         "sheets": {name: sheet_order(shares, name, seed=seed) for name in names},
@@ -151,9 +150,9 @@ def shared_sheets(
 def keep_once(
     path: Path, shares: Mapping[str, object], *, step: str, refusal: str
 ) -> None:
-    """Writes what was shared out.
+    """Writes the shares, unless other shares were written before.
 
-    Refuses where it was done otherwise before, since somebody may be at work on that.
+    Somebody may be working on the earlier sheets.
     """
     if path.exists() and read_json(path, step=step) != shares:
         raise UsageError(refusal)
@@ -168,16 +167,16 @@ def check_exported(
     step: str,
     refusal: str,
 ) -> None:
-    """Refuses to write other lines than those of which sheets were exported.
+    """Refuses to write lines that differ from those in exported sheets.
 
-    People may be at work on them.
+    People may be working on the sheets.
 
     Args:
-        path: What the step of sheets kept.
-        name: Field of it that holds the hash of the lines.
-        lines: What is about to be written.
-        step: The step of sheets, for messages.
-        refusal: Message of the error.
+        path: The file of the step `sheet`.
+        name: Its field with the hash of the lines.
+        lines: The lines about to be written.
+        step: The name of the step `sheet`, for messages.
+        refusal: The message of the error.
     """
     if path.exists() and read_json(path, step=step).get(name) != lines_sha256(lines):
         raise UsageError(refusal)
@@ -188,7 +187,7 @@ def write_sheets(
     columns: Sequence[str],
     rows: Mapping[str, Iterable[Mapping[str, object]]],
 ) -> None:
-    """Writes a sheet a person; those that are there stay, since they may be edited."""
+    """Writes a sheet for each person, except existing ones, which may have been edited."""
     for name, own in rows.items():
         if not (folder / f"{name}.csv").exists():
             write_sheet(folder / f"{name}.csv", columns, own)
@@ -197,46 +196,47 @@ def write_sheets(
 def unknown_reviewer(
     row: TableRow, reviewer: str, sheets: Collection[str]
 ) -> str | None:
-    """Says what is wrong with the name in a row; None where that person has a sheet."""
+    """Says what is wrong with the name in a row; None if that person has a sheet."""
     if reviewer in sheets:
         return None
-    return f"{row.place('reviewer')}: must be one of {', '.join(sheets)}; {LEAVE}"
+    return f"{row.location('reviewer')}: must be one of {', '.join(sheets)}; {LEAVE}"
 
 
-def stands_already(row: TableRow, column: str, what: str, before: TableRow) -> str:
-    """Says that a row repeats another, and where that one is."""
-    return f"{row.place(column)}: {what} stands in {before.path}, row {before.number}, already"
+def repeated_row(row: TableRow, column: str, what: str, earlier: TableRow) -> str:
+    """Says that a row repeats an earlier one."""
+    return f"{row.location(column)}: {what} is already in {earlier.path}, row {earlier.number}"
 
 
 def unknown_mark(row: TableRow, column: str, rule: str, mark: str) -> str:
-    """Says that a mark is none of the allowed ones; of the mark, only its length is shown."""
-    return f"{row.place(column)}: must be {rule}, got a text of {len(mark)} characters"
+    """Says that a mark is not allowed, showing only its length."""
+    return (
+        f"{row.location(column)}: must be {rule}, got a text of {len(mark)} characters"
+    )
 
 
 def formula_problem(row: TableRow, column: str) -> str | None:
-    """Says that a spreadsheet program took a text for a formula; None where it did not.
+    """Says that a spreadsheet program replaced a text by a formula error; None if not.
 
-    A text that begins with `=` comes back as `#NAME?`, and what the annotator typed is
-    lost.
+    A text that begins with `=` is saved as `#NAME?`, and what the annotator typed is lost.
     """
     if not is_formula_error(row.cells[column].strip()):
         return None
 
     return (
-        f"{row.place(column)}: is the error of a formula; type the text again, with an "
+        f"{row.location(column)}: is the error of a formula; type the text again, with an "
         "apostrophe before it"
     )
 
 
 def first_few(names: Sequence[str]) -> str:
-    """Names the first five, and how many more there are."""
+    """Lists the first five names, and the number of others."""
     return listed(names, _SHOWN)
 
 
 def missing_sheets(
     sheets: Mapping[str, Sequence[str]], received: Collection[str], *, partial: bool
 ) -> tuple[list[str], list[str]]:
-    """Says whose sheets are not among the files, and what is wrong with that."""
+    """Lists the people whose sheets are missing, and the problem unless `partial`."""
     absent = [name for name, ids in sheets.items() if ids and name not in received]
     problem = f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial"
     return absent, [problem] if absent and not partial else []
@@ -245,11 +245,11 @@ def missing_sheets(
 def pairs_of_people(
     marks: Mapping[str, Mapping[_Key, _Mark]],
 ) -> Iterator[Pair[_Key, _Mark]]:
-    """Yields each two people who marked the same things, in alphabetical order.
+    """Yields each pair of people who marked the same items, in alphabetical order.
 
     Example:
-        Of `{"a": {1: "o", 2: "x"}, "b": {2: "o"}, "c": {3: "x"}}` the one pair is
-        `Pair(["a", "b"], [2], ["x"], ["o"])`: nobody shares a mark with `c`.
+        `{"a": {1: "o", 2: "x"}, "b": {2: "o"}, "c": {3: "x"}}` has one pair,
+        `Pair(["a", "b"], [2], ["x"], ["o"])`: nobody shares an item with `c`.
     """
     for first, second in combinations(sorted(marks), 2):
         if both := [key for key in marks[first] if key in marks[second]]:

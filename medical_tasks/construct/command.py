@@ -1,4 +1,4 @@
-"""The verb `construct` on the command line; `Construct` in `options` says what it takes."""
+"""The verb `construct` on the command line; `options.CONSTRUCT` has its options."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from medical_tasks.runs.folder import is_main_process
 
 
 def run(arguments: Construct) -> int:
-    """Does one step; exit code 5 when something is not finished."""
+    """Runs one step; exit code 5 if it did not finish."""
     if not is_main_process():
-        return 0  # there is nothing to share among processes
+        return 0  # only the main process has work to do
 
-    chosen = _constructions()[arguments.benchmark]
-    # Whatever step: an error about text that is held may not be told in its own words.
-    subject = policy.Subject.of(chosen.dataset, task=f"construct {chosen.dataset.name}")
+    construction = _constructions()[arguments.benchmark]
+    # Every step is guarded, since error messages must not quote protected text.
+    subject = policy.Subject.of(
+        construction.dataset, task=f"construct {construction.dataset.name}"
+    )
     attestation = (
         policy.attestation_from(arguments)
         if isinstance(arguments, WithAttestation)
         else policy.NOTHING_ATTESTED
     )
     with policy.protect([subject], attestation):
-        return chosen.steps[arguments.step](arguments)
+        return construction.steps[arguments.step](arguments)
 
 
 def _constructions() -> dict[str, Construction]:

@@ -1,4 +1,4 @@
-"""What `construct` and `decompose` know of each way to make a benchmark's like."""
+"""What each benchmark declares for `construct` and `decompose`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from medical_tasks.spec import DatasetSpec
 
 @dataclass(frozen=True, kw_only=True)
 class Construction:
-    """How `medical-tasks construct` makes a benchmark's like on notes of one's own.
+    """How `medical-tasks construct` makes a benchmark like another from one's own notes.
 
     Attributes:
-        dataset: what is constructed.
-        steps: name of a step to its function, which takes the options of that step (see
+        dataset: The dataset that is constructed.
+        steps: Name of a step to its function, which takes the options of that step (see
             `CONSTRUCT`).
     """
 
@@ -25,7 +25,7 @@ class Construction:
 
 @dataclass(frozen=True, kw_only=True)
 class Decomposition:
-    """How `medical-tasks decompose` takes a benchmark's texts apart.
+    """How `medical-tasks decompose` decomposes a benchmark's texts.
 
     `options` are those that no other benchmark has.
     """

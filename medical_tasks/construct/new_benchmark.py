@@ -22,17 +22,17 @@ _OF_PACKAGE: Final = {
     "{name}/{name}/{name}.csv": "questions.csv",
     "{name}/test_{name}.py": "test.py.txt",
 }
-"""Files of a form, and the skeleton of each."""
+"""Paths of the files, with the skeleton of each."""
 
 
 def run(options: NewBenchmark) -> int:
-    """Writes the skeleton, and says the two next commands."""
+    """Writes the skeleton, and prints the next two commands."""
     written = write(options)
     folder = options.out or Path()
-    place = folder / (options.name if options.package else f"{options.name}.yaml")
+    plugin_path = folder / (options.name if options.package else f"{options.name}.yaml")
     commands = [
-        f"medical-tasks --plugin {place} build {options.name}",
-        f"medical-tasks --plugin {place} run --tasks {options.name} --model baseline/reference",
+        f"medical-tasks --plugin {plugin_path} build {options.name}",
+        f"medical-tasks --plugin {plugin_path} run --tasks {options.name} --model baseline/reference",
     ]
     lines = [
         "written:",
@@ -49,12 +49,12 @@ def write(options: NewBenchmark) -> list[Path]:
     """Writes the files of a skeleton.
 
     Raises:
-        UsageError: The name is none, both forms are wanted, or a file is there already.
+        UsageError: The name is invalid, both forms are requested, or a file exists.
     """
     name = options.name
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"new-benchmark {name!r}: a name is 2 to 48 small letters, digits and _, and begins "
+            f"new-benchmark {name!r}: a name has 2 to 48 small letters, digits and _, and begins "
             "with a letter. Give for example first_aid."
         )
 
@@ -75,14 +75,14 @@ def write(options: NewBenchmark) -> list[Path]:
 
     for path, text in files.items():
         make_folder(path.parent)
-        with WholeFile(path) as part:
-            part.write(text)
+        with WholeFile(path) as stream:
+            stream.write(text)
 
     return list(files)
 
 
 def _texts(name: str, files: Mapping[str, str], out: Path) -> dict[Path, str]:
-    """The files of a form with their texts, in which `NAME` stands for the benchmark's."""
+    """Returns the files with their texts, in which `NAME` is replaced by the name."""
     return {
         out / path.format(name=name): read_text(_SKELETON / skeleton).replace(
             "NAME", name

@@ -1,6 +1,6 @@
-"""What constructions share: files that one step writes and another reads, and orders of a seed.
+"""What constructions share: files between steps, and orders drawn with a seed.
 
-Files are for their owner alone, and written whole or not at all.
+Files are readable by their owner alone, and written completely or not at all.
 """
 
 from __future__ import annotations
@@ -24,47 +24,46 @@ from medical_tasks.io.files import WholeFile, read_text, readable
 from medical_tasks.io.json_records import Field, Record, read_records
 
 
-def numbers(made: Mapping[str, object]) -> dict[str, int]:
-    """What of a step's outcome may be shown: its counts."""
-    return {name: value for name, value in made.items() if isinstance(value, int)}
+def numbers(outcome: Mapping[str, object]) -> dict[str, int]:
+    """Selects the counts of a step's outcome, which may be shown."""
+    return {name: value for name, value in outcome.items() if isinstance(value, int)}
 
 
 def private_field(field: Field) -> Field:
-    """The same field, whose values no message shows."""
+    """Copies a field so that no message shows its values."""
     return dataclasses.replace(field, private=True)
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> str:
-    """Writes a JSON Lines file, whole and for its owner alone, and returns its SHA-256."""
-    with WholeFile(path, private=True) as part:
+    """Writes a JSON Lines file, readable by its owner alone, and returns its SHA-256."""
+    with WholeFile(path, private=True) as stream:
         for line in map(_line, records):
-            part.write(line)
+            stream.write(line)
     return file_sha256(path)
 
 
 def lines_sha256(records: Iterable[Mapping[str, object]]) -> str:
-    """SHA-256 of the file that `write_lines` would write."""
+    """Returns the SHA-256 of the file that `write_lines` would write."""
     return hashlib.sha256("".join(map(_line, records)).encode()).hexdigest()
 
 
 def _line(record: Mapping[str, object]) -> str:
-    # ASCII: some readers take other signs than line feeds for line ends.
+    # ASCII, since some readers split lines at other characters than line feeds.
     return json.dumps(record, ensure_ascii=True) + "\n"
 
 
 def write_json(
     path: Path, values: Mapping[str, object], *, indent: int | None = 2
 ) -> None:
-    """Writes a JSON file, whole and for its owner alone."""
-    with WholeFile(path, private=True) as part:
-        part.write(json.dumps(values, indent=indent, ensure_ascii=True) + "\n")
+    """Writes a JSON file, readable by its owner alone."""
+    with WholeFile(path, private=True) as stream:
+        stream.write(json.dumps(values, indent=indent, ensure_ascii=True) + "\n")
 
 
 def read_json(path: Path, *, step: str) -> Any:
-    """Reads a JSON file that an earlier step wrote (`medical-tasks construct STEP`).
+    """Reads the JSON object that an earlier step wrote (`medical-tasks construct STEP`).
 
-    It is an object; callers name its form, since the step that wrote it has it from
-    there.
+    Callers annotate its type with the form from which the step wrote it.
     """
     _require(path, step)
     try:
@@ -82,7 +81,7 @@ def read_json(path: Path, *, step: str) -> Any:
 
 
 def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Record]:
-    """Reads a JSON Lines file that an earlier step wrote; no message shows a text."""
+    """Reads a JSON Lines file that an earlier step wrote; error messages show no text."""
     _require(path, step)
     again = f"Do this step again: construct {step}."
     return list(
@@ -93,19 +92,19 @@ def read_lines(path: Path, fields: Mapping[str, Field], *, step: str) -> list[Re
 def _require(path: Path, step: str) -> None:
     if not path.exists():
         raise MissingError(
-            f"{path}: not there. Do the step before: medical-tasks construct {step}, with this "
+            f"{path}: no such file. Do the step before: medical-tasks construct {step}, with this "
             "folder."
         )
 
 
 def check_unchanged(path: Path, sha256: str | None, advice: str) -> None:
-    """Refuses a file that is not the one whose hash was kept; `advice` is the next step."""
+    """Refuses a file that does not have the recorded hash; `advice` is the next step."""
     if sha256 != file_sha256(path):
         raise UsageError(f"{path}: was changed since it was written. {advice}")
 
 
 def file_name(identifier: str) -> str:
-    """Makes a file's name of an id; one that could lead elsewhere is written in hexadecimal."""
+    """Makes a file name from an id; an unsafe id is written in hexadecimal."""
     safe = identifier[0] not in ".-" and all(
         sign.isalnum() or sign in "._-" for sign in identifier
     )
@@ -118,9 +117,14 @@ _FAILED: Final = 10
 def check_answered(
     failed: Mapping[str, str], total: int, lack: str, *, then: str, file: str
 ) -> None:
-    """Ends with exit code 5 where a model left some without a usable reply.
+    """Ends the step with exit code 5 if there are no usable replies for some items.
 
-    `file`: where all of them are listed.
+    Args:
+        failed: Item to the reason.
+        total: The number of all items.
+        lack: What the items lack, such as `patients have no draft`.
+        then: What was written nevertheless, as a sentence.
+        file: The file that lists all failed items.
     """
     if failed:
         shown = listed(
@@ -130,8 +134,8 @@ def check_answered(
         )
         more = f", in {file}" if len(failed) > _FAILED else ""
         raise IncompleteError(
-            f"{len(failed)} of {total} {lack}:\n  {shown}{more}\n{then}The same command asks again "
-            "where there was no answer, and more --tries where a reply could not be used."
+            f"{len(failed)} of {total} {lack}:\n  {shown}{more}\n{then}The same command requests "
+            "missing replies again; for unusable replies, give more --tries."
         )
 
 
@@ -139,42 +143,52 @@ _Thing = TypeVar("_Thing")
 
 
 def checked_seed(seed: int | None) -> int:
-    """Reads `--seed`, 0 where it is not given."""
+    """Returns a valid `--seed`, by default 0."""
     check_least({"--seed": seed}, 0)
     return seed or 0
 
 
 def kept_step(
-    path: Path, recipe: Mapping[str, object], *, step: str
-) -> tuple[Any, list[str]]:
-    """Reads what a step wrote before, and compares its recipe with the one of now.
+    path: Path,
+    recipe: Mapping[str, object],
+    *,
+    step: str,
+    outcome: str,
+    advice: str = "Work in another --folder.",
+) -> Any:
+    """Reads what a step wrote before; None if it has not been done.
 
     Args:
-        path: What the step keeps; its field `recipe` holds what decided the outcome.
-        recipe: What decides the outcome now.
+        path: The file of the step, whose field `recipe` holds the earlier recipe.
+        recipe: Everything that decides the outcome now.
         step: Name of the step, for messages.
+        outcome: What the step makes, such as `sample`, for messages.
+        advice: The next step if the recipes differ.
 
-    Returns:
-        What was written, None where nothing was, and the names of what the recipes
-        differ in.
+    Raises:
+        UsageError: When the earlier recipe differs from `recipe`.
     """
     if not path.exists():
-        return None, []
+        return None
 
-    before = read_json(path, step=step)
-    written = before.get("recipe", {})
-    return before, [
-        name for name, value in recipe.items() if written.get(name) != value
-    ]
+    previous = read_json(path, step=step)
+    written = previous.get("recipe", {})
+    differing = [name for name, value in recipe.items() if written.get(name) != value]
+    if differing:
+        raise UsageError(
+            f"{path.parent}: holds another {outcome} (other {', '.join(differing)}). {advice}"
+        )
+
+    return previous
 
 
 def ranked(
-    things: Sequence[_Thing], seed: int, key: Callable[[_Thing], str]
+    items: Sequence[_Thing], seed: int, key: Callable[[_Thing], str]
 ) -> list[_Thing]:
-    """Puts things into an order that the seed decides, whatever order they came in."""
+    """Orders items by a hash of the seed and their key, regardless of the given order."""
     return sorted(
-        things,
-        key=lambda thing: hashlib.sha256(
-            f"{seed}:{key(thing)}".encode("utf-8", "surrogatepass")
+        items,
+        key=lambda item: hashlib.sha256(
+            f"{seed}:{key(item)}".encode("utf-8", "surrogatepass")
         ).digest(),
     )

@@ -1,7 +1,7 @@
-"""Builds datasets into folders that `load_dataset` reads, whole or not at all.
+"""Builds datasets into folders that `load_dataset` reads, completely or not at all.
 
-What a build reads is a `DatasetSource`; what is written, and in which order it comes to
-count, is `dataset_store`'s.
+A build reads a `DatasetSource`; `dataset_store` decides what is written, and when it takes
+effect.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ if TYPE_CHECKING:
     import datasets
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# `datasets` looks for free space before it writes, and says so by an OSError without a
-# number.
+# `datasets` checks for free space before it writes, and raises an OSError without a number.
 _NO_SPACE_TEXT = "Not enough disk space"
 _WRITER_SETTINGS = threading.Lock()
 _HASH_DIGITS = 12
@@ -62,12 +61,15 @@ _MOST_OF_A_RELEASE = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltDataset:
-    """What a build made.
+    """The result of a build.
 
     Attributes:
-        rows: all splits together.
-        notes: what the user should know though it is no error.
-        place: of the official files.
+        folder: the dataset's folder.
+        config: the configuration that was built.
+        rows: the number of rows in all splits together.
+        splits: the number of rows by split.
+        notes: what the user should know, although it is not an error.
+        place: the path of the official files.
     """
 
     folder: Path
@@ -81,7 +83,7 @@ class BuiltDataset:
 def build_source(
     source: DatasetSource,
     *,
-    place: Path | None,
+    source_path: Path | None,
     config: str,
     folder: Path,
     options: Mapping[str, int | None] | None = None,
@@ -91,43 +93,52 @@ def build_source(
 ) -> BuiltDataset:
     """Builds one configuration of a dataset from its official files.
 
-    Others in the folder stay, an earlier one is replaced.
+    Other configurations in the folder stay; an earlier build of this one is replaced.
 
-    `place`: folder of the official files, or the one file. `partial`: whether a part of
-    a release still being corrected is wanted. `made_of`: what the marker says of rows
-    that were made of other rows.
+    Args:
+        source: the dataset's source.
+        source_path: the folder of the official files, or the single file.
+        config: the configuration.
+        folder: the folder to build into.
+        options: the options of a generated configuration.
+        partial: whether a part of a release that is still being corrected may be built.
+        tasks: the tasks with leaderboards on the Hub.
+        made_of: the marker's entries about rows that were derived from other rows.
     """
-    source = source.placed(config, place)
+    source = source.at_path(config, source_path)
     spec = source.spec
-    made_from = _file_hashes(source, config, place)
+    marker_source = _file_hashes(source, config, source_path)
     chosen = chosen_options(
         f"{spec.name}, config {config}", source.generated.get(config), options or {}
     )
-    made_from |= {name: str(value) for name, value in chosen.items()}
-    made_from |= made_of or {}
+    marker_source |= {name: str(value) for name, value in chosen.items()}
+    marker_source |= made_of or {}
     try:
         with stage_in(folder, spec.name) as (stage, before):
-            splits = _write_splits(source, config, place, stage, chosen)
+            splits = _write_splits(source, config, source_path, stage, chosen)
             notes = _check_rows(source, config, splits, partial=partial)
-            made = BuiltConfig(
-                version=spec.version, suite=__version__, source=made_from, splits=splits
+            new_config = BuiltConfig(
+                version=spec.version,
+                suite=__version__,
+                source=marker_source,
+                splits=splits,
             )
             built = {
-                name: made if name == config else before[name]
+                name: new_config if name == config else before[name]
                 for name in spec.configs
                 if name in {*before, config}
             }
-            # Rows of an older version may have other columns than the card declares:
-            # kept, but readers ask to rebuild.
+            # Rows of an older version may not have the columns that the card declares: they are
+            # kept, but readers ask for a new build.
             current = {
                 name: entry
                 for name, entry in built.items()
                 if entry.version == spec.version
             }
-            # yaml: slow
+            # Slow: it imports yaml.
             from medical_tasks.data.cards import card_text, croissant_text, eval_text
 
-            # Only of what the folder holds: demo rows are nobody's leaderboard.
+            # Only for configurations in the folder: demo rows belong to no leaderboard.
             leaderboards = eval_text(
                 spec,
                 tasks,
@@ -157,23 +168,23 @@ def build_source(
         rows=sum(rows.values()),
         splits=rows,
         notes=tuple(notes),
-        place=place,
+        place=source_path,
     )
 
 
 def _file_hashes(
-    source: DatasetSource, config: str, place: Path | None
+    source: DatasetSource, config: str, source_path: Path | None
 ) -> dict[str, str]:
     """Hashes the official files by name.
 
-    Refuses one that differs from its published sum or belongs to another config.
+    Refuses a file that differs from its published checksum or belongs to another configuration.
     """
     hashes: dict[str, str] = {}
-    for path in find_files(source, config, place).values():
+    for path in find_files(source, config, source_path).values():
         name = (
             path.name
-            if place is None or place.is_file()
-            else path.relative_to(place).as_posix()
+            if source_path is None or source_path.is_file()
+            else path.relative_to(source_path).as_posix()
         )
         with readable(path):
             hashes[name] = file_sha256(path)
@@ -192,24 +203,21 @@ def _file_hashes(
 def _write_splits(
     source: DatasetSource,
     config: str,
-    place: Path | None,
+    source_path: Path | None,
     stage: Path,
     options: Mapping[str, int],
 ) -> dict[str, BuiltSplit]:
-    """Runs the builder in the stage.
-
-    Its files are `stage/<config>/<split>-<hash>.parquet` afterwards.
-    """
+    """Runs the builder in the stage, and names the files `stage/<config>/<split>-<hash>.parquet`."""
     from datasets.exceptions import DatasetGenerationError
 
     out = stage / "written"
     with _progress_on_terminals_only(), _failing_writes_raise():
         builder = builder_class(source)(
-            # A cache of its own: no trace of credentialed rows in the user's, and no
-            # earlier result taken for this one.
+            # A separate cache: no credentialed rows in the user's cache, and no confusion with
+            # an earlier result.
             cache_dir=str(stage / "cache"),
             config_name=config,
-            data_dir=None if place is None else str(place),
+            data_dir=None if source_path is None else str(source_path),
             **options,
         )
         try:
@@ -220,13 +228,13 @@ def _write_splits(
                 verification_mode="no_checks",
             )
         except DatasetGenerationError as error:
-            # The library wraps whatever the reader or the disk said; both are told to
-            # the user as they are.
-            told = _told_by(error)
-            if told is None:
+            # The library wraps the errors of the reader and of the disk; the user sees them
+            # unwrapped.
+            cause = _cause_of(error)
+            if cause is None:
                 raise
 
-            raise told from None
+            raise cause from None
 
     splits: dict[str, BuiltSplit] = {}
     (stage / config).mkdir()
@@ -265,9 +273,9 @@ def _progress_on_terminals_only() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _failing_writes_raise() -> Iterator[None]:
-    """Switches content-defined chunking off, which makes pyarrow abort on a failed write.
+    """Disables content-defined chunking, which makes pyarrow abort the process on a failed write.
 
-    A setting of all builds, hence a lock.
+    The setting is global, hence the lock.
     """
     import datasets
 
@@ -283,10 +291,10 @@ def _failing_writes_raise() -> Iterator[None]:
                 datasets.config.DEFAULT_CDC_OPTIONS = before
 
 
-def _told_by(error: BaseException) -> MedicalTasksError | OSError | None:
-    """Finds what a wrapped error is about.
+def _cause_of(error: BaseException) -> MedicalTasksError | OSError | None:
+    """Finds the cause of a wrapped error.
 
-    Closing a parquet file that failed to be written raises errors of its own.
+    Closing a parquet file after a failed write raises further errors.
     """
     inner = error.__cause__
     while inner is not None and not isinstance(inner, MedicalTasksError | OSError):
@@ -305,7 +313,7 @@ def _check_rows(
 ) -> list[str]:
     """Compares the numbers of rows with the published ones.
 
-    A release still being corrected may differ, with a note.
+    A release that is still being corrected may differ, with a note.
     """
     notes: list[str] = []
     for split, published in source.published_rows.get(config, {}).items():
@@ -326,9 +334,7 @@ def _check_rows(
                 f"purpose with --partial.\n{steps_to_get(source.spec)}"
             )
 
-        if (
-            rows > _MOST_OF_A_RELEASE * published
-        ):  # corrections add a row here and there
+        if rows > _MOST_OF_A_RELEASE * published:  # corrections add only a few rows
             other = (
                 " Build such rows with --config own."
                 if "own" in source.spec.configs
@@ -348,8 +354,10 @@ def _check_rows(
 
 
 def _expected(source: DatasetSource, config: str) -> str:
-    """Says by which sums the official files of a configuration are known; "" where none is."""
-    pins = [file.pin for file in source.wanted(config).values() if file.pin is not None]
+    """Words the expected checksums of a configuration's official files; "" if none is known."""
+    pins = [
+        file.pin for file in source.files_of(config).values() if file.pin is not None
+    ]
     sums = ", ".join(f"{pin.path} has {pin.expected}" for pin in pins)
     return f" As published, {sums}." if sums else ""
 
@@ -357,17 +365,17 @@ def _expected(source: DatasetSource, config: str) -> str:
 def write_error(
     folder: Path, error: OSError, *, work: str = "build", other: str = "--out"
 ) -> MedicalTasksError:
-    """The error about a folder that cannot be written to; `other`: what names another one.
+    """Makes the error for a folder that cannot be written; `other` is the option for another folder.
 
-    One of memory is raised as it is.
+    An error of memory is raised unchanged.
     """
     if memory_error(error):
         raise error
 
     kept = f"Nothing of this {work} was kept; what was there before is as it was."
-    said_by_datasets = error.errno is None and str(error).startswith(_NO_SPACE_TEXT)
-    reason = os.strerror(errno.ENOSPC) if said_by_datasets else system_reason(error)
-    if error.errno in _NO_SPACE or said_by_datasets:
+    no_space = error.errno is None and str(error).startswith(_NO_SPACE_TEXT)
+    reason = os.strerror(errno.ENOSPC) if no_space else system_reason(error)
+    if error.errno in _NO_SPACE or no_space:
         return IncompleteError(
             f"{folder}: no space to write ({reason}). {kept} Free some space, or choose another "
             f"place with {other}, and give the same command again."
@@ -381,18 +389,15 @@ def write_error(
 def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]:
     """Makes the builder class of a dataset, a `datasets.GeneratorBasedBuilder`.
 
-    `data_dir`: the official files' folder.
-
-    What is wrong with the files is the cause of a
-    `datasets.exceptions.DatasetGenerationError`.
+    Its `data_dir` is the folder of the official files. An error about the files is the cause of
+    a `datasets.exceptions.DatasetGenerationError`.
     """
     import datasets
 
     spec = source.spec
     version = datasets.Version(spec.version)
-    # The options of generated configurations are fields of the config: that is how
-    # `datasets` passes a builder's arguments on, and how it tells one build in its
-    # cache from another.
+    # The options of generated configurations are fields of the config: `datasets` passes a
+    # builder's arguments on like this, and uses them to identify builds in its cache.
     names_of_options = sorted(
         {option.name for entry in source.generated.values() for option in entry.options}
     )
@@ -437,23 +442,23 @@ def builder_class(source: DatasetSource) -> type[datasets.GeneratorBasedBuilder]
         def _split_generators(
             self, dl_manager: datasets.DownloadManager
         ) -> list[datasets.SplitGenerator]:
-            place = Path(dl_manager.manual_dir) if dl_manager.manual_dir else None
-            here = source.placed(self.config.name, place)
-            files = find_files(here, self.config.name, place)
+            source_path = Path(dl_manager.manual_dir) if dl_manager.manual_dir else None
+            placed_source = source.at_path(self.config.name, source_path)
+            files = find_files(placed_source, self.config.name, source_path)
             self._options()  # a wrong one is refused before anything is written
             return [
                 datasets.SplitGenerator(
                     name=split, gen_kwargs={"split": split, "files": files}
                 )
-                for split in here.splits[self.config.name]
+                for split in placed_source.splits[self.config.name]
             ]
 
         def _options(self) -> dict[str, int]:
-            given = {name: getattr(self.config, name) for name in names_of_options}
+            requested = {name: getattr(self.config, name) for name in names_of_options}
             return chosen_options(
                 f"{spec.name}, config {self.config.name}",
                 source.generated.get(self.config.name),
-                given,
+                requested,
             )
 
         def _rows(self, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
@@ -495,46 +500,46 @@ _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *]?(\S.*)")
 
 
 def check_published_sum(path: Path, digest: str) -> bool:
-    """Compares a file's hash with the published one, and says whether there is one.
+    """Compares a file's hash with the published one; returns whether there is one.
 
-    A list beside the file counts for every entry of that name (people copy projects
-    flat), one above for `<folder>/<file>` alone.
+    In a list next to the file every entry with its name counts (people flatten projects); in a
+    list one folder above, only `<folder>/<file>` counts.
     """
-    place = path.absolute()
-    beside, above = place.parent / SUMS_FILE, place.parent.parent / SUMS_FILE
-    found = [
+    file = path.absolute()
+    beside, above = file.parent / SUMS_FILE, file.parent.parent / SUMS_FILE
+    entries = [
         (beside, *entry)
         for entry in _entries(beside)
-        if entry[0].rpartition("/")[2] == place.name
+        if entry[0].rpartition("/")[2] == file.name
     ]
-    wanted = f"{place.parent.name}/{place.name}"
-    found = found or [
-        (above, *entry) for entry in _entries(above) if entry[0] == wanted
+    name_with_folder = f"{file.parent.name}/{file.name}"
+    entries = entries or [
+        (above, *entry) for entry in _entries(above) if entry[0] == name_with_folder
     ]
-    if found and digest not in {sums for _, _, sums, _ in found}:
-        where, _, expected, line = found[0]
+    if entries and digest not in {sums for _, _, sums, _ in entries}:
+        sums_file, _, expected, line = entries[0]
         raise UsageError(
-            f"{path}: SHA-256 is {digest}, but {where}, line {line}, says {expected}. The file is "
+            f"{path}: SHA-256 is {digest}, but {sums_file}, line {line}, says {expected}. The file is "
             "cut off, changed or of another release than the list. Download both again."
         )
 
-    return bool(found)
+    return bool(entries)
 
 
 def _entries(sums: Path) -> list[tuple[str, str, int]]:
-    """The lines of a published list of sums: file, sum, and number of the line."""
+    """Reads a published list of checksums: file, checksum, and line number."""
     if not sums.is_file():
         return []
 
     with readable(sums):
         lines = read_text(sums, encoding="utf-8-sig", errors="replace").splitlines()
 
-    found = [
+    matches = [
         (number, _LINE.fullmatch(line.strip()))
         for number, line in enumerate(lines, start=1)
     ]
     return [
         (match[2].removeprefix("./").replace("\\", "/"), match[1].lower(), number)
-        for number, match in found
+        for number, match in matches
         if match
     ]

@@ -56,12 +56,12 @@ def licence(name: str) -> Licence:
 
     A `ValueError` for one that is not listed here.
     """
-    known = _outside()["licences"]
-    if name not in known:
+    licences = _outside()["licences"]
+    if name not in licences:
         raise ValueError(
-            f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(known)}"
+            f"licence {name!r} is not in medical_tasks.data.cards; known: {', '.join(licences)}"
         )
-    return Licence(**known[name])
+    return Licence(**licences[name])
 
 
 def file_pattern(config: str, split: str) -> str:

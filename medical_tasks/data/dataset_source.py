@@ -1,9 +1,7 @@
-"""What building a dataset needs to know of it.
+"""The source of a dataset: its official files, its columns, and the function that reads them.
 
-Its official files, its columns, and the function that reads them.
-
-Each benchmark's `data.py` has a tuple `SOURCES`; building, cards and Croissant files
-work from nothing else.
+Each benchmark's `data.py` has a tuple `SOURCES`, the only input of building, cards and Croissant
+files.
 """
 
 from __future__ import annotations
@@ -20,12 +18,12 @@ from medical_tasks.io.columns import Column
 from medical_tasks.io.files import open_file, read_bytes
 from medical_tasks.spec import DatasetSpec
 
-# packages take it from here, beside `DatasetSource`
+# Other packages import it from here, together with `DatasetSource`.
 from medical_tasks.spec import Row as Row
 
 RowReader = Callable[[str, str, Mapping[str, Path]], Iterator[Row]]
 
-# Croissant's properties of responsible AI (RAI): of one text, of a list of texts.
+# Croissant's properties of responsible AI (RAI): those with one text, those with a list of texts.
 _RAI_TEXTS: Final = (
     "annotationsPerItem dataCollection dataReleaseMaintenancePlan dataSocialImpact"
 )
@@ -41,12 +39,15 @@ _RAI: Final = dict.fromkeys(_RAI_TEXTS.split(), str) | dict.fromkeys(
 
 @dataclass(frozen=True)
 class Pin:
-    """A file at one commit of a public GitHub repository, and the sum that tells whether it is that file.
+    """A file at one commit of a public GitHub repository, with the checksum that identifies it.
 
     Attributes:
         repository: OWNER/NAME.
-        size: bytes; None where nobody has said so.
-        blob: git's id of the content, where no SHA-256 is known.
+        commit: the commit's hash.
+        path: the file's path in the repository.
+        size: its size in bytes; None if unknown.
+        sha256: its hash.
+        blob: git's id of the content, if no SHA-256 is known.
     """
 
     repository: str
@@ -57,17 +58,17 @@ class Pin:
     blob: str = ""
 
     @property
-    def place(self) -> str:
-        """Where it lies in a folder of checkouts."""
+    def checkout_path(self) -> str:
+        """The file's path in a folder of checkouts."""
         return f"{self.repository.rpartition('/')[2]}/{self.path}"
 
     @property
     def expected(self) -> str:
-        """Its sum, with its name."""
+        """The expected checksum, with the name of its algorithm."""
         return f"SHA-256 {self.sha256}" if self.sha256 else f"git blob {self.blob}"
 
-    def found(self, path: Path) -> str:
-        """The sum of a file in the form of `expected`."""
+    def checksum_of(self, path: Path) -> str:
+        """Computes a file's checksum, in the form of `expected`."""
         return (
             f"SHA-256 {file_sha256(path)}"
             if self.sha256
@@ -88,47 +89,52 @@ def pinned(repository: str, commit: str, listing: str) -> dict[str, Pin]:
 class OfficialFile:
     """A file of the official distribution."""
 
-    # where it may lie, from the outermost folder that a user may give; any end of one
-    # will do
+    # Its possible paths, from the outermost folder that a user may give; any end of one will do.
     places: tuple[str, ...]
     description: str
-    pin: Pin | None = None  # where it is fetched from; its place is one of `places`
+    pin: Pin | None = None  # where to fetch it; its path is one of `places`
 
     def found_in(self, folder: Path) -> list[Path]:
-        """Finds the file below a folder, at every place where it lies."""
-        ends = dict.fromkeys(end for place in self.places for end in _ends(place))
+        """Finds the file at all its possible paths below a folder."""
+        ends = dict.fromkeys(end for path in self.places for end in _ends(path))
         return [folder / end for end in ends if (folder / end).is_file()]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSource:
-    """How the built form of a dataset is made.
+    """How a dataset is built.
 
-    `read` is called with configuration, split and the found files by key, and yields
-    the rows in order; it may begin its work when it is called, and dropping what it
-    returned must end that.
+    `read` is called with a configuration, a split and the files by key, and yields the rows in
+    order. It may start working when it is called; discarding its result must stop that.
 
     Attributes:
-        changes: against the official files, one a line (share-alike licences ask for
-            it).
-        columns: of every row, the same in all configurations.
-        key: column that no two rows of a split share; the item's id.
-        files: configuration to what it is read from, by a short key.
-        published: ISO 8601.
-        id_names: what the official files, and so people's tables, call the key.
-        licence_note: what the publisher asks for beside the licence, one sentence.
-        published_rows: as the publisher released them.
-        living: configurations still corrected: other numbers of rows are noted, not
+        spec: the dataset.
+        summary: a description for its card.
+        changes: the changes against the official files, one per line (share-alike licences
+            require it).
+        columns: the columns of every row, the same in all configurations.
+        key: the column that is unique within a split; the item's id.
+        splits: configuration to its splits.
+        files: configuration to the official files that it is read from, by a short key.
+        read: reads the rows.
+        published: the date of publication, in ISO 8601.
+        creators: the authors.
+        id_names: the key's names in the official files, and thus in people's tables.
+        licence_note: what the publisher requires besides the licence, in one sentence.
+        published_rows: the numbers of rows that the publisher released.
+        living: configurations still being corrected: other numbers of rows are noted, not
             refused.
-        quick: configurations built from the folder of their release in a second, the
+        quick: configurations built from the folder of their release within a second, the
             default first.
-        generated: such a configuration has no files.
+        generated: how to generate configurations without files.
         known_files: SHA-256 of an official file to its configuration.
-        languages: BCP 47.
-        task_categories: as the Hub names them.
-        responsible_ai: by RAI property.
-        beside: fetched with the official files: labels and prompts that other verbs
-            read.
+        at: returns the source with the splits and files at a path, for releases that do not
+            all have every split.
+        languages: BCP 47 tags.
+        task_categories: the Hub's names of task categories.
+        tags: the Hub's tags.
+        responsible_ai: texts by RAI property.
+        beside: further files to fetch: labels and prompts that other verbs read.
     """
 
     spec: DatasetSpec
@@ -148,8 +154,6 @@ class DatasetSource:
     quick: tuple[str, ...] = ()
     generated: Mapping[str, Generated] = field(default_factory=dict)
     known_files: Mapping[str, str] = field(default_factory=dict)
-    # of releases of which not each has every split: the source with what is there, by
-    # configuration and place
     at: Callable[[str, Path | None], DatasetSource] | None = None
     languages: tuple[str, ...] = ("en",)
     task_categories: tuple[str, ...] = ()
@@ -185,8 +189,8 @@ class DatasetSource:
                 f"lists of texts {_RAI_LISTS}"
             )
 
-    def wanted(self, config: str) -> Mapping[str, OfficialFile]:
-        """The official files of a configuration; none of one that is made here."""
+    def files_of(self, config: str) -> Mapping[str, OfficialFile]:
+        """Returns the official files of a configuration; none if it is generated."""
         if config not in self.files:
             raise UsageError(
                 f"unknown config {config!r} of {self.spec.name}. Configs: "
@@ -195,29 +199,28 @@ class DatasetSource:
         return self.files[config]
 
     def pins(self, config: str) -> tuple[Pin, ...]:
-        """What is fetched for a configuration.
+        """Returns what is fetched for a configuration.
 
-        Nothing where the dataset is not open, or a file of it has no pin.
+        Nothing is fetched if the dataset is not open, or if one of its files has no pin.
         """
-        pins = [file.pin for file in self.wanted(config).values()]
-        found = tuple(pin for pin in pins if pin is not None)
+        pins = [file.pin for file in self.files_of(config).values()]
+        pinned_files = tuple(pin for pin in pins if pin is not None)
 
         return (
-            (*found, *self.beside)
-            if found and len(found) == len(pins) and self.spec.access == "open"
+            (*pinned_files, *self.beside)
+            if pinned_files
+            and len(pinned_files) == len(pins)
+            and self.spec.access == "open"
             else ()
         )
 
-    def placed(self, config: str, place: Path | None) -> DatasetSource:
-        """How a configuration is built from what lies at a place.
-
-        The source with the splits and files that are there.
-        """
-        return self if self.at is None else self.at(config, place)
+    def at_path(self, config: str, source_path: Path | None) -> DatasetSource:
+        """Returns the source with the splits and files of a configuration that a path has."""
+        return self if self.at is None else self.at(config, source_path)
 
 
 def steps_to_get(spec: DatasetSpec, *, by_hand: bool = False) -> str:
-    """The steps that bring a dataset's official files, one an indented line, for the end of a message."""
+    """Lists the steps to a dataset's official files, in indented lines for the end of a message."""
     steps = [step for step in spec.how_to_get if not (by_hand and "--fetch" in step)]
     return f"How to get {spec.title}:\n" + "\n".join(f"  - {step}" for step in steps)
 
@@ -229,115 +232,116 @@ def file_sha256(path: Path) -> str:
 
 
 def find_files(
-    source: DatasetSource, config: str, place: Path | None
+    source: DatasetSource, config: str, source_path: Path | None
 ) -> dict[str, Path]:
-    """Finds the official files of a configuration at `place`, by their short keys.
+    """Finds the official files of a configuration at `source_path`, by their short keys.
 
-    None for one that is made here.
+    A generated configuration has none.
     """
     spec = source.spec
-    wanted = source.wanted(config)
+    official_files = source.files_of(config)
     label = f"{spec.name}, config {config}"
-    if not wanted:
-        if place is not None:
+    if not official_files:
+        if source_path is not None:
             raise UsageError(
                 f"{label}: made from this package alone, reads no source. Leave out --source "
-                f"({place})."
+                f"({source_path})."
             )
 
         return {}
 
     listing = "\n".join(
-        f"  {file.description}: {' or '.join(file.places)}" for file in wanted.values()
+        f"  {file.description}: {' or '.join(file.places)}"
+        for file in official_files.values()
     )
-    if place is None or not place.exists():
-        said = (
+    if source_path is None or not source_path.exists():
+        problem = (
             "needs the official files, none given"
-            if place is None
-            else f"{place} is not there"
+            if source_path is None
+            else f"{source_path} is not there"
         )
-        asked = f"{label}: {said}. Give --source the folder (or the one file) with\n{listing}"
-        raise MissingError(f"{asked}\n{steps_to_get(spec)}")
+        request = f"{label}: {problem}. Give --source the folder (or the one file) with\n{listing}"
+        raise MissingError(f"{request}\n{steps_to_get(spec)}")
 
-    if place.is_file():
-        if len(wanted) > 1:
+    if source_path.is_file():
+        if len(official_files) > 1:
             raise UsageError(
-                f"{label}: needs {len(wanted)} files, got the file {place}. Give the folder that "
+                f"{label}: needs {len(official_files)} files, got the file {source_path}. Give the folder that "
                 f"holds\n{listing}"
             )
 
-        return dict.fromkeys(wanted, place)
+        return dict.fromkeys(official_files, source_path)
 
-    found: dict[str, Path] = {}
+    paths_by_key: dict[str, Path] = {}
     missing: list[str] = []
-    for key, file in wanted.items():
-        paths = file.found_in(place)
+    for key, file in official_files.items():
+        paths = file.found_in(source_path)
         if len({file_sha256(path) for path in paths}) > 1:
-            alone = len(wanted) == 1
+            alone = len(official_files) == 1
             step = (
                 "Give --source the right one itself"
                 if alone
                 else "Keep the right one there and move the others"
             )
             raise UsageError(
-                f"{label}: {place} has several files that could be {file.description}: "
-                f"{', '.join(path.relative_to(place).as_posix() for path in paths)}. {step}."
+                f"{label}: {source_path} has several files that could be {file.description}: "
+                f"{', '.join(path.relative_to(source_path).as_posix() for path in paths)}. {step}."
             )
 
         if paths:
-            found[key] = paths[0]
+            paths_by_key[key] = paths[0]
         else:
             missing.append(f"  {file.description}: {' or '.join(file.places)}")
 
     if missing:
         listed = "\n".join(missing)
         raise MissingError(
-            f"{label}: {place} lacks\n{listed}\nEach path was looked for there, and every end of "
+            f"{label}: {source_path} lacks\n{listed}\nEach path was looked for there, and every end of "
             f"it.\n{steps_to_get(spec)}"
         )
 
-    return found
+    return paths_by_key
 
 
 _FOLDERS_ABOVE = 3
-"""How far above the given folder a file of the same repository is looked for."""
+"""How many folders above the given one are searched for a file of the same repository."""
 
 
-def repository_file(place: Path | None, path: str, *, repository: str) -> Path:
-    """Finds a repository file; `place`: a checkout, folder above or inside, or the file.
+def repository_file(checkout: Path | None, path: str, *, repository: str) -> Path:
+    """Finds a repository file; `checkout`: a checkout, folder above or inside, or the file.
 
     A whole path counts before its end.
     """
-    if place is None:
+    if checkout is None:
         raise UsageError(
             f"official prompts are read from the authors' files. Clone {repository} and give its "
             "folder with --upstream, or use --prompts own."
         )
 
-    place = place.expanduser()
+    checkout = checkout.expanduser()
     ends = _ends(path)
-    if place.is_file() and place.name == ends[-1]:
-        return place
+    if checkout.is_file() and checkout.name == ends[-1]:
+        return checkout
 
-    folder = place.parent if place.is_file() else place
+    folder = checkout.parent if checkout.is_file() else checkout
     below = folder / repository.rpartition("/")[2]
-    whole = [
-        each / path
-        for each in (folder, below, *folder.resolve().parents[:_FOLDERS_ABOVE])
+    candidates = [
+        folder_above / path
+        for folder_above in (folder, below, *folder.resolve().parents[:_FOLDERS_ABOVE])
     ]
-    for each in (*whole, *(folder / end for end in ends)):
-        if each.is_file():
-            return each
+    for candidate in (*candidates, *(folder / end for end in ends)):
+        if candidate.is_file():
+            return candidate
 
     raise MissingError(
-        f"{place}: the authors' {path} is not there (looked for in {folder}, in {below} and in the "
+        f"{checkout}: the authors' {path} is not there (looked for in {folder}, in {below} and in the "
         f"folders above; in {folder} also as {' or '.join(ends)}). Clone {repository} and give its "
         "folder with --upstream."
     )
 
 
 def _ends(path: str) -> list[str]:
-    """The path, then it without its first folder, and so on down to the name."""
+    """Returns the path, then the path without its first folder, and so on down to the name."""
     parts = path.split("/")
     return ["/".join(parts[start:]) for start in range(len(parts))]
 
@@ -350,9 +354,7 @@ class BuildOption:
     description: str
     lowest: int
     highest: int
-    default: int | None = (
-        None  # value when it is not given; None where the user has to choose
-    )
+    default: int | None = None  # None if the user has to choose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,7 +366,7 @@ class Generated:
 
 
 def chosen_options(
-    label: str, generated: Generated | None, given: Mapping[str, int | None]
+    label: str, generated: Generated | None, requested: Mapping[str, int | None]
 ) -> dict[str, int]:
     """Checks the options of a build and fills in defaults, in the configuration's order."""
     options = (
@@ -374,7 +376,7 @@ def chosen_options(
     )
     extra = [
         f"--{name}"
-        for name, value in given.items()
+        for name, value in requested.items()
         if value is not None and name not in options
     ]
     if extra:
@@ -389,7 +391,7 @@ def chosen_options(
 
     chosen: dict[str, int] = {}
     for name, option in options.items():
-        value = given.get(name)
+        value = requested.get(name)
         value = option.default if value is None else value
         if value is None:
             raise UsageError(

@@ -1,7 +1,7 @@
-"""Built datasets on disk: where they are, which are whole, and their rows.
+"""Built datasets on disk: their folders, their completeness, and their rows.
 
-Only what the marker names, written last, exists for this package; parquet files are
-named by content, so none is written over.
+For this package only what the marker names exists; the marker is written last. Parquet files are
+named by their content, so none is overwritten.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ class BuiltSplit:
 class BuiltConfig:
     """One configuration of a built dataset."""
 
-    version: str  # `DatasetSpec.version` of its making
-    suite: str  # version of this package that made it
-    # official files, name to SHA-256; of a generated configuration its options; empty
-    # for `demo`
+    version: str  # `DatasetSpec.version` when it was built
+    suite: str  # version of the package that built it
+    # Official files, name to SHA-256; for a generated configuration its options; empty for
+    # `demo`.
     source: Mapping[str, str]
     splits: Mapping[str, BuiltSplit]
 
 
 def marker_text(name: str, configs: Mapping[str, BuiltConfig]) -> str:
-    """The JSON text of a marker."""
+    """Makes the JSON text of a marker."""
     content = {
         "format": FORMAT,
         "dataset": name,
@@ -81,16 +81,13 @@ def marker_text(name: str, configs: Mapping[str, BuiltConfig]) -> str:
 
 
 def built_name(folder: Path) -> str | None:
-    """The name of the dataset a folder holds, None when it has no marker."""
+    """Returns the name of the dataset in a folder; None without a marker."""
     content = _read_marker(folder)
     return None if content is None else str(content["dataset"])
 
 
 def built_configs(folder: Path) -> dict[str, BuiltConfig]:
-    """Which configurations a folder holds, by its marker alone.
-
-    None without a marker or a folder.
-    """
+    """Returns the configurations that a folder's marker names; empty without a marker."""
     content = _read_marker(folder)
     if content is None:
         return {}
@@ -121,7 +118,7 @@ def built_configs(folder: Path) -> dict[str, BuiltConfig]:
 
 
 def split_names(split: str) -> tuple[str, ...]:
-    """Takes a sum of splits apart: `a+b` is the rows of both, as in `datasets`."""
+    """Parses a sum of splits: `a+b` means the rows of both, as in `datasets`."""
     names = tuple(name.strip() for name in split.split("+"))
     if not all(names) or len(set(names)) < len(names):
         raise UsageError(
@@ -133,35 +130,32 @@ def split_names(split: str) -> tuple[str, ...]:
 def built_split(
     folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None
 ) -> str:
-    """Writes a split, or a sum of some, as recipes have it.
-
-    The parts in the order in which they were built.
-    """
-    wanted, built = split_names(split), built_config(folder, config, spec).splits
-    if missing := [name for name in wanted if name not in built]:
-        there = "+".join(
-            name for name in built if name in wanted
+    """Writes a split, or a sum of splits, as recipes do: in the order of the build."""
+    requested, built = split_names(split), built_config(folder, config, spec).splits
+    if missing := [name for name in requested if name not in built]:
+        available = "+".join(
+            name for name in built if name in requested
         ) or " or --split ".join(built)
-        said = (
+        problem = (
             f"split {missing[0]} is"
             if len(missing) == 1
             else f"splits {', '.join(missing)} are"
         )
         raise UsageError(
-            f"{folder}: config {config}: {said} not built; it has {', '.join(built)}. Take --split "
-            f"{there}, or build {spec.name if spec else folder.name} again from files that have "
+            f"{folder}: config {config}: {problem} not built; it has {', '.join(built)}. Take --split "
+            f"{available}, or build {spec.name if spec else folder.name} again from files that have "
             "what is missing."
         )
 
-    return "+".join(name for name in built if name in wanted)
+    return "+".join(name for name in built if name in requested)
 
 
 class _Columns(dict[str, list[object]]):
-    """The columns of a row group, each read when it is looked at.
+    """The columns of a row group, each read on first access.
 
     Example:
-        Scoring looks at golds and limits of a thousand rows, and never at their notes,
-        which take most of the file.
+        Scoring accesses golds and limits of a thousand rows, but not their notes, which
+        take up most of the file.
     """
 
     def __init__(self, file: ParquetFile, group: int) -> None:
@@ -182,23 +176,23 @@ class _Columns(dict[str, list[object]]):
 
 
 class _Row(Mapping[str, object]):
-    """A row that holds no text: columns of its row group are read when it is looked at."""
+    """A row that holds no text: the columns of its row group are read on access."""
 
-    __slots__ = ("_columns", "_place")
+    __slots__ = ("_columns", "_index")
 
-    def __init__(self, columns: Callable[[], _Columns], place: int) -> None:
-        self._columns, self._place = columns, place
+    def __init__(self, columns: Callable[[], _Columns], index: int) -> None:
+        self._columns, self._index = columns, index
 
     def __getitem__(self, name: str) -> object:
-        return self._columns()[name][self._place]
+        return self._columns()[name][self._index]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns().names)
 
     def items(self) -> ItemsView[str, object]:
-        """The row's columns and values, at one look."""
-        columns, place = self._columns(), self._place
-        return {name: columns[name][place] for name in columns.names}.items()
+        """Returns the row's columns and values at once."""
+        columns, index = self._columns(), self._index
+        return {name: columns[name][index] for name in columns.names}.items()
 
     def __len__(self) -> int:
         return len(self._columns().names)
@@ -207,7 +201,7 @@ class _Row(Mapping[str, object]):
 def read_rows(
     folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None
 ) -> list[Row]:
-    """Reads the rows of a built split when they are looked at; the latest alone are kept.
+    """Reads the rows of a built split lazily, and keeps only the latest in memory.
 
     See `read_tables`.
     """
@@ -221,17 +215,14 @@ def _rows_of(*files: ParquetFile) -> list[Row]:
         for number in range(file.num_row_groups):
             group = partial(columns, file, number)
             rows += (
-                _Row(group, place)
-                for place in range(file.metadata.row_group(number).num_rows)
+                _Row(group, index)
+                for index in range(file.metadata.row_group(number).num_rows)
             )
     return rows
 
 
 def rows_hash(rows: Iterable[Row]) -> str:
-    """The rows' content.
-
-    Unlike the parquet file's bytes it does not depend on who wrote the file.
-    """
+    """Hashes the rows' content, which unlike the parquet file's bytes does not depend on its writer."""
     written = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode
     digest = hashlib.sha256()
     for row in rows:
@@ -240,7 +231,7 @@ def rows_hash(rows: Iterable[Row]) -> str:
 
 
 def rows_hash_of_file(path: Path) -> str:
-    """The hash of the rows of a parquet file, as the marker records it."""
+    """Hashes the rows of a parquet file, as recorded in the marker."""
     import pyarrow.parquet as pq
 
     with doing(f"load the rows of {path}"), pq.ParquetFile(path) as file:
@@ -248,10 +239,10 @@ def rows_hash_of_file(path: Path) -> str:
 
 
 def recorded_rows_hash(folder: Path, config: str, split: str) -> str:
-    """The hash of a built split's rows as its builder recorded it.
+    """Returns the recorded hash of a built split's rows.
 
-    "" for a sum of splits, and where an earlier version built it. `read_rows` has
-    checked that the file is the one that was built.
+    It is "" for a sum of splits, and if an earlier version built it. `read_rows` has checked
+    that the file is unchanged.
     """
     built = built_config(folder, config, None).splits.get(split)
     return "" if built is None else built.rows_sha256
@@ -260,13 +251,11 @@ def recorded_rows_hash(folder: Path, config: str, split: str) -> str:
 def read_tables(
     folder: Path, config: str, split: str, *, spec: DatasetSpec | None = None
 ) -> dict[str, pyarrow.Table]:
-    """Reads a built split, or a sum of some, as Arrow tables, after checking that each file is the one that was built.
+    """Reads a built split, or a sum of splits, as Arrow tables, and checks that each file is unchanged.
 
-    With `spec` the version is checked too, and messages say how to get the official
-    files.
+    With `spec` the version is checked too, and messages say how to get the official files.
     """
-    # In one thread: where memory is short, threads that cannot be started are waited
-    # for without end.
+    # In one thread: if memory is short, waiting for threads that cannot start never ends.
     return {
         name: file.read(use_threads=False)
         for name, file in _open(folder, config, split, spec).items()
@@ -276,7 +265,7 @@ def read_tables(
 def _open(
     folder: Path, config: str, split: str, spec: DatasetSpec | None
 ) -> dict[str, ParquetFile]:
-    """The files of a split, if built in the version that this suite reads."""
+    """Opens the files of a split, if they were built in the version that this suite reads."""
     built = built_config(folder, config, spec)
     if spec is not None and built.version != spec.version:
         raise UsageError(
@@ -288,7 +277,7 @@ def _open(
 
 
 def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltConfig:
-    """One configuration that a folder holds; where it does not, the error says how to get it."""
+    """Returns a configuration in a folder; if it is missing, the error says how to get it."""
     configs = built_configs(folder)
     if config not in configs:
         have = f"; built there: {', '.join(configs)}" if configs else ""
@@ -303,7 +292,7 @@ def built_config(folder: Path, config: str, spec: DatasetSpec | None) -> BuiltCo
 def _file(
     folder: Path, config: str, entry: BuiltSplit, spec: DatasetSpec | None
 ) -> ParquetFile:
-    """A built file, if it is bit by bit the one that the marker describes."""
+    """Opens a built file, if it is exactly the one that the marker describes."""
     path = folder / entry.path
     if not path.is_file():
         raise MissingError(
@@ -332,7 +321,7 @@ def _file(
 
 
 def _building(spec: DatasetSpec, config: str) -> str:
-    """The command that builds a configuration; of a plugin's dataset, the one that it says."""
+    """Returns the command that builds a configuration; a plugin's dataset states its own."""
     own = (
         step for step in spec.how_to_get if step.startswith("medical-tasks --plugin ")
     )
@@ -348,7 +337,7 @@ def _steps(folder: Path, config: str, spec: DatasetSpec | None) -> str:
 
 
 def _read_marker(folder: Path) -> dict[str, Any] | None:
-    """What was built into a folder; None where nothing was."""
+    """Reads a folder's marker; None without one."""
     path = folder / MARKER
     with readable(path):
         if not path.exists():
@@ -384,9 +373,9 @@ def _damaged(folder: Path, reason: str) -> UsageError:
 
 
 def source_files(source: str) -> list[Path]:
-    """Finds the files whose text `leakcheck` looks for.
+    """Finds the files whose text `leakcheck` searches for.
 
-    Of a built dataset by name or folder, or a file or a folder of them.
+    The source is a built dataset (its name or folder), a file, or a folder of files.
     """
     path = named_path(source)
     if not found_at(path):
@@ -418,19 +407,19 @@ _STAGE_PREFIX = ".building-"
 
 @contextlib.contextmanager
 def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltConfig]]]:
-    """Opens a dataset's folder for a build, gone again if nothing came of it.
+    """Opens a dataset's folder for a build; a new folder is removed if the build fails.
 
-    Yields an empty stage in it, and what was built.
+    Yields an empty stage in it, and the configurations already built.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
 
-    made = not folder.exists()
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with folder_lock(folder):
             for stale in folder.glob(f"{_STAGE_PREFIX}*"):
-                # of a build that was killed: nobody else holds the lock
+                # Left by a killed build: nobody else holds the lock.
                 shutil.rmtree(stale)
 
             holds = built_name(folder)
@@ -450,7 +439,7 @@ def stage_in(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, BuiltCon
             with tempfile.TemporaryDirectory(prefix=_STAGE_PREFIX, dir=folder) as stage:
                 yield Path(stage), built_configs(folder)
     except BaseException:
-        if made:
+        if is_new:
             with contextlib.suppress(OSError):  # not empty: someone else uses it by now
                 folder.rmdir()
 
@@ -465,11 +454,10 @@ def put_in_place(
     *,
     private: bool,
 ) -> None:
-    """Makes what stands in the stage the dataset.
+    """Moves the contents of the stage into the dataset's folder.
 
-    `texts` (file name to content) are written in order, the marker last.
-
-    When an `OSError` says that something cannot be written, nothing has changed.
+    `texts` (file name to content) are written in order, the marker last. If writing raises an
+    `OSError`, nothing has changed.
     """
     for name, text in texts.items():
         (stage / name).write_text(text, encoding="utf-8")

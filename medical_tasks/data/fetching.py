@@ -1,10 +1,8 @@
-"""Fetches the official files of open datasets, each from the commit it is pinned at.
+"""Fetches the official files of open datasets, each from its pinned commit.
 
-The right file, or none.
-
-A file has its name when its sum is the pinned one; until then it is NAME.part, with
-which the next attempt goes on. Fetching is asked for by name, so that the variables
-which keep other libraries from the Hub do not stop it.
+A file gets its name only if its checksum is the pinned one; until then it is NAME.part, and the
+next attempt resumes from it. Fetching is always explicit, so the variables that keep other
+libraries off the Hub do not stop it.
 """
 
 from __future__ import annotations
@@ -35,10 +33,10 @@ if TYPE_CHECKING:
 
 MIRROR: Final = "MEDICAL_TASKS_MIRROR"
 _RAW: Final = "https://raw.githubusercontent.com"
-_TRIES: Final = 4  # in a row that bring nothing
+_TRIES: Final = 4  # in a row that receive nothing
 _MOST_TRIES: Final = 100
 _LONGEST_PAUSE_S: Final = 60
-_MOST_BYTES: Final = 1 << 28  # of a file whose size is not known
+_MOST_BYTES: Final = 1 << 28  # for a file of unknown size
 _ADDRESS: Final = re.compile(
     r"https?://(?:[\w.-]+|\[[\da-fA-F:]+\])(?::\d{1,5})?(?:/[^\s?#@]*)?"
 )
@@ -47,21 +45,21 @@ pause = time.sleep  # tests do not wait
 
 
 class _FetchError(Exception):
-    """An attempt that failed.
+    """A failed attempt.
 
-    `wait`: for how many seconds before the next one, if the server says so; `final`:
-    there is none.
+    `wait`: the seconds before the next attempt, if the server states them. `final`: whether
+    there is no next attempt.
     """
 
     def __init__(
-        self, said: str, *, wait: int | None = None, final: bool = False
+        self, message: str, *, wait: int | None = None, final: bool = False
     ) -> None:
-        super().__init__(said)
+        super().__init__(message)
         self.wait, self.final = wait, final
 
 
 def build(options: Build) -> BuiltDataset:
-    """Builds a dataset, in the configuration that is named or the dataset's own."""
+    """Builds a dataset, in the given configuration or the dataset's default."""
     config = options.config or dataset_spec(options.dataset).default_config
     with doing(f"build {options.dataset}, configuration {config}"):
         return build_dataset(
@@ -97,7 +95,7 @@ def build_dataset(
     definition = dataset_source(name)
     return build_source(
         definition,
-        place=_fetched(definition, config) if fetch else source,
+        source_path=_fetched(definition, config) if fetch else source,
         config=config,
         folder=out or datasets_home() / name,
         options=options,
@@ -107,13 +105,13 @@ def build_dataset(
 
 
 def fetch(source: DatasetSource, config: str) -> Path:
-    """Fetches the official files of a configuration that are not there yet.
+    """Fetches the missing official files of a configuration.
 
-    Returns their folder, laid out as checkouts.
+    Returns their folder, laid out like checkouts.
     """
     spec, label = source.spec, f"{source.spec.name}, config {config}"
-    wanted, pins = source.wanted(config), source.pins(config)
-    if not wanted:
+    files, pins = source.files_of(config), source.pins(config)
+    if not files:
         raise UsageError(
             f"{label}: made from this package alone, nothing is fetched. Leave out --fetch."
         )
@@ -134,7 +132,7 @@ def fetch(source: DatasetSource, config: str) -> Path:
             for pin in pins:
                 address = f"{base}/{pin.repository}/{pin.commit}/{quote(pin.path)}"
                 try:
-                    _bring(client, address, pin, folder / pin.place)
+                    _fetch_file(client, address, pin, folder / pin.checkout_path)
                 except _FetchError as error:
                     size = "" if pin.size is None else f"{pin.size:,} bytes, "
                     raise MissingError(
@@ -148,21 +146,21 @@ def fetch(source: DatasetSource, config: str) -> Path:
     return folder
 
 
-_fetched = fetch  # in `build_dataset` its name is that of an option
+_fetched = fetch  # `build_dataset` has an argument `fetch`
 
 
 def confirmed(source: DatasetSource, config: str) -> bool:
     """Asks on a terminal whether to fetch and build a configuration.
 
-    Elsewhere, or where there is nothing to fetch, no.
+    Without a terminal, or with nothing to fetch, the answer is no.
     """
     pins = source.pins(config)
     on_terminal = all(
         stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)
     )
-    if (
-        not pins or not on_terminal or os.environ.get("WORLD_SIZE", "1") != "1"
-    ):  # processes of one run would all ask
+    # The processes of a distributed run would all ask.
+    is_distributed = os.environ.get("WORLD_SIZE", "1") != "1"
+    if not pins or not on_terminal or is_distributed:
         return False
 
     size = (
@@ -172,25 +170,25 @@ def confirmed(source: DatasetSource, config: str) -> bool:
     )
     places = " and ".join(dict.fromkeys(f"github.com/{pin.repository}" for pin in pins))
     mirror = f" ({_base()})" if os.environ.get(MIRROR) else ""
-    asked = f"Fetch {source.spec.title} ({size}{source.spec.licence}) from {places}{mirror} and build it? [y/N] "
-    print(asked, end="", file=sys.stderr, flush=True)
+    question = f"Fetch {source.spec.title} ({size}{source.spec.licence}) from {places}{mirror} and build it? [y/N] "
+    print(question, end="", file=sys.stderr, flush=True)
 
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _base() -> str:
-    given = os.environ.get(MIRROR, "").rstrip("/") or _RAW
-    if not _ADDRESS.fullmatch(given):
+    base = os.environ.get(MIRROR, "").rstrip("/") or _RAW
+    if not _ADDRESS.fullmatch(base):
         raise UsageError(
             f"{MIRROR} must be an address that replaces {_RAW}, such as "
             "http://mirror.example:8080/raw, without a user, ? or #; got "
-            f"{given.rpartition('@')[2]!r}."
+            f"{base.rpartition('@')[2]!r}."
         )
-    return given
+    return base
 
 
 def _client(base: str) -> httpx.Client:
-    """Opens what asks one server alone, whatever its answers redirect to."""
+    """Opens a client for one server, which follows no redirect to another."""
     import httpx
 
     def stay(request: httpx.Request) -> None:
@@ -204,7 +202,7 @@ def _client(base: str) -> httpx.Client:
         home = httpx.URL(base)
         return httpx.Client(
             timeout=httpx.Timeout(30, connect=10),
-            # As a file lies there: lengths and ranges are its own.
+            # Without compression, so that lengths and ranges are the file's.
             headers={
                 "Accept-Encoding": "identity",
                 "User-Agent": f"medical-tasks/{__version__}",
@@ -213,37 +211,37 @@ def _client(base: str) -> httpx.Client:
             event_hooks={"request": [stay]},
         )
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
-        said = (
+        variables = (
             f"{MIRROR}, HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY or SSL_CERT_FILE"
         )
         raise UsageError(
-            f"{said} cannot be used to fetch files: {error}. Correct or unset it."
+            f"{variables} cannot be used to fetch files: {error}. Correct or unset it."
         ) from error
 
 
-def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
-    """Fetches one file, if it is not there.
+def _fetch_file(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
+    """Fetches one file unless it exists.
 
-    What is wrong is gone afterwards, what is right and not whole stays as `.part`.
+    A wrong file is removed; an incomplete one stays as `.part`.
 
-    Example: 60 of 100 kB came, and the connection broke. They stay as NAME.part, and
-    the next attempt asks for `Range: bytes=60000-`. Where the whole has another sum,
-    the old part may be at fault: all is fetched anew, and then another sum is an error.
-    Attempts are counted anew whenever one brought something.
+    Example: 60 of 100 kB arrived before the connection broke. They stay as NAME.part, and the
+    next attempt requests `Range: bytes=60000-`. If the whole file has a wrong checksum, the
+    old part may be damaged: everything is fetched again, and then a wrong checksum is an
+    error. The count of attempts restarts whenever one received something.
     """
-    if target.is_file() and pin.found(target) == pin.expected:
+    if target.is_file() and pin.checksum_of(target) == pin.expected:
         return
 
-    part = target.with_name(f"{target.name}.part")
+    partial_file = target.with_name(f"{target.name}.part")
     target.parent.mkdir(parents=True, exist_ok=True)
-    idle, anew = 0, False
+    idle, restarted = 0, False
     try:
         for _ in range(_MOST_TRIES):
-            had = _size(part)
+            size_before = _size(partial_file)
             try:
-                _receive(client, address, pin, part)
+                _receive(client, address, pin, partial_file)
             except _FetchError as error:
-                idle = 0 if _size(part) > had else idle + 1
+                idle = 0 if _size(partial_file) > size_before else idle + 1
                 if error.final or idle == _TRIES:
                     raise
 
@@ -257,87 +255,90 @@ def _bring(client: httpx.Client, address: str, pin: Pin, target: Path) -> None:
                 pause(wait)
                 continue
 
-            found = pin.found(part)
-            if found == pin.expected:
-                flush_to_disk(part)
-                part.replace(target)
+            checksum = pin.checksum_of(partial_file)
+            if checksum == pin.expected:
+                flush_to_disk(partial_file)
+                partial_file.replace(target)
                 return
 
-            part.unlink()
-            if not had or anew:
-                raise _FetchError(f"the server has another file, {found}")
+            partial_file.unlink()
+            if not size_before or restarted:
+                raise _FetchError(f"the server has another file, {checksum}")
 
-            anew = True  # what was there before may have been the damaged part
+            restarted = True  # the earlier part may have been damaged
 
         raise _FetchError(f"cut off {_MOST_TRIES} times")
     except OSError:
-        part.unlink(missing_ok=True)
+        partial_file.unlink(missing_ok=True)
         raise
 
 
-def _size(part: Path) -> int:
-    return part.stat().st_size if part.is_file() else 0
+def _size(partial_file: Path) -> int:
+    return partial_file.stat().st_size if partial_file.is_file() else 0
 
 
-def _receive(client: httpx.Client, address: str, pin: Pin, part: Path) -> None:
-    """Brings the rest of a file, or all of it where the server sends no rest."""
+def _receive(client: httpx.Client, address: str, pin: Pin, partial_file: Path) -> None:
+    """Receives the rest of a file, or all of it if the server does not resume."""
     import httpx
 
-    have, most = _size(part), pin.size or _MOST_BYTES
-    if have == pin.size:
+    received, most = _size(partial_file), pin.size or _MOST_BYTES
+    if received == pin.size:
         return
 
     try:
         with client.stream(
-            "GET", address, headers={"Range": f"bytes={have}-"} if have else {}
+            "GET", address, headers={"Range": f"bytes={received}-"} if received else {}
         ) as response:
-            have = _begin(response, part, have)
-            if not have:
-                part.unlink(missing_ok=True)
+            received = _start_of_answer(response, partial_file, received)
+            if not received:
+                partial_file.unlink(missing_ok=True)
 
-            size = _announced(response, have) or pin.size
+            size = _announced_size(response, received) or pin.size
             if size is not None and size != (pin.size or size):
-                part.unlink(missing_ok=True)
+                partial_file.unlink(missing_ok=True)
                 raise _FetchError(
                     f"the server has a file of {size:,} bytes", final=True
                 )
 
             progress = Progress(
-                f"fetch {part.stem}, kB", (size or 0) // 1000, done=have // 1000
+                f"fetch {partial_file.stem}, kB",
+                (size or 0) // 1000,
+                done=received // 1000,
             )
-            with part.open("ab") as file, progress:
+            with partial_file.open("ab") as file, progress:
                 for chunk in response.iter_bytes():
-                    have += len(chunk)
-                    if have > most:
-                        part.unlink()
+                    received += len(chunk)
+                    if received > most:
+                        partial_file.unlink()
                         raise _FetchError(
                             f"more than {most:,} bytes are sent", final=True
                         )
 
                     file.write(chunk)
-                    progress.advance_to(have // 1000)
+                    progress.advance_to(received // 1000)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        # nobody waits long on a closed network
-        away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-        raise _FetchError(str(error) or type(error).__name__, final=away) from error
+        # On a closed network retries are pointless.
+        unreachable = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        raise _FetchError(
+            str(error) or type(error).__name__, final=unreachable
+        ) from error
 
-    if pin.size is not None and have < pin.size:
-        raise _FetchError(f"cut off after {have:,} bytes")
+    if pin.size is not None and received < pin.size:
+        raise _FetchError(f"cut off after {received:,} bytes")
 
 
-def _announced(response: httpx.Response, have: int) -> int:
-    """The whole size of a file, of which so many bytes are there.
-
-    0 where the server does not say.
-    """
+def _announced_size(response: httpx.Response, received: int) -> int:
+    """Returns the announced size of the whole file; 0 if the server does not state it."""
     length = response.headers.get("Content-Length", "")
     plain = length.isdecimal() and "Content-Encoding" not in response.headers
-    return have + int(length) if plain else 0
+    return received + int(length) if plain else 0
 
 
-def _begin(response: httpx.Response, part: Path, have: int) -> int:
-    """Looks at the head of an answer; returns the number of bytes that it goes on after."""
-    status, said = (
+def _start_of_answer(
+    response: httpx.Response, partial_file: Path, received: int
+) -> int:
+    """Checks the status of a response; returns the number of bytes after which it resumes."""
+    status, message = (
         response.status_code,
         f"the server answers {response.status_code} {response.reason_phrase}",
     )
@@ -345,16 +346,16 @@ def _begin(response: httpx.Response, part: Path, have: int) -> int:
         return 0
 
     if status == 206 and response.headers.get("Content-Range", "").startswith(
-        f"bytes {have}-"
+        f"bytes {received}-"
     ):
-        return have
+        return received
 
-    if status == 206 or (status == 416 and have):
-        part.unlink(missing_ok=True)  # the next attempt asks for the whole file
-        raise _FetchError(said, wait=0)
+    if status == 206 or (status == 416 and received):
+        partial_file.unlink(missing_ok=True)  # the next attempt asks for the whole file
+        raise _FetchError(message, wait=0)
 
     wait = response.headers.get("Retry-After", "")
-    again = status == 429 or status >= 500
+    temporary = status == 429 or status >= 500
     raise _FetchError(
-        said, wait=int(wait[:6]) if wait.isdecimal() else None, final=not again
+        message, wait=int(wait[:6]) if wait.isdecimal() else None, final=not temporary
     )

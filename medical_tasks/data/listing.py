@@ -1,4 +1,4 @@
-"""Every task with the state of its data on this machine."""
+"""Lists every task with the state of its data on this machine."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from medical_tasks.io.user_folders import datasets_home
 
 @dataclass(frozen=True, kw_only=True)
 class ListedTask:
-    """A task, and whether its data are here.
+    """A task, and the state of its data on this machine.
 
     Attributes:
+        name: the task's name.
+        harness_name: its name in harnesses.
+        title: its title.
+        version: its version.
+        dataset: the name of its dataset.
+        access: `open` or `credentialed`.
         built: the configurations of its dataset that are built here.
-        damaged: what is wrong with the dataset's folder; "" when nothing is.
+        damaged: what is wrong with the dataset's folder; "" if nothing is.
         how_to_get: the steps to the official data.
         judge: whether a judge scores the answers.
-        outside_lighteval: why lighteval does not have it; "" where it does.
+        outside_lighteval: why lighteval does not have the task; "" if it does.
     """
 
     name: str
@@ -62,7 +68,7 @@ def _listed(name: str) -> ListedTask:
 
 
 def _built(folder: Path) -> tuple[list[str], str]:
-    """The built configurations, and what is wrong with the folder ("" when nothing is)."""
+    """Returns the built configurations, and what is wrong with the folder ("" if nothing is)."""
     try:
         return sorted(built_configs(folder)), ""
     except UsageError as error:

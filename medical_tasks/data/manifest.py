@@ -1,8 +1,8 @@
-"""Generated files: `tasks.json`, for programs that do not run Python; cards; README's table.
+"""Generates files: `tasks.json`, for programs that do not run Python; cards; README's table.
 
-They are generated from the specs, checked in, and never read at run time. The project's
-hold its own benchmarks, whatever else is installed; `write_package` makes those of
-another package.
+They are generated from the specs, checked in, and never read at run time. The project's files
+describe its own benchmarks, whatever else is installed; `write_package` makes those of another
+package.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ __all__ = [
     "check_cards",
     "check_manifest",
     "manifest_text",
+    "text_problems",
     "write_cards",
     "write_manifest",
     "write_package",
+    "write_texts",
 ]
 
 
@@ -41,7 +43,9 @@ def manifest_text(benchmarks: Sequence[Benchmark] | None = None) -> str:
         "manifest_version": _MANIFEST_VERSION,
         "suite": "medical-tasks",
         "version": __version__,
-        "benchmarks": [_benchmark(each) for each in benchmarks or own_benchmarks()],
+        "benchmarks": [
+            _benchmark(benchmark) for benchmark in benchmarks or own_benchmarks()
+        ],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -63,7 +67,7 @@ def _dataset(dataset: DatasetSpec) -> dict[str, object]:
 
 
 def _task(task: TaskSpec) -> dict[str, object]:
-    """A task as `tasks.json` has it."""
+    """Describes a task for `tasks.json`."""
     return {
         "name": task.name,
         "lighteval": None if task.outside_lighteval else f"{task.harness_name}|0",
@@ -98,7 +102,7 @@ def write_package(folder: Path, benchmarks: Sequence[Benchmark]) -> list[Path]:
     for benchmark in benchmarks:
         for source in benchmark.sources():
             texts |= _generated(folder / "cards", source, benchmark)
-    return _written(texts)
+    return write_texts(texts)
 
 
 def write_manifest(root: Path) -> list[Path]:
@@ -106,18 +110,19 @@ def write_manifest(root: Path) -> list[Path]:
 
     Returns what changed.
     """
-    return _written(_of_project(root))
+    return write_texts(_of_project(root))
 
 
 def check_manifest(root: Path) -> list[str]:
     """Compares `tasks.json`, the packages of `setup.cfg` and README's table with the specs.
 
-    A line each that is wrong.
+    Returns a line for each problem.
     """
-    return _problems(_of_project(root))
+    return text_problems(_of_project(root))
 
 
-def _written(texts: Mapping[Path, str]) -> list[Path]:
+def write_texts(texts: Mapping[Path, str]) -> list[Path]:
+    """Writes the generated files that differ from their texts; returns their paths."""
     changed = [
         path
         for path, text in texts.items()
@@ -129,32 +134,33 @@ def _written(texts: Mapping[Path, str]) -> list[Path]:
     return changed
 
 
-def _problems(texts: Mapping[Path, str]) -> list[str]:
+def text_problems(texts: Mapping[Path, str]) -> list[str]:
+    """Compares generated files with their texts; a line for each that is wrong."""
     problems = []
     for path, text in texts.items():
         if not path.is_file():
-            problems.append(f"{path}: is not there. Write it with: make manifest")
+            problems.append(f"{path}: is missing. Write it with: make manifest")
         elif read_text(path) != text:
             problems.append(
-                f"{path}: is not what the specs say. Write it anew with: make manifest"
+                f"{path}: differs from the specs. Write it again with: make manifest"
             )
     return problems
 
 
 def _of_project(root: Path) -> dict[Path, str]:
-    """What is generated outside of the Hub folders.
+    """Returns the texts generated outside the Hub folders.
 
-    In a folder without the project's files, `tasks.json` alone.
+    In a folder without the project's files, that is only `tasks.json`.
     """
-    made = {root / MANIFEST_FILE: manifest_text()}
+    texts = {root / MANIFEST_FILE: manifest_text()}
     for name, generated in (("setup.cfg", _with_packages), ("README.md", _with_table)):
         if (root / name).is_file():
-            made[root / name] = generated(read_text(root / name), root)
-    return made
+            texts[root / name] = generated(read_text(root / name), root)
+    return texts
 
 
 def _with_packages(text: str, root: Path) -> str:
-    """setup.cfg with the list of packages as the folders are."""
+    """Updates the list of packages in `setup.cfg` from the folders."""
     folders = sorted(
         path.parent for path in (root / "medical_tasks").rglob("__init__.py")
     )
@@ -170,7 +176,7 @@ _SHOWN = 4
 
 
 def _with_table(text: str, root: Path) -> str:
-    """README with the table of benchmarks as the catalog is."""
+    """Updates the table of benchmarks in README from the catalog."""
     rows = ["| benchmark | tasks | data |", "|---|---|---|"]
     for benchmark in own_benchmarks():
         first = ", ".join(f"`{task.name}`" for task in benchmark.tasks[:_SHOWN])
@@ -197,46 +203,46 @@ def _with_table(text: str, root: Path) -> str:
 def check_cards(root: Path | None = None) -> list[str]:
     """Compares the Hub folders, by default those that ship with the package, with the sources.
 
-    A line each that is wrong.
+    Returns a line for each problem.
     """
     problems: list[str] = []
-    place = root or _shipped()
+    folder = root or _shipped()
     sources = _own_sources()
     for name, (source, benchmark) in sources.items():
-        script = place / name / "build.py"
+        script = folder / name / "build.py"
         if not script.is_file():
             problems.append(
                 f"{script}: missing; every dataset has its builder class there"
             )
 
-        texts = _generated(place, source, benchmark)
-        problems += _problems(texts)
-        leaderboards = place / name / "eval.yaml"
+        texts = _generated(folder, source, benchmark)
+        problems += text_problems(texts)
+        leaderboards = folder / name / "eval.yaml"
         if leaderboards.is_file() and leaderboards not in texts:
             problems.append(
                 f"{leaderboards}: the dataset has no leaderboard; remove it"
             )
 
-    strange = [
+    unknown = [
         path.parent
-        for path in sorted(place.glob("*/README.md"))
+        for path in sorted(folder.glob("*/README.md"))
         if path.parent.name not in sources
     ]
     return [
         *problems,
-        *(f"{folder}: belongs to no dataset of the suite" for folder in strange),
+        *(f"{folder}: belongs to no dataset of the suite" for folder in unknown),
     ]
 
 
 def write_cards(root: Path | None = None) -> list[Path]:
-    """Writes the generated files of the Hub folders that differ from what the sources say.
+    """Writes the generated files of the Hub folders that differ from the sources.
 
-    Returns which.
+    Returns their paths.
     """
     return [
         path
         for source, benchmark in _own_sources().values()
-        for path in _written(_generated(root or _shipped(), source, benchmark))
+        for path in write_texts(_generated(root or _shipped(), source, benchmark))
     ]
 
 
@@ -255,7 +261,7 @@ def _shipped() -> Path:
 def _generated(
     root: Path, source: DatasetSource, benchmark: Benchmark
 ) -> dict[Path, str]:
-    """The texts of a dataset's generated files, by path."""
+    """Returns the texts of a dataset's generated files, by path."""
     texts = {
         "README.md": card_text(source),
         "croissant.json": croissant_text(source),

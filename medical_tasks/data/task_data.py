@@ -52,16 +52,19 @@ SWAP_RULES: Final = "rules of the swap"
 
 @dataclass(frozen=True, kw_only=True)
 class TaskData:
-    """Items of a task, and where they come from.
+    """The items of a task, and their origin.
 
     Attributes:
-        revision: what the recipe says of the data: name, configuration, split, version
+        items: the items.
+        config: the configuration of the dataset.
+        folder: the folder of the built dataset.
+        revision: the recipe's description of the data: name, configuration, split, version
             and hashes.
-        exemplars: rows that worked examples are drawn from, for a task that shows some.
+        exemplars: the rows that worked examples are drawn from, for a task that shows some.
         shard: which part of the items these are, such as 2/8.
-        subset: how they were drawn from all.
-        found: scoring arguments that lie beside the data, such as a second set of
-            labels.
+        subset: how they were drawn from all items.
+        drawn_from: all items, if these are a sample.
+        scoring_args: scoring arguments stored with the data, such as a second set of labels.
     """
 
     items: list[Item]
@@ -72,26 +75,23 @@ class TaskData:
     shard: str | None = None
     subset: Mapping[str, Any] | None = None
     drawn_from: Sequence[Item] = ()
-    found: Mapping[str, str] = field(default_factory=dict)
+    scoring_args: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The revision without the official files' names.
-
-        The same rows are the same data, whatever the file was called.
-        """
+        """The revision without the official files' names: the same rows are the same data."""
         return {
             name: value for name, value in self.revision.items() if name != "source"
         }
 
     @property
     def answerable(self) -> Sequence[Item]:
-        """The items to which a file may hold answers: more than a sample."""
+        """The items that a file of answers may cover: all of them, even for a sample."""
         return self.drawn_from or self.items
 
     @property
-    def part(self) -> dict[str, object]:
-        """What the recipe says of items that are not all."""
+    def recipe_part(self) -> dict[str, object]:
+        """The recipe's description of how these items were selected."""
         return {
             name: value
             for name in ("subset", "shard")
@@ -100,21 +100,21 @@ class TaskData:
 
 
 def read_shard(text: str | None) -> tuple[int, int]:
-    """Reads which of how many parts of a task's items is asked.
+    """Reads the number of a part and the number of parts of a task's items.
 
-    Every n-th item, so that parts take about equally long.
+    A part has every n-th item, so that parts take about equally long.
     """
-    found = re.fullmatch(
+    match = re.fullmatch(
         "([1-9][0-9]{0,5})/([1-9][0-9]{0,5})",
         "1/1" if text is None else str(text),
         re.ASCII,
     )
-    if found is None or int(found[1]) > int(found[2]):
+    if match is None or int(match[1]) > int(match[2]):
         raise UsageError(
             f"--shard must be i/n with i from 1 to n, such as 1/8, got {text!r}."
         )
 
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 @doing("load the items of the tasks")
@@ -129,13 +129,20 @@ def load_task_data(
     shard: str | None = None,
     drawn: Drawn | None = None,
 ) -> TaskData:
-    """Reads the items of a task, of its own split or of `split`, which can be several with `+` between.
+    """Reads the items of a task.
 
-    `data`: folder of the built dataset, or one that holds it under its name; the user's
-    data home by default. `drawn`: how many of the items are drawn at random, and the
-    seed.
+    Args:
+        task: the task.
+        spec: its dataset.
+        data: the folder of the built dataset, or one that holds it under its name; the
+            user's data home by default.
+        config: the configuration; the dataset's usual one by default.
+        split: the split, or several with `+` between; the task's own by default.
+        max_samples: the number of items for a quick look.
+        shard: which part of the items to read, such as 2/8.
+        drawn: the size of a random sample, and its seed.
     """
-    part, parts = read_shard(shard)
+    shard_number, shard_count = read_shard(shard)
     check_least({"--max-samples": max_samples})
     folder, chosen = obtain(
         task.benchmark,
@@ -143,25 +150,25 @@ def load_task_data(
         data,
         config or task.options.get("config"),
     )
-    asked = split or task.split
-    if task.exemplars in split_names(asked):
+    split_asked = split or task.split
+    if task.exemplars in split_names(split_asked):
         raise UsageError(
-            f"{task.name}: its worked examples come from the split {task.exemplars}, so that "
-            "cannot be asked. Choose another --split, or a task without examples."
+            f"{task.name}: its worked examples come from the split {task.exemplars}, so it cannot "
+            "be asked. Choose another --split, or a task without examples."
         )
 
-    rows = read_rows(folder, chosen, asked, spec=spec)
-    asked = built_split(folder, chosen, asked)
+    rows = read_rows(folder, chosen, split_asked, spec=spec)
+    split_asked = built_split(folder, chosen, split_asked)
     items = task.benchmark.load_items(task, rows)
     if len({item.id for item in items}) < len(items):
-        twice = [
+        repeated = [
             name
-            for name, times in Counter(item.id for item in items).items()
-            if times > 1
+            for name, count in Counter(item.id for item in items).items()
+            if count > 1
         ]
         raise UsageError(
-            f"{task.name}: {len(twice):,} ids are in more than one of the splits {asked} (the "
-            f"first is {twice[0]}), so these are not one set of questions. Ask one at a time."
+            f"{task.name}: {len(repeated):,} ids are in more than one of the splits {split_asked} (the "
+            f"first is {repeated[0]}), so these are not one set of questions. Ask one at a time."
         )
 
     if not items:
@@ -173,25 +180,27 @@ def load_task_data(
     revision: dict[str, object] = {
         "name": spec.name,
         "config": chosen,
-        "split": asked,
+        "split": split_asked,
         "version": spec.version,
         "source": dict(built_configs(folder)[chosen].source),
-        "rows_sha256": recorded_rows_hash(folder, chosen, asked) or rows_hash(rows),
+        "rows_sha256": recorded_rows_hash(folder, chosen, split_asked)
+        or rows_hash(rows),
     }
-    made_of = built_configs(folder)[chosen].source
-    if SWAP in made_of:
+    marker = built_configs(folder)[chosen].source
+    if SWAP in marker:
         revision["swap"] = {
-            "changed": made_of[SWAP],
-            "rules": made_of[SWAP_RULES],
+            "changed": marker[SWAP],
+            "rules": marker[SWAP_RULES],
             "left_out": sum(
-                int(made_of[SWAP_LEFT_OUT.format(name)]) for name in split_names(asked)
+                int(marker[SWAP_LEFT_OUT.format(name)])
+                for name in split_names(split_asked)
             ),
             "of_rows_sha256": [
-                made_of[SWAP_OF.format(name)] for name in split_names(asked)
+                marker[SWAP_OF.format(name)] for name in split_names(split_asked)
             ],
         }
 
-    made = TaskData(
+    loaded = TaskData(
         items=first_items(task, items, max_samples),
         config=chosen,
         folder=folder,
@@ -199,18 +208,24 @@ def load_task_data(
         exemplars=read_rows(folder, chosen, task.exemplars, spec=spec)
         if task.exemplars
         else (),
-        found=task.benchmark.found_beside(task, folder, chosen),
+        scoring_args=task.benchmark.found_beside(task, folder, chosen),
     )
-    made = draw(task, made, drawn)
-    return replace(made, items=_part(task, made.items, part, parts), shard=shard)
+    loaded = draw(task, loaded, drawn)
+    return replace(
+        loaded,
+        items=_shard_items(task, loaded.items, shard_number, shard_count),
+        shard=shard,
+    )
 
 
-def _part(task: TaskSpec, items: Sequence[Item], part: int, parts: int) -> list[Item]:
-    """Every n-th item, or every n-th cluster where scores compare the items of one."""
+def _shard_items(
+    task: TaskSpec, items: Sequence[Item], number: int, count: int
+) -> list[Item]:
+    """Returns every n-th item, or every n-th cluster if scores compare the items of a cluster."""
     if not task.drawn_whole:
-        return list(items[part - 1 :: parts])
+        return list(items[number - 1 :: count])
     clusters = list(dict.fromkeys(item.cluster for item in items))
-    kept = set(clusters[part - 1 :: parts])
+    kept = set(clusters[number - 1 :: count])
     return [item for item in items if item.cluster in kept]
 
 
@@ -223,7 +238,7 @@ def prompt_set(
     config: str = "",
     exemplars: Sequence[Row] = (),
 ) -> PromptSet:
-    """Loads a task's prompts for a configuration, with what the task takes beside their name."""
+    """Loads a task's prompts for a configuration, with the task's arguments and exemplars."""
     check_prompt_set(task, name)
     asking = Asking(
         prompts=name,
@@ -238,34 +253,33 @@ def prompt_set(
 def leaking_examples(
     task: TaskSpec, prompts: PromptSet, items: Sequence[Item], *, tell: bool = True
 ) -> list[str]:
-    """Finds the ids of items whose question shows the item itself, with its answer, as the worked example."""
+    """Finds the items whose worked example is the item itself, with its answer; returns their ids."""
     if prompts.example is None:
         return []
 
-    found = [item.id for item in items if prompts.example(item).leaks]
-    if found and tell:
+    leaking = [item.id for item in items if prompts.example(item).leaks]
+    if leaking and tell:
         print(
             f"note: {task.name}: the worked example ({prompts.name} prompts) is the item itself, "
-            f"answer included, for {len(found)} of {len(items)} items: {', '.join(found)}. They "
+            f"answer included, for {len(leaking)} of {len(items)} items: {', '.join(leaking)}. They "
             "are asked and counted; leaking_examples in the recipe names them.",
             file=sys.stderr,
         )
 
-    return found
+    return leaking
 
 
 def locate(
     spec: DatasetSpec, data: Path | None, config: str | None
 ) -> tuple[Path, str]:
-    """Finds a built dataset and the configuration that is meant, as `load_task_data` does."""
+    """Finds a built dataset and its configuration, as `load_task_data` does."""
     home = datasets_home() if data is None else data.expanduser()
     folder = (
         home if data is not None and built_name(home) is not None else home / spec.name
     )
     built = list(built_configs(folder))
-    if (
-        data is not None and config is None and len(built) == 1
-    ):  # what is meant by the folder, also when it is the demo
+    if data is not None and config is None and len(built) == 1:
+        # The folder implies its only configuration, even the demo.
         config = built[0]
         print(
             f"note: configuration {config}, the only one in {folder}", file=sys.stderr
@@ -284,12 +298,12 @@ def locate(
         )
 
     chosen = config or _usual_config(spec, built)
-    built_config(folder, chosen, spec)  # or says how to get it
+    built_config(folder, chosen, spec)  # raises with the steps to get it
     return folder, chosen
 
 
 def _usual_config(spec: DatasetSpec, built: Sequence[str]) -> str:
-    """The default configuration, or the one real one where that is not built."""
+    """Returns the default configuration or, if it is not built, the only real one."""
     real = [config for config in spec.configs if config in built and config != "demo"]
     if spec.default_config in built or not real:
         return spec.default_config
@@ -308,10 +322,10 @@ def obtain(
     *,
     agreed: Callable[[DatasetSource, str], bool] | None = None,
 ) -> tuple[Path, str]:
-    """As `locate`.
+    """Finds a built dataset like `locate`, and builds it if necessary.
 
-    What is not built in the user's data home is fetched and built there first, if that
-    is agreed; by default who sits at a terminal is asked.
+    A dataset that is missing in the user's data home is fetched and built there, if `agreed`
+    says so; by default a user at a terminal is asked.
     """
     try:
         return locate(spec, data, config)
@@ -319,7 +333,7 @@ def obtain(
         if data is not None:
             raise
 
-        # Where all is built, as mostly, nothing of how to build is needed.
+        # Slow, and rarely needed: the dataset is mostly built already.
         from medical_tasks.data.building import build_source
         from medical_tasks.data.fetching import confirmed, fetch
 
@@ -328,9 +342,13 @@ def obtain(
             raise
 
     folder = datasets_home() / spec.name
-    place = fetch(source, chosen) if source.files[chosen] else None
+    files_path = fetch(source, chosen) if source.files[chosen] else None
     build_source(
-        source, place=place, config=chosen, folder=folder, tasks=benchmark.tasks
+        source,
+        source_path=files_path,
+        config=chosen,
+        folder=folder,
+        tasks=benchmark.tasks,
     )
 
     return folder, chosen
@@ -349,38 +367,36 @@ def open_protocol(
 
 
 def rows_sha256(folder: Path, config: str, split: str, *, spec: DatasetSpec) -> str:
-    """Hashes the rows of a built configuration as a recipe does."""
+    """Returns the hash of a built configuration's rows, as in a recipe."""
     rows = read_rows(folder, config, split, spec=spec)
     return recorded_rows_hash(folder, config, split) or rows_hash(rows)
 
 
 def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
-    """Takes the items whose hashed ids are smallest.
+    """Selects the items with the smallest hashed ids.
 
-    The same ones whatever the order, and nested for growing numbers.
+    The selection does not depend on the order, and a larger one includes a smaller one.
     """
     if max_samples is None or max_samples >= len(items):
         return list(items)
     ranked = sorted(items, key=lambda item: hashlib.sha256(item.id.encode()).digest())
-    kept = {item.id for item in ranked[:max_samples]}
-    return [item for item in items if item.id in kept]
+    chosen = {item.id for item in ranked[:max_samples]}
+    return [item for item in items if item.id in chosen]
 
 
 def first_items(
     task: TaskSpec, items: Sequence[Item], max_samples: int | None
 ) -> list[Item]:
-    """Takes at most `max_samples` items of a task.
+    """Selects at most `max_samples` items of a task, in whole clusters if scores compare their items.
 
-    Whole clusters where its scores compare their items.
-
-    Of families of 7, 7 and 6 items, `max_samples=15` takes the first two, 14 items; a
-    larger number takes these and more.
+    From families of 7, 7 and 6 items, `max_samples=15` selects the first two, 14 items; a larger
+    number selects these and more.
     """
     if not task.drawn_whole or max_samples is None or max_samples >= len(items):
         return subset(items, max_samples)
 
     sizes = Counter(item.cluster for item in items)
-    kept: set[str] = set()
+    chosen: set[str] = set()
     left = max_samples
     for cluster in sorted(
         sizes, key=lambda name: hashlib.sha256(name.encode()).digest()
@@ -389,16 +405,16 @@ def first_items(
         if left < 0:
             break
 
-        kept.add(cluster)
+        chosen.add(cluster)
 
-    if not kept:
+    if not chosen:
         raise UsageError(
             f"{task.name}: --max-samples {max_samples} is smaller than the first group of items "
             f"that are scored together, which has {max_samples - left}. Give at least "
             f"{max_samples - left}."
         )
 
-    return [item for item in items if item.cluster in kept]
+    return [item for item in items if item.cluster in chosen]
 
 
 Drawn = tuple[int, int]
@@ -417,7 +433,7 @@ def read_drawn(
 
     if size is not None and max_samples is not None:
         raise UsageError(
-            f"--subset {size} draws a random sample, --max-samples takes none. Leave one out."
+            f"--subset {size} draws a random sample, --max-samples does not. Leave one out."
         )
 
     check_least({"--subset": size})
@@ -426,10 +442,7 @@ def read_drawn(
 
 
 def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
-    """Draws a stratified random sample of a task's items.
-
-    Whole clusters where its scores compare their items.
-    """
+    """Draws a stratified random sample of a task's items, in whole clusters if scores compare them."""
     if drawn is None:
         return data
 
@@ -443,39 +456,43 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
             "leave it out to take all."
         )
 
-    cells: dict[str, str] = {}  # of each item or cluster
+    cells: dict[str, str] = {}  # by item or cluster
     for item in data.items:
         cells.setdefault(unit_of(task, item), cell_of(task, item))
 
-    wanted = max(1, round(size * len(cells) / len(data.items)))
+    n_units = max(1, round(size * len(cells) / len(data.items)))
     ranked = sorted(
         cells, key=lambda unit: hashlib.sha256(f"{seed}\0{unit}".encode()).digest()
     )
-    strata, kept = allocate(Counter(cells.values()), wanted), set()
+    strata, drawn_units = allocate(Counter(cells.values()), n_units), set()
     left = list(strata.drawn)
     for unit in ranked:
-        place = strata.of_cell[cells[unit]]
-        left[place] -= 1
-        if left[place] >= 0:
-            kept.add(unit)
+        stratum = strata.of_cell[cells[unit]]
+        left[stratum] -= 1
+        if left[stratum] >= 0:
+            drawn_units.add(unit)
 
-    items = [item for item in data.items if unit_of(task, item) in kept]
-    told: dict[str, object] = {"asked": size, "seed": seed, "of": len(data.items)}
-    told |= {
+    items = [item for item in data.items if unit_of(task, item) in drawn_units]
+    recipe_part: dict[str, object] = {
+        "asked": size,
+        "seed": seed,
+        "of": len(data.items),
+    }
+    recipe_part |= {
         "units": "clusters" if task.drawn_whole else "items",
-        "drawn": wanted,
+        "drawn": n_units,
         "by": list(task.strata),
     }
-    told["ids_sha256"] = hashlib.sha256(
+    recipe_part["ids_sha256"] = hashlib.sha256(
         "\n".join(item.id for item in items).encode()
     ).hexdigest()
-    told["strata"] = dict(sorted(Counter(cells.values()).items()))
+    recipe_part["strata"] = dict(sorted(Counter(cells.values()).items()))
 
-    return replace(data, items=items, subset=told, drawn_from=data.items)
+    return replace(data, items=items, subset=recipe_part, drawn_from=data.items)
 
 
 def asked_part(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Which of its items a recipe's run asked, as `load_task_data` takes it."""
+    """Returns which items a recipe's run asked, as arguments of `load_task_data`."""
     drawn = recipe.get("subset")
     return {
         "max_samples": recipe.get("max_samples"),
@@ -488,9 +505,10 @@ OWN_CONFIG: Final = "own"
 
 
 def source_configs(source: DatasetSource) -> tuple[str, ...]:
-    """The configurations that `--source` can build, the default one first.
+    """Returns the configurations that `--source` can build, the default one first.
 
-    An error for a dataset that has none.
+    Raises:
+        UsageError: the dataset has none.
     """
     if source.quick:
         return source.quick
@@ -499,22 +517,24 @@ def source_configs(source: DatasetSource) -> tuple[str, ...]:
 
     name = source.spec.name
     raise UsageError(
-        f"--source: the dataset {name} is not made of one file of your own. Leave it out, and "
+        f"--source: the dataset {name} is not made from one file of your own. Leave it out, and "
         f"build the dataset first: medical-tasks build {name} --help"
     )
 
 
 @contextlib.contextmanager
-def built_from(source: DatasetSource, place: Path, config: str) -> Iterator[Path]:
-    """Builds a dataset from a file, or the folder of its release, for the length of a `with` block, closed to everybody else."""
-    given = place.expanduser()
-    if config == OWN_CONFIG and given.is_dir():
-        raise UsageError(f"{place}: is a folder. Give --source the file itself.")
+def built_from(source: DatasetSource, source_path: Path, config: str) -> Iterator[Path]:
+    """Builds a private dataset from a file, or the folder of its release, for a `with` block."""
+    expanded = source_path.expanduser()
+    if config == OWN_CONFIG and expanded.is_dir():
+        raise UsageError(f"{source_path}: is a folder. Give --source the file itself.")
     from medical_tasks.data.building import build_source
 
     with scratch() as home:
         folder = home / source.spec.name
-        build_source(source, place=given, config=config, folder=folder, partial=True)
+        build_source(
+            source, source_path=expanded, config=config, folder=folder, partial=True
+        )
         yield folder
 
 
@@ -522,18 +542,17 @@ def built_from(source: DatasetSource, place: Path, config: str) -> Iterator[Path
 def with_source(
     task: TaskSpec, *, source: Path | None, data: Path | None, config: str | None
 ) -> Iterator[tuple[Path | None, str | None]]:
-    """Builds the dataset from `--source`, where that is given, for a `with` block.
+    """Builds the dataset from `--source`, if it is given, for a `with` block.
 
     Args:
-        task: whose dataset it is.
-        source: the file of one's own, or the folder of the release; None where there is
-            none.
-        data: the folder of the built dataset that was named, which `source` excludes.
-        config: the configuration that was named.
+        task: the task whose dataset it is.
+        source: the user's own file, or the folder of the release; None for a built dataset.
+        data: the given folder of the built dataset, which excludes `source`.
+        config: the given configuration.
 
     Yields:
-        The folder and the configuration to read: those built from `source`, or those
-            named.
+        The folder and the configuration to read: those built from `source`, or the given
+            ones.
     """
     if source is None:
         yield data, config
@@ -551,9 +570,8 @@ def with_source(
     with built_from(dataset, source, chosen) as folder:
         try:
             yield folder, chosen
-        except (
-            UsageError
-        ) as error:  # nobody knows that folder, and it is gone when the message is read
+        except UsageError as error:
+            # The temporary folder is gone when the user reads the message.
             raise UsageError(str(error).replace(str(folder), str(source))) from error
 
 
@@ -567,31 +585,31 @@ def run_data(
     source: Path | None,
     whole: bool = False,
 ) -> Iterator[TaskData]:
-    """Reads the data that a run was on, as they are here, for a `with` block.
+    """Reads the data of a run from this machine, for a `with` block.
 
-    `whole`: not only the items that were asked.
+    `whole`: whether to read all items, not only those that were asked.
     """
-    ran = recipe["data"]
+    data_recipe = recipe["data"]
     task = task.asked_with(recipe.get("task_args", {}))
-    with with_source(task, source=source, data=data, config=ran["config"]) as (
+    with with_source(task, source=source, data=data, config=data_recipe["config"]) as (
         folder,
         _,
     ):
-        part = {} if whole else asked_part(recipe)
+        asked_items = {} if whole else asked_part(recipe)
         yield load_task_data(
             task,
             spec,
             data=folder,
-            config=ran["config"],
-            split=ran.get("split"),
-            **part,
+            config=data_recipe["config"],
+            split=data_recipe.get("split"),
+            **asked_items,
         )
 
 
 def check_lengths(
     task: TaskSpec, items: Sequence[Item], responses: Sequence[str]
 ) -> None:
-    """Refuses responses that cannot be one for each item."""
+    """Refuses responses whose number differs from the items'."""
     if len(items) != len(responses):
         raise UsageError(
             f"{task.name}: {len(items)} items but {len(responses)} responses. Give one response "
@@ -600,7 +618,7 @@ def check_lengths(
 
 
 def check_prompt_set(task: TaskSpec, name: str, *, what: str = "prompt set") -> None:
-    """Refuses a set of prompts that there is not."""
+    """Refuses an unknown set of prompts."""
     sets = task.benchmark.prompt_sets
     if name not in sets:
         raise UsageError(
@@ -609,16 +627,16 @@ def check_prompt_set(task: TaskSpec, name: str, *, what: str = "prompt set") -> 
 
 
 def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
-    """Refuses a setting that a task's scoring does not have."""
+    """Refuses a setting that the task's scoring does not have."""
     if unknown := [name for name in arguments if name not in task.scoring_arguments]:
-        known = ", ".join(task.scoring_arguments) or "none"
+        arguments_known = ", ".join(task.scoring_arguments) or "none"
         raise UsageError(
-            f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {known}."
+            f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {arguments_known}."
         )
 
 
 def check_settings(task: TaskSpec, arguments: Mapping[str, object]) -> None:
-    """Refuses a setting that a task's questions do not have."""
+    """Refuses a setting that the task's questions do not have."""
     if unknown := [name for name in arguments if name not in task.arguments]:
         takes = (
             f"It takes: {', '.join(task.arguments)}."
@@ -626,14 +644,14 @@ def check_settings(task: TaskSpec, arguments: Mapping[str, object]) -> None:
             else "It takes none."
         )
         raise UsageError(
-            f"{task.name}: {', '.join(map(repr, unknown))} is no setting of this task. {takes}"
+            f"{task.name}: {', '.join(map(repr, unknown))} is not a setting of this task. {takes}"
         )
 
 
 def whole_setting(
     task: str, name: str, value: object, *, usual: int, lowest: int = 1, most: int
 ) -> int:
-    """Reads a setting that is a whole number; `usual` where it is not given."""
+    """Reads a setting that is a whole number; `usual` if it is not given."""
     if value is None:
         return usual
     text = str(value).strip()

@@ -1,9 +1,7 @@
-"""What the authors of a benchmark say to a model, read out of their Python files as data.
+"""Reads prompts from a benchmark authors' Python files as data.
 
-Parsed (`ast`), never imported or run.
-
-Only what can be read with certainty is taken (literals, names, their sum, f-strings
-without formats); all else is an error.
+The files are parsed (`ast`), never imported or run. Only expressions with a certain value are
+read (literals, names, their sum, f-strings without formats); anything else is an error.
 """
 
 from __future__ import annotations
@@ -37,14 +35,14 @@ def read_file(path: Path) -> bytes:
 
 
 def blob_id(content: bytes) -> str:
-    """The id that git gives a file of this content, by which it is found in its authors' history."""
+    """Returns git's id of a file's content, which identifies it in its authors' history."""
     return hashlib.sha1(
         b"blob %d\0%s" % (len(content), content), usedforsecurity=False
     ).hexdigest()
 
 
 def parse_python(path: Path, unknown: Unknown) -> ast.Module:
-    """Parses a Python file; what is no Python is the error that `unknown` makes."""
+    """Parses a Python file; raises the error from `unknown` for anything else."""
     try:
         return ast.parse(read_file(path).decode("utf-8"))
     except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
@@ -52,7 +50,7 @@ def parse_python(path: Path, unknown: Unknown) -> ast.Module:
 
 
 def named_text(path: Path, name: str) -> str:
-    r"""The text that a Python file gives a name.
+    r"""Returns the text that a Python file assigns to a name.
 
     Example: a file with `ASK = "\nIs it so?\n".strip()` has for ASK the text "Is it
     so?".
@@ -71,17 +69,17 @@ def named_text(path: Path, name: str) -> str:
 
 
 def assigned(statements: Sequence[ast.AST], name: str) -> ast.expr | None:
-    """What a name is given, where that happens once."""
-    found = [
+    """Returns the value that is assigned to a name exactly once, else None."""
+    values = [
         node.value
         for node in statements
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
     ]
-    return found[0] if len(found) == 1 else None
+    return values[0] if len(values) == 1 else None
 
 
 def _unstripped(node: ast.expr) -> ast.expr:
-    """What stands in front of `.strip()`, or the expression itself."""
+    """Returns the expression before `.strip()`, or the expression itself."""
     match node:
         case ast.Call(func=ast.Attribute(value, "strip"), args=[], keywords=[]):
             return value
@@ -89,18 +87,21 @@ def _unstripped(node: ast.expr) -> ast.expr:
 
 
 def template_of(
-    node: ast.expr, known: Mapping[str, Template], unknown: Unknown
+    node: ast.expr, templates: Mapping[str, Template], unknown: Unknown
 ) -> Template:
     """Makes a template of an expression.
 
-    `known`: what names, and whole expressions as `ast.unparse` writes them, stand for.
+    `templates` holds the templates of names, and of whole expressions as `ast.unparse` writes
+    them.
     """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return (node.value,)
 
     if isinstance(node, ast.JoinedStr):
         return tuple(
-            part for value in node.values for part in template_of(value, known, unknown)
+            piece
+            for value in node.values
+            for piece in template_of(value, templates, unknown)
         )
 
     if (
@@ -108,28 +109,25 @@ def template_of(
         and node.conversion == -1
         and node.format_spec is None
     ):
-        return template_of(node.value, known, unknown)
+        return template_of(node.value, templates, unknown)
 
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return (
-            *template_of(node.left, known, unknown),
-            *template_of(node.right, known, unknown),
+            *template_of(node.left, templates, unknown),
+            *template_of(node.right, templates, unknown),
         )
 
     name = ast.unparse(node)
-    if name not in known:
+    if name not in templates:
         raise unknown(f"a text in place of `{name[:80]}` on line {node.lineno}")
 
-    return known[name]
+    return templates[name]
 
 
 def joined(
-    statements: Sequence[ast.stmt], known: Mapping[str, Template], unknown: Unknown
+    statements: Sequence[ast.stmt], templates: Mapping[str, Template], unknown: Unknown
 ) -> dict[str, Template]:
-    """The texts that assignments make one after the other, up to a loop.
-
-    Lists and numbers among them are passed over.
-    """
+    """Returns the texts that successive assignments make, up to a loop; skips lists and numbers."""
     texts: dict[str, Template] = {}
     for node in statements:
         if isinstance(node, ast.While):
@@ -143,7 +141,7 @@ def joined(
             before = template_of(node.target, texts, unknown)
             texts[node.target.id] = (
                 *before,
-                *template_of(node.value, {**known, **texts}, unknown),
+                *template_of(node.value, {**templates, **texts}, unknown),
             )
         elif (
             isinstance(node, ast.Assign)
@@ -155,7 +153,7 @@ def joined(
             )
             if not isinstance(node.value, ast.List) and not number:
                 texts[node.targets[0].id] = template_of(
-                    node.value, {**known, **texts}, unknown
+                    node.value, {**templates, **texts}, unknown
                 )
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             raise unknown(f"texts that are joined, on line {node.lineno}")
@@ -166,15 +164,12 @@ def joined(
 def fill(template: Template, values: Mapping[str, str]) -> str:
     """Puts values into the slots."""
     return "".join(
-        part if isinstance(part, str) else values[part.name] for part in template
+        piece if isinstance(piece, str) else values[piece.name] for piece in template
     )
 
 
 def marked(template: Template) -> str:
-    """A template as one text, for a hash.
-
-    NUL, which no text of theirs holds, stands around the slots.
-    """
+    """Writes a template as one text, for a hash, with NUL around the slots, which no text contains."""
     return "".join(
-        part if isinstance(part, str) else f"\0{part.name}\0" for part in template
+        piece if isinstance(piece, str) else f"\0{piece.name}\0" for piece in template
     )

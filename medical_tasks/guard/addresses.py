@@ -1,9 +1,7 @@
-"""Where an address leads: to this machine, or away from it.
+"""Decides where an address leads: to this machine, or away from it.
 
-Only the plainest spellings count as this machine.
-
-Libraries disagree about odd ones, and what is read one way here and connected to in
-another way there is a leak.
+Only the plainest spellings count as this machine. Libraries disagree about odd ones, and
+an address that is parsed one way here and another way when connecting is a leak.
 """
 
 from __future__ import annotations
@@ -26,13 +24,14 @@ _HIGHEST_PORT = 65535
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """What a URL names, or a user as a host, which has the scheme `host`.
+    """The address in a URL, or a host that a user allows, with the scheme `host`.
 
     Attributes:
+        scheme: of the URL.
         host: lower-case name, or an IP address in its standard form; empty for a unix
             socket.
-        port: the one connected to, also where the URL leaves it out; of a host that a
-            user names None is any.
+        port: the port to connect to, even if the URL leaves it out; for a host that a
+            user allows, None is any port.
         socket: path of the unix socket.
     """
 
@@ -49,10 +48,10 @@ class Address:
 
 
 def read_address(url: str) -> Address | None:
-    """Reads an absolute URL.
+    """Parses an absolute URL.
 
-    None where two readers could differ (user part, backslash, blanks, letters beyond
-    ASCII).
+    Returns None where parsers could disagree (user part, backslash, blanks, letters
+    beyond ASCII).
 
     Example:
         >>> str(read_address("https://Api.Example.org/v1"))
@@ -71,12 +70,12 @@ def read_address(url: str) -> Address | None:
     if parts.scheme == UNIX_SCHEME:
         return _socket(parts.netloc)
 
-    found = _AUTHORITY.fullmatch(parts.netloc)
-    if found is None or not parts.scheme:
+    match = _AUTHORITY.fullmatch(parts.netloc)
+    if match is None or not parts.scheme:
         return None
 
-    port = int(found["port"]) if found["port"] else _DEFAULT_PORTS.get(parts.scheme)
-    host = _canonical(found["six"] or found["name"], six=found["six"] is not None)
+    port = int(match["port"]) if match["port"] else _DEFAULT_PORTS.get(parts.scheme)
+    host = _canonical(match["six"] or match["name"], six=match["six"] is not None)
     if host is None or (port is not None and not 0 < port <= _HIGHEST_PORT):
         return None
 
@@ -90,10 +89,7 @@ def _socket(quoted: str) -> Address | None:
 
 
 def read_host(text: str) -> Address:
-    """Reads a host as `--allow-remote` takes it.
-
-    `name`, `name:port`, an IP address, `[IPv6]:port`.
-    """
+    """Parses a host of `--allow-remote`: `name`, `name:port`, an IP address, `[IPv6]:port`."""
     address = read_address(
         f"host://[{text}]"
         if text.count(":") > 1 and "[" not in text
@@ -118,10 +114,10 @@ def _canonical(host: str, *, six: bool) -> str | None:
 
 
 def is_loopback_host(url: str) -> bool:
-    """Says whether a URL names this machine and must never take a proxy. Nothing is looked up.
+    """Returns whether a URL names this machine and must never use a proxy; resolves nothing.
 
-    `0.0.0.0` and `::`, which servers print as their own address, lead back to this
-    machine as well.
+    `0.0.0.0` and `::`, which servers print as their own address, lead to this machine as
+    well.
 
     Example: 127.1 is this machine for some libraries, and a name for others.
         >>> is_loopback_host("http://127.0.0.1:8000"), is_loopback_host("http://127.1")
@@ -137,9 +133,9 @@ def is_loopback_host(url: str) -> bool:
 
 
 def is_local(url: str) -> bool:
-    """Says whether text sent to a URL stays here.
+    """Returns whether text sent to a URL stays on this machine.
 
-    `localhost` counts only when every address that it has is a loopback one.
+    `localhost` counts only if it resolves to loopback addresses alone.
     """
     address = read_address(url)
     if address is None or not is_loopback_host(url):
@@ -155,14 +151,16 @@ def _is_local_name(host: str) -> bool:
 
 def _resolves_to_loopback(host: str, port: int | None) -> bool:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
         return False
-    return bool(found) and all(is_loopback_number(str(entry[4][0])) for entry in found)
+    return bool(entries) and all(
+        is_loopback_number(str(entry[4][0])) for entry in entries
+    )
 
 
 def is_loopback_number(host: str) -> bool:
-    """Says whether a host is an IP address that leads back to this machine, also an IPv4 address in IPv6's form."""
+    """Returns whether a host is a loopback IP address, including IPv4 in IPv6's form."""
     try:
         number = ipaddress.ip_address(host)
     except ValueError:

@@ -1,7 +1,6 @@
-"""Every text in a file.
+"""Finds every text in a file of a run's folder, for `leakcheck`.
 
-What `leakcheck` looks through in a run's folder, by content (`leak_views`), not by
-name.
+Formats are detected by content (`leak_views`), not by name.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from typing import IO, TYPE_CHECKING, Any
 
 from medical_tasks.errors import failure_kind
 from medical_tasks.guard.leak_views import (
-    Closed,
-    Contained,
+    Content,
+    Unreadable,
     Values,
-    contained,
     decoded,
+    detect_format,
     encoded,
     readings,
     rearranged,
-    sniffed,
+    stored_contents,
 )
 from medical_tasks.io.files import open_file
 
@@ -43,21 +42,21 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
 
 _CHUNK = 2**20
-_FIRST_OF_JSON = 7 * 2**20  # bytes that the first piece of a JSON file has besides
-_OVERLAP = 2**16  # bytes seen twice, so that no run of words is cut
-_WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that go on over the end of a chunk
-_DEEPEST = 8  # encodings and archives in one another
+_FIRST_OF_JSON = 7 * 2**20  # further bytes in the first block of a JSON file
+_OVERLAP = 2**16  # bytes read twice, so that no run of words is cut
+_WHOLE_LIMIT = 64 * 2**20  # of encoded bytes that continue after the end of a chunk
+_DEEPEST = 8  # nested encodings and archives
 _UNPACKED_LIMIT = 8 * 2**30
-_UNPACKED_LEAST = 2**27  # which a file may unpack to, however small it is
-_UNPACKED_TIMES = 100  # of its own size
+_UNPACKED_LEAST = 2**27  # to which even a small file may unpack
+_UNPACKED_TIMES = 100  # its own size, to which a file may unpack
 _IN_MEMORY = 8 * 2**20
 _HASH_BYTES = 64
 # bytes inside a text or table that may be a hash, a key or a signature
 _KEY_BYTES = 256
 _ENCODED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-\\\r\n"
 _LISTED = b"0123456789abcdefABCDEFxX \t\r\n,;:'\"\\%[]"
-# Parts of a PNG picture that hold its points, colours or camera's data; any other may
-# hold a text.
+# Chunks of a PNG picture that hold its pixels, colours or camera data; any other chunk
+# may hold text.
 _PNG_FACTS = (
     *(b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"cHRM", b"gAMA", b"iCCP", b"sBIT"),
     *(b"sRGB", b"bKGD", b"hIST", b"pHYs", b"sPLT", b"tIME", b"eXIf", b"acTL", b"fcTL"),
@@ -65,10 +64,12 @@ _PNG_FACTS = (
 )  # fmt: skip
 
 
-class Looking:
-    """Looks through one file, unpacking into the empty folder `scratch`.
+class FileScan:
+    """Searches one file for texts, unpacking into the empty folder `scratch`.
 
-    Of `pictures` and fonts only the bytes are looked at.
+    Attributes:
+        reasons: why the file, or a part of it, could not be read.
+        pictures: how many pictures and fonts it holds, of which only the bytes are read.
     """
 
     def __init__(self, scratch: Path) -> None:
@@ -80,8 +81,8 @@ class Looking:
         self._seen: set[int] = set()
 
     def file(self, path: Path, keep: Callable[[str], object]) -> None:
-        """Gives `keep` the texts in a file, in every reading; some more than once."""
-        with self._noted("file"), open_file(path) as stream:
+        """Calls `keep` with the texts in a file, in every reading; some more than once."""
+        with self._noting_errors("file"), open_file(path) as stream:
             size = os.fstat(stream.fileno()).st_size
             self._most = min(
                 _UNPACKED_LIMIT, max(_UNPACKED_LEAST, _UNPACKED_TIMES * size)
@@ -90,25 +91,23 @@ class Looking:
                 keep(text)
 
     @contextmanager
-    def _noted(self, what: str) -> Iterator[None]:
-        """Notes that `what` cannot be read, whatever is raised.
-
-        Parsers raise errors of any kind.
-        """
+    def _noting_errors(self, what: str) -> Iterator[None]:
+        """Records that `what` cannot be read, whatever is raised."""
         try:
             yield
-        except (
-            Exception
-        ) as error:  # readers of archives, pictures and tables raise errors of any kind
-            self._closed(f"{what} cannot be read to its end ({failure_kind(error)})")
+        # Parsers of archives, pictures and tables raise errors of any kind.
+        except Exception as error:
+            self._add_reason(
+                f"{what} cannot be read to its end ({failure_kind(error)})"
+            )
 
-    def _closed(self, reason: str) -> None:
+    def _add_reason(self, reason: str) -> None:
         self.reasons[reason] = None
 
-    def _new(self, part: str | bytes) -> bool:
-        # texts that are stored in the same bytes have one hash
-        seen = hash((type(part), len(part), part))
-        if not part or seen in self._seen:
+    def _new(self, content: str | bytes) -> bool:
+        # equal texts have equal hashes
+        seen = hash((type(content), len(content), content))
+        if not content or seen in self._seen:
             return False
         self._seen.add(seen)
         return True
@@ -116,69 +115,68 @@ class Looking:
     def _stream(
         self, stream: IO[bytes], depth: int, path: Path | None = None
     ) -> Iterator[str]:
-        """All texts that can be read in a stream of bytes, whatever its form.
+        """Yields all texts in a stream of bytes, whatever its form.
 
-        The form is told by its first bytes, never by the file's name. A known form is
-        opened, and what it holds is read as streams of their own, one deeper. Its bytes
-        are read as text as well: a text may stand before, behind or between what the
-        form has.
+        The form is detected by the first bytes, never by the file's name. A known form
+        is opened, and its contents are read as further streams, one level deeper. Its
+        bytes are read as text as well: there may be text before, after or between the
+        contents.
         """
         head = stream.read(512)
         stream.seek(0)
-        form = sniffed(head)
+        form = detect_format(head)
         if not form and zipfile.is_zipfile(stream):  # a program may stand before it
             form = "zip"
 
         if form == "log" and not (
             path and path.with_name(path.name.rpartition("-")[0]).is_file()
         ):
-            form = ""  # what belongs to no database here
+            form = ""  # without its database
 
         if form in _OPENERS:
-            with self._noted(form):
+            with self._noting_errors(form):
                 stream.seek(0)
                 yield from _OPENERS[form](
-                    self, io.BufferedReader(_Lent(stream)), depth, path
+                    self, io.BufferedReader(_Unclosed(stream)), depth, path
                 )
         elif " " in form:
-            self._closed(f"{form} cannot be looked into")
+            self._add_reason(f"{form} cannot be looked into")
 
         stream.seek(0)
         for block in self._blocks(stream):
             texts, whole = decoded(block)
             if not form and not whole:
-                self._closed("bytes of an unknown form")
+                self._add_reason("bytes of an unknown form")
 
-            # Packed bytes look encoded here and there by chance; what they hold was
-            # opened.
-            # which has bytes of deleted rows
+            # Packed bytes may look encoded by chance; their content was opened. SQLite's
+            # bytes are searched too, since they may hold deleted rows.
             opened = form in _OPENERS and form != "sqlite"
             yield from readings(texts[0]) if opened else self._text(texts[0], depth)
             for text in texts[1:]:
                 yield from readings(text) if form else self._text(text, depth)
 
     def _blocks(self, stream: IO[bytes]) -> Iterator[bytes]:
-        """The bytes of a stream in pieces of about a megabyte.
+        """Yields the bytes of a stream in blocks of about a megabyte.
 
         Each begins with the last 64 KiB of the one before, so that no run of words is
-        cut. Encoded bytes that go on past the end are kept whole, up to 64 MiB. The
-        first piece of a JSON file has up to eight megabytes: of a document that is cut,
-        each bracket that is still open is tried in vain.
+        cut. Encoded bytes that continue past the end are kept whole, up to 64 MiB. The
+        first block of a JSON file has up to eight megabytes: in a document that is cut,
+        each open bracket would be tried in vain.
         """
         kept = b""
-        while part := stream.read(_CHUNK):
-            if not kept and part.lstrip()[:1] in (b"{", b"["):
-                part += stream.read(_FIRST_OF_JSON)
+        while chunk := stream.read(_CHUNK):
+            if not kept and chunk.lstrip()[:1] in (b"{", b"["):
+                chunk += stream.read(_FIRST_OF_JSON)
 
-            block = kept + part
-            while _running(block) > _OVERLAP and (part := stream.read(_CHUNK)):
+            block = kept + chunk
+            while _running(block) > _OVERLAP and (chunk := stream.read(_CHUNK)):
                 if len(block) > _WHOLE_LIMIT:
-                    self._closed(
+                    self._add_reason(
                         f"encoded bytes of more than {_WHOLE_LIMIT // 2**20} MiB in a row"
                     )
                     break
 
-                block += part
+                block += chunk
 
             yield block
             kept = (
@@ -188,7 +186,7 @@ class Looking:
             )
 
     def _text(self, text: str, depth: int) -> Iterator[str]:
-        """A text in every reading, and the texts that are stored in it."""
+        """Yields a text in every reading, and the texts that are stored in it."""
         if not self._new(text):
             return
 
@@ -197,33 +195,36 @@ class Looking:
         for view in dict.fromkeys((text, *views[-2:])):
             for other in rearranged(view):
                 yield other
-                yield from self._found(encoded(other), depth)
+                yield from self._stored(encoded(other), depth)
 
         for view in {text: None, views[-1]: None}:
-            yield from self._found(contained(view), depth)
+            yield from self._stored(stored_contents(view), depth)
 
-    def _found(self, parts: Iterable[Contained], depth: int) -> Iterator[str]:
-        """Looks into what was in a text, one deeper, down to `_DEEPEST`."""
-        for part in parts:
-            if isinstance(part, Closed):
-                self._closed(part.reason)
+    def _stored(self, contents: Iterable[Content], depth: int) -> Iterator[str]:
+        """Searches what is stored in a text, one level deeper, down to `_DEEPEST`."""
+        for content in contents:
+            if isinstance(content, Unreadable):
+                self._add_reason(content.reason)
             elif depth >= _DEEPEST:
-                self._closed(
+                self._add_reason(
                     f"more than {_DEEPEST} encodings and archives in one another"
                 )
-            elif isinstance(part, str):
-                yield from self._text(part, depth + 1)
-            elif self._new(part):
-                yield from self._embedded(part, depth + 1)
+            elif isinstance(content, str):
+                yield from self._text(content, depth + 1)
+            elif self._new(content):
+                yield from self._embedded(content, depth + 1)
 
     def _embedded(self, raw: bytes, depth: int) -> Iterator[str]:
-        """Bytes from inside a text or a table. A few that nobody knows are a hash; many are not."""
-        form, (texts, whole) = sniffed(raw), decoded(raw)
+        """Searches bytes from inside a text or a table.
+
+        A few bytes of an unknown form are taken for a hash; many are not.
+        """
+        form, (texts, whole) = detect_format(raw), decoded(raw)
         if form or whole:
             before = dict(self.reasons)
             yield from self._stream(io.BytesIO(raw), depth)
-            # A hash may begin like anything; bytes that were lost in a text are the
-            # file around it, which was opened.
+            # A hash may begin like any format; bytes that were damaged in a text belong
+            # to the file around it, which was opened.
             if form and (
                 len(raw) <= _HASH_BYTES or raw.count(b"\xef\xbf\xbd") > len(raw) / 50
             ):
@@ -234,61 +235,64 @@ class Looking:
         if len(raw) > _HASH_BYTES:
             yield from texts
         if len(raw) > _KEY_BYTES and len(set(raw)) > 100:
-            self._closed("encoded bytes of an unknown form")
+            self._add_reason("encoded bytes of an unknown form")
 
     def _members(
-        self, parts: Iterable[tuple[str, Callable[[], IO[bytes]]]], depth: int
+        self, members: Iterable[tuple[str, Callable[[], IO[bytes]]]], depth: int
     ) -> Iterator[str]:
-        for name, opened in parts:
+        for name, opened in members:
             yield from self._text(name, depth)
-            with self._noted("member of an archive"), opened() as member:
-                yield from self._unpack(_parts(member), depth)
+            with self._noting_errors("member of an archive"), opened() as member:
+                yield from self._unpack(_chunks(member), depth)
 
     def _unpack(self, blocks: Iterable[bytes], depth: int) -> Iterator[str]:
-        """Looks through what is packed, once it lies unpacked in the scratch folder.
+        """Unpacks content into the scratch folder, and searches it.
 
-        A bomb ends at `_most` bytes over all of the file; what came before is looked
-        at.
+        A decompression bomb ends at `_most` bytes for the whole file; what came before
+        is searched.
         """
         if depth >= _DEEPEST:
-            self._closed(f"more than {_DEEPEST} encodings and archives in one another")
+            self._add_reason(
+                f"more than {_DEEPEST} encodings and archives in one another"
+            )
             return
 
-        with tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(self._scratch)) as place:
-            with self._noted(
-                "packed content"
-            ):  # what came before the damage is looked through
+        with tempfile.SpooledTemporaryFile(
+            _IN_MEMORY, dir=str(self._scratch)
+        ) as unpacked:
+            # What came before the damage is searched.
+            with self._noting_errors("packed content"):
                 for block in blocks:
                     self._unpacked += len(block)
                     if self._unpacked > self._most:
-                        self._closed(
+                        self._add_reason(
                             f"unpacks to more than {self._most // 2**20:,} MiB"
                         )
                         break
 
-                    place.write(block)
+                    unpacked.write(block)
 
-            place.seek(0)
-            yield from self._stream(place, depth + 1)
+            unpacked.seek(0)
+            yield from self._stream(unpacked, depth + 1)
 
     def _zlib(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
-        """Content packed by zlib, and what stands behind it."""
+        """Yields the texts of content packed by zlib, and of what follows it."""
         unpack = zlib.decompressobj()
 
         def blocks() -> Iterator[bytes]:
-            while part := stream.read(_OVERLAP):
-                while part and not unpack.eof:
-                    yield unpack.decompress(part, _CHUNK)
-                    part = unpack.unconsumed_tail
+            while packed := stream.read(_OVERLAP):
+                while packed and not unpack.eof:
+                    yield unpack.decompress(packed, _CHUNK)
+                    packed = unpack.unconsumed_tail
 
             if not unpack.eof:
                 raise EOFError
 
         yield from self._unpack(blocks(), depth)
-        yield from self._found([unpack.unused_data + stream.read()], depth)
+        yield from self._stored([unpack.unused_data + stream.read()], depth)
 
     def _zip(self, stream: IO[bytes], depth: int, path: Path | None) -> Iterator[str]:
-        """Names and content of an archive's files, and what stands before them."""
+        """Yields the names and texts of an archive's files; checks what precedes them."""
         with zipfile.ZipFile(stream) as archive:
             files = archive.infolist()
             before = min(
@@ -296,7 +300,7 @@ class Looking:
             )
             stream.seek(0)
             if before and not decoded(stream.read(min(before, _CHUNK)))[1]:
-                self._closed("bytes of an unknown form before an archive")
+                self._add_reason("bytes of an unknown form before an archive")
 
             yield from self._members(
                 ((file.filename, partial(archive.open, file)) for file in files), depth
@@ -338,14 +342,14 @@ class Looking:
     def _table(
         self,
         schema: Schema,
-        said: Mapping[bytes, bytes] | None,
+        metadata: Mapping[bytes, bytes] | None,
         batches: Iterable[RecordBatch],
         depth: int,
     ) -> Iterator[str]:
-        """The cells of a table, its columns' names, and its schema's metadata."""
+        """Yields the texts of a table's cells, columns and schema."""
         yield str(schema)
-        yield from self._found(
-            [part for pair in (said or {}).items() for part in pair], depth
+        yield from self._stored(
+            [text for pair in (metadata or {}).items() for text in pair], depth
         )
         yield from self._rows(
             (row for batch in batches for row in batch.to_pylist()), depth
@@ -354,11 +358,11 @@ class Looking:
     def _rows(self, rows: Iterable[object], depth: int) -> Iterator[str]:
         values = Values(whole=True)
         for row in rows:
-            yield from self._found(values.add(row), depth)
-        yield from self._found(values.rest(), depth)
+            yield from self._stored(values.add(row), depth)
+        yield from self._stored(values.rest(), depth)
 
     def _numpy(self, stream: Any, depth: int, path: Path | None) -> Iterator[str]:
-        """Texts and whole numbers of arrays; numbers with a fraction hold no text."""
+        """Yields texts in arrays of strings and whole numbers; floating-point numbers hold none."""
         import numpy as np
 
         while stream.peek(1):  # arrays may be stored one after another
@@ -371,24 +375,25 @@ class Looking:
     def _pickle(
         self, stream: IO[bytes], depth: int, path: Path | None
     ) -> Iterator[str]:
-        """A pickle's constants; it is never loaded. What they make together is not known."""
-        parts = [
-            part
-            for _, part, _ in pickletools.genops(stream)
-            if isinstance(part, str | bytes | int)
+        """Yields the texts among a pickle's constants, without loading it."""
+        constants = [
+            constant
+            for _, constant, _ in pickletools.genops(stream)
+            if isinstance(constant, str | bytes | int)
         ]
         yield from self._rows(
-            [[part for part in parts if not isinstance(part, int)]], depth
+            [[constant for constant in constants if not isinstance(constant, int)]],
+            depth,
         )
-        self._closed("a pickle, of which only the texts were read")
+        self._add_reason("a pickle, of which only the texts were read")
 
     def _picture(
         self, stream: IO[bytes], depth: int, path: Path | None
     ) -> Iterator[str]:
-        """Texts in a PNG picture, outside of its points; of other forms nothing.
+        """Yields the texts in a PNG picture apart from its pixels; none for other formats.
 
-        A picture is `IHDR ... IDAT ... IEND`; what stands in a part of another name,
-        such as `tEXt`, or behind the end is looked through.
+        A picture is `IHDR ... IDAT ... IEND`; chunks of other names, such as `tEXt`, and
+        bytes after the end are searched.
         """
         self.pictures += 1
         if stream.read(8)[1:4] != b"PNG":
@@ -398,24 +403,24 @@ class Looking:
         while kind != b"IEND":
             head = stream.read(8)
             kind = head[4:]
-            part = stream.read(int.from_bytes(head[:4], "big"))
-            if stream.read(4) != zlib.crc32(kind + part).to_bytes(4, "big"):
+            content = stream.read(int.from_bytes(head[:4], "big"))
+            if stream.read(4) != zlib.crc32(kind + content).to_bytes(4, "big"):
                 raise ValueError
 
             if kind not in _PNG_FACTS:
-                packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", part)
-                yield from self._found(
-                    [part, part[packed.start() :] if packed else b""], depth
+                packed = re.search(rb"\x78[\x01\x5e\x9c\xda]", content)
+                yield from self._stored(
+                    [content, content[packed.start() :] if packed else b""], depth
                 )
 
-        yield from self._found([stream.read()], depth)
+        yield from self._stored([stream.read()], depth)
 
     def _sqlite(
         self, stream: IO[bytes], depth: int, path: Path | None
     ) -> Iterator[str]:
-        """All values of all tables, of a copy: opening the file itself would change it.
+        """Yields the texts of all tables in a copy: opening the file itself would change it.
 
-        What was written last may be in its log.
+        The latest rows may be in its log.
         """
         with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
             copy = Path(folder) / "database"
@@ -443,8 +448,8 @@ class Looking:
                         )
 
 
-class _Lent(io.RawIOBase):
-    """A stream whose reader may close it: it stays open."""
+class _Unclosed(io.RawIOBase):
+    """A view of a stream that leaves it open when the view is closed."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -456,9 +461,9 @@ class _Lent(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        part = self._stream.read(len(buffer))
-        buffer[: len(part)] = part
-        return len(part)
+        chunk = self._stream.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
     def seek(self, offset: int, whence: int = 0) -> int:
         return self._stream.seek(offset, whence)
@@ -467,30 +472,29 @@ class _Lent(io.RawIOBase):
         return self._stream.tell()
 
 
-_Opener = Callable[[Looking, IO[bytes], int, Path | None], Iterator[str]]
+_Opener = Callable[[FileScan, IO[bytes], int, Path | None], Iterator[str]]
 
 
 def _running(block: bytes) -> int:
     return len(block) - min(len(block.rstrip(_ENCODED)), len(block.rstrip(_LISTED)))
 
 
-def _parts(stream: IO[bytes]) -> Iterator[bytes]:
+def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
     return iter(partial(stream.read, _CHUNK), b"")
 
 
 def _member(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> IO[bytes]:
-    # A link holds nothing but its name and its target's, which need not be in the
-    # archive.
+    # A link holds only its name and its target's, which need not be in the archive.
     holds = not (entry.issym() or entry.islnk())
     return (archive.extractfile(entry) if holds else None) or io.BytesIO()
 
 
-def _packed(open_it: Callable[[IO[bytes]], Any]) -> _Opener:
+def _packed(open_stream: Callable[[IO[bytes]], Any]) -> _Opener:
     def opened(
-        looking: Looking, stream: IO[bytes], depth: int, path: Path | None
+        scan: FileScan, stream: IO[bytes], depth: int, path: Path | None
     ) -> Iterator[str]:
-        with open_it(stream) as plain:
-            yield from looking._unpack(_parts(plain), depth)
+        with open_stream(stream) as plain:
+            yield from scan._unpack(_chunks(plain), depth)
 
     return opened
 
@@ -507,13 +511,13 @@ _OPENERS: dict[str, _Opener] = {
     "xz": _packed(lzma.open),
     "zstd": _packed(partial(_by_arrow, codec="zstd")),
     "lz4": _packed(partial(_by_arrow, codec="lz4")),
-    "zlib": Looking._zlib,
-    "zip": Looking._zip,
-    "tar": Looking._tar,
-    "parquet": Looking._parquet,
-    "arrow": Looking._arrow,
-    "sqlite": Looking._sqlite,
-    "numpy": Looking._numpy,
-    "pickle": Looking._pickle,
-    "picture": Looking._picture,
+    "zlib": FileScan._zlib,
+    "zip": FileScan._zip,
+    "tar": FileScan._tar,
+    "parquet": FileScan._parquet,
+    "arrow": FileScan._arrow,
+    "sqlite": FileScan._sqlite,
+    "numpy": FileScan._numpy,
+    "pickle": FileScan._pickle,
+    "picture": FileScan._picture,
 }

@@ -1,4 +1,4 @@
-"""The source whose text must not be found: its rows one after another, whatever its size."""
+"""Reads the source whose text must not be found, row by row, whatever its size."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from medical_tasks.io.files import checked_file
 
 _FORMS = (".csv", ".jsonl", ".ndjson", ".json", ".txt", ".md", ".xml", ".parquet")
 _PLAIN_ID = re.compile(r"[\w.:-]{1,64}")
-_BLOCK_LINES = 2000  # of a text file; one row each
-_SHARED_LINES = 50  # lines a block begins with again
+_BLOCK_LINES = 2000  # lines of a text file that make a row
+_SHARED_LINES = 50  # lines that a block shares with the one before
 
 
 _NUMBERS = re.compile(r"[\s,;]*(?:[0-9]{1,4}(?:[\s,;]+|$))*")
@@ -31,58 +31,56 @@ _NUMBERS = re.compile(r"[\s,;]*(?:[0-9]{1,4}(?:[\s,;]+|$))*")
 class SourceRow:
     """A row of the source."""
 
-    label: str  # file and id, or file and number; no text
-    texts: tuple[str, ...]  # its strings, and those of each list in it joined
+    label: str  # file and id, or file and row number; no text
+    texts: tuple[str, ...]  # its strings, and those of each list joined
 
 
 def readable_files(path: Path, *, named: str) -> list[Path]:
     """Finds the files of a source, in subfolders too.
 
-    One of another form is an error, since what is not read proves nothing.
+    Raises:
+        UsageError: A file has another form; what is not read would prove nothing.
     """
-    # Hidden files are none of the source.
-    there = sorted(
+    # Hidden files are not part of the source.
+    visible = sorted(
         file
-        for file in walked(path)
+        for file in walk_files(path)
         if not file.name.startswith(".") and file.is_file()
     )
-    files = there if path.is_dir() else [path]
-    strange = [str(file) for file in files if _form(file) not in _FORMS]
-    if strange or not files:
+    files = visible if path.is_dir() else [path]
+    unsupported = [str(file) for file in files if _form(file) not in _FORMS]
+    if unsupported or not files:
         wrong = (
-            f"of a form that is not read: {listed(strange, 5)}"
-            if strange
+            f"of a form that is not read: {listed(unsupported, 5)}"
+            if unsupported
             else "an empty folder"
         )
         raise UsageError(
-            f"{named}: {wrong}. A source is made of {', '.join(_FORMS)} files, also with .gz; what "
-            "is not read would prove nothing. Give the file itself, or a folder of such files "
-            "alone."
+            f"{named}: {wrong}. A source consists of {', '.join(_FORMS)} files, also with .gz; a "
+            "file that is not read would prove nothing. Give the file itself, or a folder with only such "
+            "files."
         )
 
     return files
 
 
-def walked(
+def walk_files(
     folder: Path, *, denied: Callable[[OSError], object] | None = None
 ) -> Iterator[Path]:
-    """Whatever lies in a folder and those below, behind links too, each folder once."""
+    """Yields all entries in a folder and its subfolders, following links, each folder once."""
     seen: set[tuple[int, int]] = set()
-    for place, folders, names in os.walk(folder, followlinks=True, onerror=denied):
-        status = Path(place).stat()
+    for parent, folders, names in os.walk(folder, followlinks=True, onerror=denied):
+        status = Path(parent).stat()
         if (status.st_dev, status.st_ino) in seen:
-            folders.clear()  # a link that leads back
+            folders.clear()  # a link back
             continue
         seen.add((status.st_dev, status.st_ino))
         folders.sort()
-        yield from (Path(place) / name for name in sorted(names))
+        yield from (Path(parent) / name for name in sorted(names))
 
 
 def _readings(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts, and what they are without their escapes and markup.
-
-    That is what a model is given and repeats.
-    """
+    """Returns the texts, also without escapes and markup, as a model reads and repeats them."""
     return tuple(dict.fromkeys(reading for text in texts for reading in readings(text)))
 
 
@@ -123,25 +121,25 @@ def _open(file: Path) -> IO[str]:
 
 
 def _row(file: Path, number: int, value: Mapping[str, object]) -> SourceRow:
-    """The texts of one row of a source: each cell, and the parts of a list joined.
+    """Makes a row of the source: the text of each cell, and the elements of lists joined.
 
     Example: the row {"id": "7", "lines": ["No fever.", "No cough."]} has the texts
     "No fever.", "No cough." and "No fever. No cough.".
     """
     values = Values()
-    for name, part in value.items():  # names of columns are no text of the source
-        values.collect(part, (str(name),))
+    for name, cell in value.items():  # names of columns are not text of the source
+        values.collect(cell, (str(name),))
 
     texts: list[str] = []
-    for place, strings in values.strings.items():
-        if place[-1] == "":
+    for path, strings in values.strings.items():
+        if path[-1] == "":
             continue
 
-        said = [string for string in strings if not _NUMBERS.fullmatch(string)]
-        texts.extend(said)
-        # A list of nothing but numbers, such as the ids of sentences, is no text:
-        # results name sentences by them.
-        if said and len(strings) > 1:
+        prose = [string for string in strings if not _NUMBERS.fullmatch(string)]
+        texts.extend(prose)
+        # A list of numbers alone, such as the ids of sentences, is not text: results
+        # refer to sentences by them.
+        if prose and len(strings) > 1:
             texts.append(" ".join(strings))
 
     return SourceRow(
@@ -150,13 +148,13 @@ def _row(file: Path, number: int, value: Mapping[str, object]) -> SourceRow:
 
 
 def _id(value: Mapping[str, object]) -> str:
-    """The row's id, where a column is called one and holds no more than a word."""
-    for name, part in value.items():
+    """Returns the row's id, if a column is named so and holds a single word."""
+    for name, cell in value.items():
         called = str(name).lower()
         if (
             called == "id" or called.endswith(("_id", "row number"))
-        ) and _PLAIN_ID.fullmatch(str(part)):
-            return f"{name} {part}"
+        ) and _PLAIN_ID.fullmatch(str(cell)):
+            return f"{name} {cell}"
     return ""
 
 
@@ -183,14 +181,18 @@ def _csv(file: Path) -> Iterator[SourceRow]:
 def _json(file: Path, *, lines: bool) -> Iterator[SourceRow]:
     with _open(file) as stream:
         whole = None if lines else json.load(stream)
-        one = whole if isinstance(whole, list) else [whole]
-        values = (json.loads(line) for line in stream if line.strip()) if lines else one
+        documents = whole if isinstance(whole, list) else [whole]
+        values = (
+            (json.loads(line) for line in stream if line.strip())
+            if lines
+            else documents
+        )
         for number, value in enumerate(values, start=1):
             yield _row(file, number, value if isinstance(value, dict) else {"": value})
 
 
 def _text(file: Path) -> Iterator[SourceRow]:
-    """Blocks of lines of a plain text; neighbours share some, so that no run is cut."""
+    """Yields blocks of lines of a plain text, which overlap so that no run is cut."""
     with _open(file) as stream:
         block: list[str] = []
         first = 1

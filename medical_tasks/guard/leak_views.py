@@ -1,11 +1,11 @@
-"""What bytes and texts may stand for.
+"""Decodes what bytes and texts may stand for.
 
-`leak_files` asks again of every answer, until nothing new comes.
+`leak_files` decodes every result again, until nothing new comes.
 
-Read is what programs make of a text by themselves: logs, notebooks, pages, requests,
-tokenizers, archives. What only somebody who hides a text would write, such as ROT13,
-base85 or code points, is not. What is decoded on a guess counts only where it gives
-text or a known form, so that hashes and keys stay what they are.
+It decodes what programs make of a text by themselves: logs, notebooks, pages, requests,
+tokenizers, archives. It does not decode what only somebody who hides a text would write,
+such as ROT13, base85 or code points. A guess counts only if it yields text or a known
+form, so that hashes and keys are left alone.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ _ROUNDS = 4  # JSON in JSON in a log: escapes of escapes
 _ESCAPE = re.compile(
     r"\\(?:u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})|x([0-9a-fA-F]{2})|([0-3][0-7]{2})|([\s\S]))"
 )
-# UTF-8 that was taken for another encoding, byte by byte.
+# UTF-8 that was decoded as another encoding, byte by byte.
 _MISREAD = re.compile(
     "[\u00c2-\u00f4](?:[\x80-\xbf\u0152-\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122])+"
 )
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _TAG = re.compile(r"<[^<>]*>")
-# ASCII once more, as signs that nobody sees
+# ASCII as invisible tag characters
 _TAG_SIGNS = re.compile("[\U000e0020-\U000e007e]")
-_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # and other orders to a terminal
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # and other terminal sequences
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010][ \t]*\r?\n[ \t]*")
-# no end of base64
+# not the end of base64
 _QUOTED_PRINTABLE = re.compile(r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n")
-# Encoded bytes: base64 of both alphabets and hex, over as many lines as it takes.
+# Encoded bytes: base64 of both alphabets and hex, over any number of lines.
 _RUN = re.compile(
     r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}"
 )
 _CODED = re.compile(r"[A-Za-z0-9+/=_-]{4,}")
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
-# letters of a line, where a program breaks encoded bytes into lines
+# characters per line where a program wraps encoded bytes
 _WRAPPED = 60, 64, 72, 76, 80
 _SEPARATED = re.compile(
     r"(?<![0-9A-Za-z])(?:(?:0?[xX])?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
@@ -62,7 +62,7 @@ _DUMP = re.compile(
 _LITERAL = re.compile(r"""\bb(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
 _VALUE = re.compile(r"[\[{]\s*[\"'(\d-]|\[\s*[\[{]")
 _IN_LIST = re.compile(r"\*|(?:token|input|prompt|output)_?ids?$")
-_ATTEMPTS = 24  # characters read in vain for values, for each one of the text
+_ATTEMPTS = 24  # characters that may be parsed in vain per character of the text
 _LITERAL_LIMIT = 2**20
 _DIGITS = re.compile(r"\d+")
 _HARMLESS_BYTES = bytes(range(32, 127)) + b"\t\n\r\f\b\x1b"
@@ -74,7 +74,7 @@ _UTF_32 = (
 )
 _DENSE = re.compile("(?:\ufffd[^\ufffd]{0,4}){12}")
 _UTF_16 = (("utf-16-le", 0), ("utf-16-be", 0), ("utf-16-le", 1), ("utf-16-be", 1))
-_FORMS = {  # to what a file of it begins with; a hash may begin with two or three bytes by chance
+_FORMS = {  # and how their files begin; a hash may begin with two or three of these bytes by chance
     "gzip": rb"\x1f\x8b\x08[\0-\x1f]",
     "bzip2": rb"BZh[1-9](?:1AY&SY|\x17rE8P)",
     "xz": rb"\xfd7zXZ\0|\x5d\0\0.[\0-\x08](?:\xff{8}|.{5}\0{3})",
@@ -103,26 +103,26 @@ _FORM = re.compile(b"|".join(b"(%b)" % form for form in _FORMS.values()), re.DOT
 
 
 @dataclass(frozen=True)
-class Closed:
-    """Something that holds what cannot be looked into; the reason."""
+class Unreadable:
+    """Content that cannot be read, with the reason."""
 
     reason: str
 
 
-Contained = str | bytes | Closed
+Content = str | bytes | Unreadable
 
 
 # --- bytes
 
 
-def sniffed(head: bytes) -> str:
-    """Names the form that bytes begin like, "" for none.
+def detect_format(head: bytes) -> str:
+    """Detects a format by its first bytes; "" for none.
 
-    A form of one word can be looked into.
+    A format whose name is a single word can be read.
 
     Example:
-        >>> sniffed(b"%PDF-1.7"), sniffed(b"PAR1"), sniffed(b"Fever")
-        ('PDF files', 'parquet', '')
+        >>> [detect_format(head) for head in (b"%PDF-1.7", b"PAR1", b"Fever")]
+        ['PDF files', 'parquet', '']
     """
     match = _FORM.match(head)
     form = [*_FORMS][(match.lastindex or 1) - 1] if match else ""
@@ -136,7 +136,7 @@ def sniffed(head: bytes) -> str:
 
 
 def decoded(raw: bytes) -> tuple[list[str], bool]:
-    """Returns every text that bytes may stand for, and whether they are text from one end to the other."""
+    """Returns every text that bytes may stand for, and whether all of them are text."""
     text = raw.decode("utf-8", "replace")
     texts = [text]
     controls = len(raw) - len(raw.translate(None, _CONTROLS))
@@ -150,9 +150,9 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
             whole = whole or _legible(wide)
 
         for encoding, form in _UTF_32:
-            found = [match[0] for match in form.finditer(raw)]
-            texts += [part.decode(encoding, "replace") for part in found]
-            whole = whole or sum(map(len, found)) > 0.9 * len(raw)
+            matches = [match[0] for match in form.finditer(raw)]
+            texts += [found.decode(encoding, "replace") for found in matches]
+            whole = whole or sum(map(len, matches)) > 0.9 * len(raw)
     elif broken:
         texts.append(raw.decode("cp1252", "replace"))
         plain = len(raw) - len(raw.translate(None, _HARMLESS_BYTES))
@@ -164,9 +164,9 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
 
 
 def _legible(text: str) -> bool:
-    """Whether a decoded text reads as prose of a European language, by its letters.
+    """Returns whether a decoded text looks like prose in a European language.
 
-    Bytes decoded as UTF-16 by mistake give letters of any script, and hardly a blank.
+    Bytes decoded as UTF-16 by mistake give letters of any script, and hardly any blank.
     """
     sample = text[:20_000]
     letters, blanks = sum(map(str.isalpha, sample)), sum(map(str.isspace, sample))
@@ -179,17 +179,17 @@ def _legible(text: str) -> bool:
     )
 
 
-def _known(raw: bytes) -> bool:
-    return bool(sniffed(raw)) or decoded(raw)[1]
+def _is_readable(raw: bytes) -> bool:
+    return bool(detect_format(raw)) or decoded(raw)[1]
 
 
 # --- readings
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yields a text as it is, without its escapes, and without markup or hyphens.
+    """Yields a text unchanged, without its escapes, and without markup or hyphens.
 
-    Escapes are undone as often as there are some.
+    Escapes are undone repeatedly, as long as there are any.
 
     Example:
         >>> list(readings("<b>co&#117;gh</b>"))
@@ -224,7 +224,7 @@ def _unescaped(text: str) -> str:
     """
     if "\\" in text:
         # Pairs of surrogates, as JSON writes them, become characters; a lone one
-        # becomes a sign between words.
+        # separates words.
         text = (
             _ESCAPE.sub(_character, text)
             .encode("utf-16", "surrogatepass")
@@ -277,11 +277,11 @@ _MARK = re.compile("[\u0120\u2581]|</w>")
 _BETWEEN = re.compile(r"""['",\s\[\]]+""")
 _LEAST_LINES = 3
 _COLUMNS = 12
-_LONG_LINE = 250  # lines of prose: a run of words stands in one
+_LONG_LINE = 250  # in longer lines of prose a run of words is within one line
 
 
 def _byte_letters() -> dict[int, int]:
-    """GPT-2's letters for bytes, as code points: what its tokens are written in."""
+    """Maps the code points that GPT-2's tokens use for bytes to these bytes."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in plain]
     return {256 + number: byte for number, byte in enumerate(others)}
@@ -291,9 +291,9 @@ _BYTE_LETTERS = _byte_letters()
 
 
 def rearranged(text: str) -> Iterator[str]:
-    """Yields the words of a text in other orders that they may have had.
+    """Yields the words of a text in orders that they may have had before.
 
-    That is, before a program numbered, tagged, cut or listed them.
+    That is, before a program numbered, tagged, split or listed them.
 
     Example: a log with a time before each word.
         >>> log = ["12:01 INFO fever", "12:02 INFO cough", "12:03 INFO rash"]
@@ -316,7 +316,7 @@ def rearranged(text: str) -> Iterator[str]:
     yield from _without_numbers(text)
     words = text.split()
     often, count = Counter(words).most_common(1)[0] if words else ("", 0)
-    if count * 4 > len(words) > 12:  # one that was put between all others
+    if count * 4 > len(words) > 12:  # a separator between all others
         yield " ".join(word for word in words if word != often)
 
     if len(tagged := _TAGGED.findall(text)) >= _LEAST_LINES:
@@ -328,7 +328,7 @@ def rearranged(text: str) -> Iterator[str]:
 
 
 def _by_lines(text: str) -> Iterator[str]:
-    """Yields the lines without what stands before each one, and the columns that they may have."""
+    """Yields the lines without their prefixes, and the columns that they may have."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < _LEAST_LINES or len(text) > _LONG_LINE * len(lines):
         return
@@ -348,7 +348,7 @@ def _by_lines(text: str) -> Iterator[str]:
 
 
 def _without_leads(lines: Sequence[str]) -> Iterator[str]:
-    """Yields the lines without numbers, times and names before them: all, and those of a kind."""
+    """Yields the lines without numbers, times and names before them: all, and by kind of prefix."""
     rests: list[str] = []
     kinds: dict[str, list[str]] = {}
     for line in lines:
@@ -371,15 +371,12 @@ def _without_leads(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _after(line: str, words: int) -> str:
-    """A line behind its first words."""
+    """Returns a line without its first words."""
     return (line.split(None, words) or [""])[-1] if words else line
 
 
 def _framed(rows: Sequence[Sequence[str]]) -> int:
-    """Counts the cells with which nearly all rows begin alike.
-
-    Numbers, or a few words that come again and again.
-    """
+    """Counts the leading cells that are alike in nearly all rows: numbers, or a few words."""
     sample = rows[:: max(1, len(rows) // 2000)]
     for number in range(_COLUMNS):
         column = [row[number] for row in sample if len(row) > number]
@@ -392,10 +389,11 @@ def _framed(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _without_numbers(text: str) -> Iterator[str]:
-    """A text without the numbers that a program put between its words.
+    """Yields a text without the numbers that a program put between its words.
 
-    Example: "1 fever 2 and 3 cough" is "fever and cough", but for blanks. Twice:
-    without numbers that count on, and without all.
+    Once without consecutive numbers, and once without all numbers.
+
+    Example: "1 fever 2 and 3 cough" becomes "fever and cough", apart from blanks.
     """
     numbers = len(_COUNTED.findall(text)) if text.count("1") * 200 > len(text) else 0
     if numbers < _LEAST_LINES or numbers * 25 < len(text):
@@ -420,14 +418,12 @@ def _without_numbers(text: str) -> Iterator[str]:
 # --- what is stored in a text
 
 
-def contained(text: str) -> Iterator[Contained]:
-    """Yields what is stored in a text.
+def stored_contents(text: str) -> Iterator[Content]:
+    """Yields what is stored in a text: joined values of one path, encoded bytes, lists of numbers.
 
-    Values of one place joined, encoded bytes, lists of numbers.
-
-    Example: a text stored word by word, joined by blanks and, as a word is cut,
-    without.
-        >>> list(dict.fromkeys(contained('["fev", "er ", "and cough"]')))
+    Example: a text stored word by word is joined with blanks and, since a word is split,
+    without them.
+        >>> list(dict.fromkeys(stored_contents('["fev", "er ", "and cough"]')))
         ['fev er  and cough', 'fever and cough']
     """
     yield from encoded(text)
@@ -435,7 +431,7 @@ def contained(text: str) -> Iterator[Contained]:
     yield from _numbered(text)
     values = Values(whole=True)
     for value in _values_in(text):
-        if isinstance(value, Closed):
+        if isinstance(value, Unreadable):
             yield value
         else:
             yield from values.add(value)
@@ -445,7 +441,7 @@ def contained(text: str) -> Iterator[Contained]:
 
 
 def encoded(text: str) -> Iterator[bytes]:
-    """Yields what stands in a text in base64 or hex.
+    """Yields the bytes that a text holds in base64 or hex.
 
     Example:
         >>> packed = base64.b64encode(b"A patient with fever for three days.").decode()
@@ -460,20 +456,20 @@ def encoded(text: str) -> Iterator[bytes]:
                 continue
 
             raw = (_unpacked if len(packed) < 200 else _unpacked.__wrapped__)(packed)
-            # A column of hashes is no message that was broken into lines.
+            # A column of hashes is not a message that was wrapped.
             wrapped = len(lines[0]) in _WRAPPED and not (
                 len(lines[0]) == 64 and _HEX.fullmatch(lines[0])
             )
-            if len(lines) == 1 or wrapped or _known(raw):
+            if len(lines) == 1 or wrapped or _is_readable(raw):
                 yield raw
 
 
 @functools.lru_cache(maxsize=2**13)
 def _unpacked(packed: str) -> bytes:
-    """Bytes of a text in hex or base64, behind up to three strange letters."""
+    """Decodes hex or base64, after up to three other letters."""
     if _HEX.fullmatch(packed[: len(packed) // 2 * 2]):
         raw = bytes.fromhex(packed[: len(packed) // 2 * 2])
-        if _known(raw) or len(set(packed.lower())) <= 16:
+        if _is_readable(raw) or len(set(packed.lower())) <= 16:
             return raw
 
     letters = packed.replace("=", "").replace("-", "+").replace("_", "/")
@@ -481,13 +477,13 @@ def _unpacked(packed: str) -> bytes:
         letters[start : len(letters) - ((len(letters) - start) % 4 == 1)]
         for start in range(4)
     ]
-    tried = [base64.b64decode(part + "=" * (-len(part) % 4)) for part in starts]
+    tried = [base64.b64decode(start + "=" * (-len(start) % 4)) for start in starts]
 
-    return next((raw for raw in tried if _known(raw)), tried[0])
+    return next((raw for raw in tried if _is_readable(raw)), tried[0])
 
 
 def _escaped(text: str) -> Iterator[bytes]:
-    """Bytes that were written as text with escapes: they need not be text."""
+    """Yields bytes that were written as text with escapes; they may be binary."""
     if "=" in text and len(_QUOTED_PRINTABLE.findall(text)) > 2:
         yield quopri.decodestring(text.encode("utf-8", "surrogatepass"))
 
@@ -496,29 +492,30 @@ def _escaped(text: str) -> Iterator[bytes]:
             with contextlib.suppress(ValueError, SyntaxError):
                 yield ast.literal_eval(match[0])
 
-    if not text.isascii() and sniffed(text[:16].encode("latin-1", "replace")):
-        with contextlib.suppress(
-            UnicodeError
-        ):  # bytes that a program took for characters
+    if not text.isascii() and detect_format(text[:16].encode("latin-1", "replace")):
+        # bytes that a program decoded as characters
+        with contextlib.suppress(UnicodeError):
             yield text.encode("latin-1")
 
 
-def _numbered(text: str) -> Iterator[Contained]:
-    """Yields what numbers in a row stand for: `104, 101, 32` or `68:65:20` are bytes of "he "."""
+def _numbered(text: str) -> Iterator[Content]:
+    """Yields what sequences of numbers stand for: `104, 101, 32` or `68:65:20` are bytes of "he "."""
     for match in _SEPARATED.finditer(text):
-        found = _NUMBER.findall(match[0])
-        numbers = [number for _, number in found]
-        if all(map(str.isdigit, numbers)) and not any(mark for mark, _ in found):
+        marked_numbers = _NUMBER.findall(match[0])
+        numbers = [number for _, number in marked_numbers]
+        if all(map(str.isdigit, numbers)) and not any(
+            mark for mark, _ in marked_numbers
+        ):
             listed = text[match.start() - 1 : match.start()] in ("[", "(")
             yield from _of_numbers([*map(int, numbers)], listed=listed)
 
-        if {*map(len, numbers)} == {2} and _known(
+        if {*map(len, numbers)} == {2} and _is_readable(
             raw := bytes.fromhex("".join(numbers))
         ):
             yield raw
 
     dump = [line.split() for line in _DUMP.findall(text)]
-    if len(dump) > 1 and _known(
+    if len(dump) > 1 and _is_readable(
         raw := b"".join(bytes.fromhex("".join(line))[:16] for line in dump)
     ):
         yield raw
@@ -526,16 +523,16 @@ def _numbered(text: str) -> Iterator[Contained]:
 
 def _of_numbers(
     numbers: Sequence[int], *, listed: bool, tokens: bool = True
-) -> Iterator[Contained]:
-    """What whole numbers stand for: bytes, or words of a vocabulary that nobody has here."""
+) -> Iterator[Content]:
+    """Yields what whole numbers stand for: bytes, or tokens of an unknown vocabulary."""
     if len(numbers) < 12 or min(numbers) < 0:
         return
 
     if max(numbers) < 256:
-        if _known(raw := bytes(numbers)) and (listed or len(set(numbers)) > 8):
+        if _is_readable(raw := bytes(numbers)) and (listed or len(set(numbers)) > 8):
             yield raw
         elif listed and len(numbers) > 256 and len(set(numbers)) > 100:
-            yield Closed("lists of bytes of an unknown form")
+            yield Unreadable("lists of bytes of an unknown form")
     elif (
         listed
         and tokens
@@ -543,20 +540,17 @@ def _of_numbers(
         and len(set(numbers)) * 3 > len(numbers)
         and [*numbers] != sorted(numbers)
     ):
-        yield Closed("lists of whole numbers that may be tokens of a text")
+        yield Unreadable("lists of whole numbers that may be tokens of a text")
 
 
 def _values_in(text: str) -> Iterator[object]:
-    """Yields the JSON values and Python literals that stand in a text, wherever.
-
-    One that is in another comes with it alone.
-    """
+    """Yields the JSON values and Python literals anywhere in a text; nested ones only once."""
     decoder, at, spent = json.JSONDecoder(strict=False), 0, 0
     end = last = -1  # where the line ends, and its last closing bracket
     while match := _VALUE.search(text, at):
         start, at = match.start(), match.start() + 1
         if spent > _ATTEMPTS * len(text) + 10**6:
-            yield Closed("more brackets than can be tried")
+            yield Unreadable("more brackets than can be tried")
             return
 
         try:
@@ -571,7 +565,7 @@ def _values_in(text: str) -> Iterator[object]:
             last = max(text.rfind(sign, start, end) for sign in "])}")
 
         if "'" in text[start : start + 300] and last - start <= _LITERAL_LIMIT:
-            spent += 8 * max(last - start, 0)  # these take longer
+            spent += 8 * max(last - start, 0)  # literals take longer
             with contextlib.suppress(
                 ValueError, SyntaxError, MemoryError, RecursionError, TypeError
             ):
@@ -579,8 +573,8 @@ def _values_in(text: str) -> Iterator[object]:
                 at = last
 
 
-def _cells(text: str) -> Iterator[Contained]:
-    """Columns of a text that is a table with commas, semicolons, tabs or bars."""
+def _cells(text: str) -> Iterator[Content]:
+    """Yields the columns of a text that is a table with commas, semicolons, tabs or bars."""
     head = [line for line in text[:20_000].splitlines()[:40] if line.strip()]
     for delimiter in ",;\t|":
         counts = [line.count(delimiter) for line in head]
@@ -590,7 +584,7 @@ def _cells(text: str) -> Iterator[Contained]:
 
         csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT_BYTES))
         values = Values(whole=False)
-        with contextlib.suppress(csv.Error):  # no table after all
+        with contextlib.suppress(csv.Error):  # not a table after all
             for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter):
                 yield from values.add(
                     {
@@ -604,18 +598,22 @@ def _cells(text: str) -> Iterator[Contained]:
 
 _KEPT_STRINGS = 200_000
 _FEW_NUMBERS = 4
-# strings of a place that are seen twice, when there are too many to hold
+# strings of a path that are yielded again after there were too many to keep
 _SHARED_STRINGS = 64
 
 
 @dataclass
 class Values:
-    """Strings, names of fields, bytes and whole numbers in values, by place, so that a text stored word by word is a text again.
+    """Strings, field names, bytes and whole numbers in values, by path.
+
+    So a text that is stored word by word becomes a text again.
 
     Attributes:
-        whole: all strings are also joined, as one more place.
-        longest: list there.
-        blobs: bytes that are no text.
+        whole: whether all strings are also joined, as one more path.
+        strings: by path.
+        numbers: whole numbers by path.
+        longest: the length of the longest list at a path.
+        blobs: bytes that are not text.
     """
 
     whole: bool = False
@@ -624,36 +622,36 @@ class Values:
     longest: dict[tuple[str, ...], int] = field(default_factory=dict)
     blobs: list[bytes] = field(default_factory=list)
 
-    def collect(self, value: object, place: tuple[str, ...] = ()) -> None:
-        """Adds a value: dicts, lists, strings, bytes and numbers; anything else is passed over."""
+    def collect(self, value: object, path: tuple[str, ...] = ()) -> None:
+        """Adds a value: dicts, lists, strings, bytes and numbers; ignores anything else."""
         if isinstance(value, bytes):
             text = value.decode("utf-8", "replace")
-            if "\ufffd" in text or "\0" in text or sniffed(value):
+            if "\ufffd" in text or "\0" in text or detect_format(value):
                 self.blobs.append(value)
 
             value = text
 
         if isinstance(value, str):
-            self.strings.setdefault(place, []).append(value)
+            self.strings.setdefault(path, []).append(value)
             if self.whole:
                 self.strings.setdefault(("**",), []).append(value)
         elif isinstance(value, dict):
-            for name, part in value.items():
-                self.strings.setdefault((*place, ""), []).append(str(name))
-                self.collect(part, (*place, _DIGITS.sub("#", str(name))))
+            for name, inner in value.items():
+                self.strings.setdefault((*path, ""), []).append(str(name))
+                self.collect(inner, (*path, _DIGITS.sub("#", str(name))))
         elif isinstance(value, list | tuple | set):
-            self.longest[*place, "*"] = max(
-                len(value), self.longest.get((*place, "*"), 0)
+            self.longest[*path, "*"] = max(
+                len(value), self.longest.get((*path, "*"), 0)
             )
-            mixed = any(isinstance(part, str) for part in value)
-            for part in value:
-                number = mixed and isinstance(part, int | float)
-                self.collect(str(part) if number else part, (*place, "*"))
+            mixed = any(isinstance(inner, str) for inner in value)
+            for inner in value:
+                number = mixed and isinstance(inner, int | float)
+                self.collect(str(inner) if number else inner, (*path, "*"))
         elif isinstance(value, int) and not isinstance(value, bool):
-            self.numbers.setdefault(place, []).append(value)
+            self.numbers.setdefault(path, []).append(value)
 
-    def add(self, value: object) -> Iterator[Contained]:
-        """Adds a value; gives out what is there when that is too much to hold."""
+    def add(self, value: object) -> Iterator[Content]:
+        """Adds a value; yields what was collected when there is too much to keep."""
         self.collect(value)
         if (
             sum(map(len, self.strings.values())) + sum(map(len, self.numbers.values()))
@@ -661,17 +659,17 @@ class Values:
         ):
             yield from self.rest()
             self.strings = {
-                place: strings[-_SHARED_STRINGS:]
-                for place, strings in self.strings.items()
+                path: strings[-_SHARED_STRINGS:]
+                for path, strings in self.strings.items()
             }
             self.numbers = {
-                place: numbers[-_SHARED_STRINGS:]
-                for place, numbers in self.numbers.items()
+                path: numbers[-_SHARED_STRINGS:]
+                for path, numbers in self.numbers.items()
             }
             self.blobs = []
 
-    def rest(self) -> Iterator[Contained]:
-        """Gives out what is there."""
+    def rest(self) -> Iterator[Content]:
+        """Yields what was collected."""
         for strings in self.strings.values():
             yield " ".join(strings)
             letters = sum(map(len, strings)) < 2.5 * len(strings)
@@ -685,17 +683,17 @@ class Values:
             if (
                 len(strings) > 1
                 and coded
-                and _known(raw := _unpacked("".join(strings)))
+                and _is_readable(raw := _unpacked("".join(strings)))
             ):
                 yield raw
 
-        for place, numbers in self.numbers.items():
-            # Two or three numbers may be the bytes of a token, but are no text in
+        for path, numbers in self.numbers.items():
+            # Two or three numbers may be the bytes of one token, but not a text in
             # tokens.
-            tokens = self.longest.get(place, _FEW_NUMBERS) >= _FEW_NUMBERS
+            tokens = self.longest.get(path, _FEW_NUMBERS) >= _FEW_NUMBERS
             yield from _of_numbers(
                 numbers,
-                listed=bool(_IN_LIST.search(place[-1] if place else "")),
+                listed=bool(_IN_LIST.search(path[-1] if path else "")),
                 tokens=tokens,
             )
 

@@ -1,7 +1,7 @@
-"""Does any run of words from a source's text occur in any file of a folder?
+"""Checks whether any run of words from a source occurs in any file of a folder.
 
-A run is the sum of its words' 64-bit hashes, each times a constant of its place: two
-share a number once in 2^64 pairs.
+A run is represented by the sum of its words' 64-bit hashes, each multiplied by a constant
+of its position: two different runs collide once in 2^64 pairs.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.guard.leak_files import Looking
-from medical_tasks.guard.leak_sources import source_rows, walked
+from medical_tasks.guard.leak_files import FileScan
+from medical_tasks.guard.leak_sources import source_rows, walk_files
 from medical_tasks.guard.leak_views import readings
 from medical_tasks.io.files import found_at, read_text
 from medical_tasks.io.progress import Progress
@@ -36,23 +36,25 @@ LEAST_WORDS = 4
 _BATCH_WORDS = 200_000
 _ROWS_KEPT = 1000
 _TEXTS = (".py", ".json", ".md", ".txt", ".html", ".js", ".css", ".csv")
-# names of what holds synthetic patients
+# names of files and objects with synthetic patients
 _SYNTHETIC = re.compile(r"(?:^|_)(?:demo|twin)(?:_|$)|^Demo[A-Z]")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeakReport:
-    """What a comparison found.
+    """The result of a comparison.
 
     Attributes:
-        words: of a run.
+        words: the length of a run.
+        files: the number of files.
         file_words: words in the files, in every reading.
-        rows: of the source.
-        too_short: texts of the source with too few words to be compared.
-        found: file to number of different runs of the source in it.
-        row_labels: rows of the source that were found; the first thousand.
-        unreadable: file to why it, or a part of it, could not be looked into.
-        pictures: what they show was not looked at.
+        rows: rows of the source.
+        source_words: words of the source.
+        too_short: texts of the source with too few words to compare.
+        found: maps a file to the number of distinct runs of the source in it.
+        row_labels: the rows of the source that were found; the first thousand.
+        unreadable: maps a file to why it, or a part of it, could not be read.
+        pictures: pictures and fonts, whose visible content was not checked.
     """
 
     words: int
@@ -69,7 +71,7 @@ class LeakReport:
 
 @dataclass(kw_only=True)
 class _Folder:
-    """What a folder holds: by file, runs of words in it and in its name, by size."""
+    """The content of a folder: the runs in each file and in its name, by size."""
 
     runs: dict[str, dict[int, Runs]] = field(default_factory=dict)
     name_runs: dict[str, dict[int, Runs]] = field(default_factory=dict)
@@ -79,8 +81,8 @@ class _Folder:
     pictures: int = 0
 
 
-class _Wanted:
-    """The folder's runs, by size, and those of the source that were found among them, with their rows."""
+class _FolderRuns:
+    """The folder's runs by size, and those of the source found among them, with their rows."""
 
     def __init__(self, indexes: dict[int, RunIndex]) -> None:
         self.sizes = list(indexes)
@@ -88,9 +90,9 @@ class _Wanted:
         self.rows: dict[str, None] = {}
         self._indexes = indexes
 
-    def found(self, size: int, runs: Runs) -> NDArray[np.intp]:
-        found = self._indexes[size].found(runs)
-        return self._others[size].found(runs) if len(found) else found
+    def matching(self, size: int, runs: Runs) -> NDArray[np.intp]:
+        positions = self._indexes[size].matching(runs)
+        return self._others[size].matching(runs) if len(positions) else positions
 
     @cached_property
     def _others(self) -> dict[int, RunIndex]:
@@ -117,9 +119,9 @@ def _published() -> Iterator[str]:
 
 
 def _constants(node: ast.AST) -> Iterator[str]:
-    """The texts of a Python program, without those of invented patients.
+    """Yields the texts of a Python program, without those of synthetic patients.
 
-    Names such as `demo_note` or `twin` mark what makes these.
+    Names such as `demo_note` or `twin` mark the code that makes these.
     """
     named = node.func if isinstance(node, ast.Call) else node
     if _SYNTHETIC.search(
@@ -130,36 +132,36 @@ def _constants(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
 
-    for part in ast.iter_child_nodes(node):
-        yield from _constants(part)
+    for child in ast.iter_child_nodes(node):
+        yield from _constants(child)
 
 
 def check_leaks(
     folder: Path, sources: Sequence[Path], *, words: int = 12
 ) -> LeakReport:
-    """Compares a folder, or a single file, with sources whose text must not be in it, by runs of so many words."""
+    """Compares a folder or a file with sources whose text must not be in it, by runs of `words` words."""
     if words < LEAST_WORDS:
         raise UsageError(
             f"--words must be {LEAST_WORDS} or more, got {words}: shorter runs occur in any text."
         )
 
     sizes = range(max(LEAST_WORDS // 2, words // 2), words + 1)
-    folder_found = _look_through(folder, sizes)
-    if not folder_found.names:
+    scanned = _scan_folder(folder, sizes)
+    if not scanned.names:
         raise UsageError(
             f"{folder}: there is no file in it. Give the folder that a run wrote."
         )
 
-    wanted = _Wanted(
+    folder_runs = _FolderRuns(
         {
-            size: RunIndex([part[size] for part in folder_found.runs.values()])
+            size: RunIndex([runs[size] for runs in scanned.runs.values()])
             for size in sizes
         }
     )
     counts: Counter[str] = Counter()
     with Progress("source files compared", len(sources)) as progress:
         for file in sources:
-            _compare(file, wanted, counts)
+            _compare(file, folder_runs, counts)
             progress.step()
 
     if not counts["words"]:
@@ -168,60 +170,59 @@ def check_leaks(
             f"{named}: holds no text of {sizes[0]} words or more, so there is nothing to look for."
         )
 
-    found, unread = _by_file(folder_found, wanted)
+    counts_by_file, unread = _by_file(scanned, folder_runs)
     return LeakReport(
         words=words,
-        files=len(folder_found.names),
-        file_words=folder_found.words,
+        files=len(scanned.names),
+        file_words=scanned.words,
         rows=counts["rows"],
         source_words=counts["words"],
         too_short=counts["too short"],
-        found=found,
-        row_labels=tuple(map(_printable, wanted.rows)),
+        found=counts_by_file,
+        row_labels=tuple(map(_printable, folder_runs.rows)),
         unreadable=unread,
-        pictures=folder_found.pictures,
+        pictures=scanned.pictures,
     )
 
 
-def _look_through(folder: Path, sizes: range) -> _Folder:
-    """Reads every file of a folder; what cannot be read is noted, never passed over."""
-    found = _Folder()
-    # The folder is closed to others, as mkdtemp makes it.
+def _scan_folder(folder: Path, sizes: range) -> _Folder:
+    """Reads every file of a folder; records what cannot be read."""
+    scanned = _Folder()
     with (
+        # only its owner can enter it
         tempfile.TemporaryDirectory(prefix="medical-tasks-leakcheck-") as scratch,
-        warnings.catch_warnings(
-            action="ignore"
-        ),  # readers' warnings may quote what they read
+        # parsers' warnings may quote what they read
+        warnings.catch_warnings(action="ignore"),
     ):
         for name, path, problem in _walk(folder):
-            found.names.append(name)
-            named, collected, looking = (
+            scanned.names.append(name)
+            named, collected, scan = (
                 _Collected(sizes),
                 _Collected(sizes),
-                Looking(Path(scratch)),
+                FileScan(Path(scratch)),
             )
-            for text in readings(name):  # names may quote as well
+            for text in readings(name):  # names may quote the source too
                 named.add(text)
                 collected.add(text)
 
             if problem:
-                looking.reasons[problem] = None
+                scan.reasons[problem] = None
             else:
-                looking.file(path, collected.add)
+                scan.file(path, collected.add)
 
-            if looking.reasons:
-                found.unreadable[name] = "; ".join(looking.reasons)
+            if scan.reasons:
+                scanned.unreadable[name] = "; ".join(scan.reasons)
 
-            found.name_runs[name] = named.finished()
-            found.runs[name] = collected.finished()
-            found.words += collected.words
-            found.pictures += looking.pictures
+            scanned.name_runs[name] = named.finished()
+            scanned.runs[name] = collected.finished()
+            scanned.words += collected.words
+            scanned.pictures += scan.pictures
 
-    return found
+    return scanned
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
-    """Yields name, path and problem of all files, hidden ones and those behind links too, each once."""
+    """Yields name, path and problem of all files once, including hidden and linked ones."""
     there = found_at(folder)
     if not there:
         raise MissingError(
@@ -233,7 +234,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path, str]]:
         return
 
     denied: list[OSError] = []
-    for path in walked(folder, denied=denied.append):
+    for path in walk_files(folder, denied=denied.append):
         is_file = found_at(path) == "file"
         fault = (
             "" if is_file else "a link that leads nowhere, a socket, a pipe or a device"
@@ -271,16 +272,16 @@ class _Collected:
         return {size: distinct(parts) for size, parts in self._parts.items()}
 
 
-def _compare(file: Path, wanted: _Wanted, counts: Counter[str]) -> None:
+def _compare(file: Path, folder_runs: _FolderRuns, counts: Counter[str]) -> None:
     """Looks up the texts of one source file.
 
     Args:
         file: of the source.
-        wanted: the folder's runs; takes what was found among them.
-        counts: takes rows, words, and texts that are too short to be compared.
+        folder_runs: the folder's runs; receives the matches.
+        counts: receives rows, words, and texts that are too short to compare.
     """
     batch, labels = Batch(), list[str]()
-    shortest = min(wanted.sizes)
+    shortest = min(folder_runs.sizes)
     for row in source_rows(file):
         counts["rows"] += 1
         for text in row.texts:
@@ -290,38 +291,42 @@ def _compare(file: Path, wanted: _Wanted, counts: Counter[str]) -> None:
             counts["too short"] += 0 < length < shortest
 
         if len(batch.hashes) >= _BATCH_WORDS:
-            _look_up(batch, labels, wanted)
+            _look_up(batch, labels, folder_runs)
             batch, labels = Batch(), []
 
-    _look_up(batch, labels, wanted)
+    _look_up(batch, labels, folder_runs)
 
 
-def _look_up(batch: Batch, labels: list[str], wanted: _Wanted) -> None:
-    """Looks up a batch of texts, and notes the rows of those that are in the folder.
+def _look_up(batch: Batch, labels: list[str], folder_runs: _FolderRuns) -> None:
+    """Looks up a batch of texts, and records the rows of those that are in the folder.
 
-    Runs shorter than the longest size count only as a whole text: four words that are
-    all of a cell say more than any four words of a note.
+    Runs shorter than the longest size count only as a whole text: four words that are a
+    whole cell are more telling than any four words of a note.
     """
-    longest = max(wanted.sizes)
-    for size in wanted.sizes:
+    longest = max(folder_runs.sizes)
+    for size in folder_runs.sizes:
         runs, owners = runs_of(batch, size, whole_texts=size < longest)
-        found = wanted.found(size, runs)
-        if len(found):
-            wanted.runs.setdefault(size, []).append(distinct([runs[found]]))
-            for owner in np.unique(owners[found]):
-                if len(wanted.rows) < _ROWS_KEPT:
-                    wanted.rows[labels[owner]] = None
+        positions = folder_runs.matching(size, runs)
+        if len(positions):
+            folder_runs.runs.setdefault(size, []).append(distinct([runs[positions]]))
+            for owner in np.unique(owners[positions]):
+                if len(folder_runs.rows) < _ROWS_KEPT:
+                    folder_runs.rows[labels[owner]] = None
 
 
-def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str, str]]:
-    """How many runs of the source stand in each file, and why some could not be read.
+def _by_file(
+    folder: _Folder, folder_runs: _FolderRuns
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Counts the source's runs in each file, and returns why some could not be read.
 
-    A file's name may itself quote the source: such a one is named by its hash.
+    A file whose name quotes the source is listed by the hash of its name.
     """
-    looked_for = {size: RunIndex(parts) for size, parts in wanted.runs.items()}
+    looked_for = {size: RunIndex(parts) for size, parts in folder_runs.runs.items()}
 
-    def count(part: dict[int, Runs]) -> int:
-        return sum(len(index.found(part[size])) for size, index in looked_for.items())
+    def count(runs: dict[int, Runs]) -> int:
+        return sum(
+            len(index.matching(runs[size])) for size, index in looked_for.items()
+        )
 
     def shown(name: str) -> str:
         if not count(folder.name_runs[name]):
@@ -332,14 +337,14 @@ def _by_file(folder: _Folder, wanted: _Wanted) -> tuple[dict[str, int], dict[str
             f"a file whose name quotes the source (SHA-256 of the name: {digest[:12]})"
         )
 
-    counted = {name: count(part) for name, part in folder.runs.items()}
-    found = {shown(name): number for name, number in counted.items() if number}
+    totals = {name: count(runs) for name, runs in folder.runs.items()}
+    counts = {shown(name): number for name, number in totals.items() if number}
 
-    return found, {shown(name): problem for name, problem in folder.unreadable.items()}
+    return counts, {shown(name): problem for name, problem in folder.unreadable.items()}
 
 
 def _printable(name: str) -> str:
-    """Writes signs that a terminal acts on, such as the one that begins a colour, as escapes."""
+    """Escapes characters that control a terminal, such as those that begin a colour."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode()
         for sign in name
@@ -347,27 +352,26 @@ def _printable(name: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+")
-# The same for ASCII bytes, four times as fast: letters small, digits as they are, the
-# rest blank.
+# The same for ASCII bytes, four times as fast: letters in lower case, digits unchanged,
+# the rest blank.
 _ASCII = bytes(
     ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else ord(" ")
     for byte in range(256)
 )
-# Signs inside words that nobody sees, which copying from a page or a PDF file brings
-# along: soft hyphens, zero-width blanks and joiners, marks of direction, fillers,
-# variation selectors and tags. And marks above and below letters: some programs drop
-# accents.
+# Invisible characters inside words, as copied from a page or a PDF file: soft hyphens,
+# zero-width blanks and joiners, marks of direction, fillers, variation selectors and
+# tags. And combining marks: some programs drop accents.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
     "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 )
-_TABLE_BITS = (16, 27)  # size of the table of a first look, least and most
+_TABLE_BITS = (16, 27)  # of the filter table, least and most
 _SEED = 20250924
 
 
 def words_of(text: str) -> list[bytes]:
-    """Splits a text into words (UTF-8), so that case, signs and ways of writing a letter do not matter."""
+    """Splits a text into words (UTF-8), regardless of case, punctuation and forms of letters."""
     if text.isascii():
         return text.encode().translate(_ASCII).split()
     plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", text)).casefold()
@@ -375,7 +379,7 @@ def words_of(text: str) -> list[bytes]:
 
 
 class Batch:
-    """Texts whose words are hashed together, one text after another."""
+    """The hashed words of several texts, one after another."""
 
     def __init__(self) -> None:
         self.hashes = array("q")
@@ -392,9 +396,12 @@ class Batch:
 def runs_of(
     batch: Batch, size: int, *, whole_texts: bool = False
 ) -> tuple[Runs, NDArray[np.intp]]:
-    """Numbers the runs of `size` words in a batch, and the text of each, both (runs,).
+    """Computes the runs of `size` words in a batch, and the text of each.
 
-    `whole_texts` are exactly one run.
+    With `whole_texts`, only texts that are exactly one run count.
+
+    Returns:
+        Two arrays of shape (runs,): the runs, and the indices of their texts.
     """
     words = np.array(batch.hashes, dtype=np.int64).view(np.uint64)
     lengths = np.array(batch.lengths, dtype=np.int64)
@@ -405,27 +412,27 @@ def runs_of(
         owners = np.flatnonzero(lengths == size)
         starts = ends[owners] - size
         whole = np.zeros(len(starts), dtype=np.uint64)
-        for place, constant in enumerate(constants):
-            whole += words[starts + place] * constant
+        for offset, constant in enumerate(constants):
+            whole += words[starts + offset] * constant
 
         return whole, owners
 
-    # Those that reach from one text into the next are numbered as well and left out:
-    # slices are faster than picking.
+    # Runs across two texts are computed and then dropped: slices are faster than
+    # indexing.
     last = max(len(words) - size + 1, 0)
     of_text = np.repeat(np.arange(len(lengths)), lengths)[:last]
     starts = np.flatnonzero(ends[of_text] - np.arange(last) >= size)
     owners = of_text[starts]
     every = np.zeros(last, dtype=np.uint64)
-    for place, constant in enumerate(constants):
-        every += words[place : place + last] * constant
+    for offset, constant in enumerate(constants):
+        every += words[offset : offset + last] * constant
 
     runs = every[starts]
     return runs, owners
 
 
 def distinct(parts: Sequence[Runs]) -> Runs:
-    """Returns the different runs, sorted.
+    """Returns the distinct runs, sorted.
 
     Numpy's `unique` hashes such numbers, which takes twenty times as long.
     """
@@ -436,29 +443,29 @@ def distinct(parts: Sequence[Runs]) -> Runs:
 
 
 class RunIndex:
-    """The runs of one size that a set of files holds, for looking up many at once."""
+    """The runs of one size in a set of files, for looking up many at once."""
 
     def __init__(self, parts: Sequence[Runs]) -> None:
-        """Sorts the runs, and makes a small table of their last bits."""
+        """Sorts the runs, and makes a filter table of their last bits."""
         self._runs = distinct(parts)
         least, most = _TABLE_BITS
         bits = min(max((8 * len(self._runs)).bit_length(), least), most)
         self._mask = np.uint64((1 << bits) - 1)
-        # A first look in a small table spares most runs the search.
+        # The table spares most runs the search.
         self._table = np.zeros(1 << bits, dtype=bool)
         self._table[(self._runs & self._mask).astype(np.intp)] = True
 
     def without(self, runs: Runs) -> RunIndex:
         """Returns the index of the other runs."""
-        return RunIndex([np.setdiff1d(self._runs, runs[self.found(runs)])])
+        return RunIndex([np.setdiff1d(self._runs, runs[self.matching(runs)])])
 
-    def found(self, runs: Runs) -> NDArray[np.intp]:
+    def matching(self, runs: Runs) -> NDArray[np.intp]:
         """Returns the positions of the runs that are in the index."""
         if not len(self._runs):
             return np.zeros(0, dtype=np.intp)
         likely = np.flatnonzero(self._table[(runs & self._mask).astype(np.intp)])
-        places = np.minimum(
+        positions = np.minimum(
             np.searchsorted(self._runs, runs[likely]), len(self._runs) - 1
         )
-        hits: NDArray[np.intp] = likely[self._runs[places] == runs[likely]]
+        hits: NDArray[np.intp] = likely[self._runs[positions] == runs[likely]]
         return hits

@@ -1,10 +1,7 @@
-"""The data guard.
+"""The data guard: text of credentialed sources stays on this machine unless the user attests that it may leave.
 
-Text of credentialed sources stays on this machine unless the user attests that it may
-leave.
-
-Each decision is one JSON line in the audit log, on disk before the decision counts; it
-holds no text of the source.
+Each decision is a JSON line in the audit log, on disk before the decision takes effect;
+it holds no text of the source.
 """
 
 from __future__ import annotations
@@ -49,7 +46,7 @@ _PHYSIONET = (
     "PhysioNet's rule for credentialed data (24 September 2025): use models on your own machines; "
     "no third party may keep what it is sent"
 )
-_USER = re.compile(r"//.*@", re.DOTALL)  # a password may stand there
+_USER = re.compile(r"//.*@", re.DOTALL)  # may hold a password
 _ANY_CREDENTIALED = (
     "access is given person by person: its text stays with those who were given it"
 )
@@ -57,12 +54,12 @@ _ANY_CREDENTIALED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """Whose text is held."""
+    """A task or dataset whose text is held."""
 
-    name: str  # the task, or the dataset when no task is in play
+    name: str  # the task, or the dataset without one
     dataset: str
     access: Access
-    rule: str  # what its source demands, in one sentence without a full stop
+    rule: str  # what its source requires, in one sentence without a full stop
 
     @classmethod
     def of(cls, spec: DatasetSpec, *, task: str = "") -> Subject:
@@ -72,27 +69,28 @@ class Subject:
             if spec.licence.startswith("PhysioNet-Credentialed")
             else _ANY_CREDENTIALED
         )
-        said = f"{spec.title} ({spec.licence}, {spec.homepage}): {rule}"
+        full_rule = f"{spec.title} ({spec.licence}, {spec.homepage}): {rule}"
         return cls(
-            name=task or spec.name, dataset=spec.name, access=spec.access, rule=said
+            name=task or spec.name,
+            dataset=spec.name,
+            access=spec.access,
+            rule=full_rule,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attestation:
-    """What somebody answers for: the hosts text may be sent to, and that none of them keeps it."""
+    """What the user attests: the hosts that text may be sent to, and that none of them keeps it."""
 
     hosts: tuple[Address, ...] = ()
     zero_retention: bool = False
 
     def covers(self, address: Address) -> bool:
-        """Says whether a host is one of those attested.
+        """Returns whether a host is attested: the same name, and the same port if one was given.
 
-        Exactly the same name, and the same port where one was given.
-
-        Example: `--allow-remote api.example.org` covers https://api.example.org/v1, and
-        not https://eu.api.example.org/v1; `--allow-remote 10.0.0.7:8000` covers that
-        port alone.
+        Example: `--allow-remote api.example.org` covers https://api.example.org/v1, but
+        not https://eu.api.example.org/v1; `--allow-remote 10.0.0.7:8000` covers only
+        that port.
         """
         return self.zero_retention and any(
             host.host == address.host and host.port in (None, address.port)
@@ -104,7 +102,7 @@ NOTHING_ATTESTED = Attestation()
 
 
 def attestation_from(arguments: WithAttestation) -> Attestation:
-    """Reads the two options; one of them alone is refused."""
+    """Reads the two options; rejects one without the other."""
     hosts, attested = arguments.allow_remote, arguments.attest_zero_retention
     if hosts and not attested:
         raise UsageError(
@@ -123,12 +121,12 @@ def attestation_from(arguments: WithAttestation) -> Attestation:
 
 
 def text_allowed(spec: DatasetSpec) -> bool:
-    """Says whether texts of a dataset, and answers that may quote them, may stand in results, logs and reports."""
+    """Returns whether results, logs and reports may hold texts of a dataset, and answers that quote them."""
     return spec.access == "open"
 
 
 class _Policy:
-    """The decisions of one `protect` block; each different one is written once."""
+    """The decisions of one `protect` block; each distinct one is logged once."""
 
     def __init__(self, subjects: Sequence[Subject], attestation: Attestation) -> None:
         self.subjects = tuple(
@@ -136,12 +134,15 @@ class _Policy:
         )
         self._attestation = attestation
         self._lock = threading.Lock()
-        self._told: set[tuple[str, str]] = set()
+        self._written: set[tuple[str, str]] = set()
 
     def require(self, url: str | None, purpose: str, *, what: str = "") -> None:
-        """Decides about an address.
+        """Decides about an address; raises RefusedError if it is not allowed.
 
-        `url` None is one in this process, `what` names one that cannot be seen.
+        Args:
+            url: the address; None for a model in this process.
+            purpose: what the text is sent for.
+            what: names an endpoint whose address is unknown.
         """
         if not self.subjects:
             return
@@ -157,15 +158,15 @@ class _Policy:
             else repr(_USER.sub("//", url))
         )
         with self._lock:
-            if (purpose, where) not in self._told:
-                # Written before the decision counts; only then known as told.
+            if (purpose, where) not in self._written:
+                # Logged before the decision takes effect.
                 self._write(
                     "local" if local else "allowed" if allowed else "refused",
                     purpose,
                     where,
                     address,
                 )
-                self._told.add((purpose, where))
+                self._written.add((purpose, where))
 
         if not allowed:
             raise self._refusal(
@@ -178,7 +179,7 @@ class _Policy:
     def _write(
         self, decision: str, purpose: str, where: str, address: Address | None
     ) -> None:
-        """Writes a decision to the audit log, a line for each subject."""
+        """Writes a decision to the audit log, one line per subject."""
         for subject in self.subjects:
             write_decision(
                 audit_path(),
@@ -200,7 +201,7 @@ class _Policy:
     def _refusal(
         self, purpose: str, where: str, address: Address | None, *, local_name: bool
     ) -> RefusedError:
-        """The error of an address that text may not go to, with what would allow it."""
+        """Makes the error for an address that is not allowed, with what would allow it."""
         about = self.about()
         use = "Use a model on this machine: hf/, vllm/, vllm-server/, or a server on 127.0.0.1 or a unix socket."
         if address is None:
@@ -232,17 +233,17 @@ _policies: list[_Policy] = []
 def protect(
     subjects: Sequence[Subject], attestation: Attestation = NOTHING_ATTESTED
 ) -> Iterator[None]:
-    """Guards the text of some tasks or datasets in this whole process, for the length of a `with` block.
+    """Guards the text of some tasks or datasets in the whole process, for the duration of a `with` block.
 
-    Meanwhile neither this process nor one it starts leaves its memory in a core file.
-    Open subjects change nothing. An error that is not of this package becomes a
-    `WithheldError`: its words may quote the text that is held.
+    Meanwhile neither this process nor one that it starts writes core files. Open subjects
+    change nothing. An error from outside this package becomes a `WithheldError`, since
+    its message may quote the text.
 
-    What passes inside the block, where a subject is credentialed:
+    What is allowed inside the block, if a subject is credentialed:
 
         a model in this process, http://127.0.0.1:8000     yes
         https://api.example.org                            with both attestations
-        a name that leads to no loopback address           with both attestations
+        a name that resolves to another machine            with both attestations
         batches, pushes, logs of samples                   no, whatever is attested
     """
     policy = _Policy(subjects, attestation)
@@ -256,33 +257,29 @@ def protect(
 
 @contextlib.contextmanager
 def holding_text() -> Iterator[None]:
-    """Leaves no core file.
-
-    Makes a `WithheldError` of others' errors, which quote what they read.
-    """
+    """Writes no core file, and turns others' errors into a `WithheldError`."""
     try:
         with no_core_files():
             yield
     except (MedicalTasksError, BrokenPipeError):
         raise
-    except (
-        Exception
-    ) as error:  # whatever it is: others' errors quote what they stumbled over
+    # The error of a library may quote what it read.
+    except Exception as error:
         if is_full_disk(error):
             raise
         if memory_error(error):
             raise MemoryError from None
 
-        raise WithheldError(told(error)) from None
+        raise WithheldError(withheld_outline(error)) from None
 
 
 def protecting() -> bool:
-    """Says whether text of a credentialed source is held."""
+    """Returns whether text of a credentialed source is held."""
     return any(policy.subjects for policy in tuple(_policies))
 
 
 def protects(name: str) -> bool:
-    """Says whether a `protect` block knows this task or dataset, credentialed ones only."""
+    """Returns whether a `protect` block guards this credentialed task or dataset."""
     return any(
         name in (subject.name, subject.dataset)
         for policy in tuple(_policies)
@@ -291,23 +288,26 @@ def protects(name: str) -> bool:
 
 
 def require_endpoint(url: str | None, purpose: str) -> None:
-    """Asks whether text may be sent to an endpoint (None: a model in this process) and refuses it if not. Cheap.
+    """Raises RefusedError unless text may be sent to an endpoint. Cheap.
 
-    Base URLs of replicas have a space between; all must be allowed.
+    Args:
+        url: the base URL; None for a model in this process. Those of replicas are
+            separated by spaces, and all must be allowed.
+        purpose: what the text is sent for.
     """
     for policy in tuple(_policies):
-        for each in [None] if url is None else re.split(" (?=[a-z+]+://)", url):
-            policy.require(each, purpose)
+        for address in [None] if url is None else re.split(" (?=[a-z+]+://)", url):
+            policy.require(address, purpose)
 
 
 def require_visible_endpoint(what: str, purpose: str) -> None:
-    """Refuses a model whose address cannot be seen from here (another package's provider), whatever is attested."""
+    """Refuses a model whose address is unknown (another package's provider), whatever is attested."""
     for policy in tuple(_policies):
         policy.require(None, purpose, what=what)
 
 
 def require_processes() -> None:
-    """Asks whether texts may be shared with this run's processes on other machines.
+    """Raises RefusedError unless texts may be shared with this run's processes on other machines.
 
     The host to attest is `MASTER_ADDR`.
     """
@@ -324,12 +324,12 @@ def require_processes() -> None:
 
 
 def require_push(what: str) -> None:
-    """Refuses to publish rows or answers; nothing that is attested changes this."""
+    """Refuses to publish rows or answers, whatever is attested."""
     _refuse(what, "would leave this machine with it, for others to read")
 
 
 def require_no_batch(option: str) -> None:
-    """Refuses to ask in batches, also of a server on this machine; nothing that is attested changes this."""
+    """Refuses to ask in batches, even of a server on this machine, whatever is attested."""
     _refuse(
         option,
         "would store every question in a file at the provider, whatever is attested",
@@ -337,10 +337,7 @@ def require_no_batch(option: str) -> None:
 
 
 def require_text_outlet(kind: str) -> None:
-    """Refuses a place where questions or answers would be written as text.
-
-    Details, logs of samples, trackers.
-    """
+    """Refuses to write questions or answers as text: details, logs of samples, trackers."""
     _refuse(kind, "would hold questions and answers as text outside the private store")
 
 
@@ -356,11 +353,11 @@ _FRAMES = 8  # the innermost ones of each error
 
 
 class WithheldError(RuntimeError):
-    """A fault of the program, told without the words of the error it was."""
+    """An unexpected error, reported without the message of the original error."""
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Says whether an error is the system's, that no more can be written to where the output goes."""
+    """Returns whether an error says that the disk of the output is full."""
     return (
         isinstance(error, OSError)
         and error.errno == errno.ENOSPC
@@ -368,11 +365,8 @@ def is_full_disk(error: BaseException) -> bool:
     )
 
 
-def told(error: BaseException) -> str:
-    """Says of what kinds an error and those behind it are, and where in the code they were raised.
-
-    Nothing that an error says.
-    """
+def withheld_outline(error: BaseException) -> str:
+    """Describes an error and its causes by type and position in the code, without their messages."""
     lines = [
         "an unexpected error; its words are left out, since they may quote text of credentialed "
         "data."
@@ -380,30 +374,30 @@ def told(error: BaseException) -> str:
     seen: set[int] = set()
     waiting: list[BaseException] = [error]
     while waiting:
-        found = waiting.pop(0)
-        if id(found) in seen:
+        current = waiting.pop(0)
+        if id(current) in seen:
             continue
 
-        seen.add(id(found))
+        seen.add(id(current))
         system = (
-            errno.errorcode.get(found.errno or 0)
-            if isinstance(found, OSError)
+            errno.errorcode.get(current.errno or 0)
+            if isinstance(current, OSError)
             else None
         )
         reason = f" ({system})" if system is not None else ""
         lines.append(
-            f"{type(found).__module__}.{type(found).__qualname__}{reason}, raised in"
+            f"{type(current).__module__}.{type(current).__qualname__}{reason}, raised in"
         )
-        frames = traceback.extract_tb(found.__traceback__)[-_FRAMES:]
+        frames = traceback.extract_tb(current.__traceback__)[-_FRAMES:]
         lines += [
             f"  {Path(frame.filename).name}, line {frame.lineno}, {frame.name}"
             for frame in frames
         ]
-        inner = found.exceptions if isinstance(found, BaseExceptionGroup) else ()
+        inner = current.exceptions if isinstance(current, BaseExceptionGroup) else ()
         waiting += [
-            each
-            for each in (*inner, found.__cause__, found.__context__)
-            if each is not None
+            cause
+            for cause in (*inner, current.__cause__, current.__context__)
+            if cause is not None
         ]
 
     return "\n".join(lines)
@@ -411,7 +405,7 @@ def told(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def no_core_files() -> Iterator[None]:
-    """Keeps this process, and those started meanwhile, from writing their memory to a file when they crash."""
+    """Keeps this process, and those it starts meanwhile, from writing core files."""
     try:
         import resource
     except ImportError:  # not a POSIX system
@@ -427,10 +421,10 @@ def no_core_files() -> Iterator[None]:
 
 
 def write_decision(path: Path, decision: Mapping[str, object]) -> None:
-    """Adds a line, with the time, the suite's version and who ran it, to a log that is readable by its owner alone.
+    """Appends a decision, with time, version and user, to a log that only its owner can read.
 
-    `RefusedError` where it cannot be written as it must be; a decision without its line
-    does not count.
+    Raises:
+        RefusedError: The line cannot be written; then the decision does not count.
     """
     entry = {
         "time": datetime.now(UTC)
@@ -444,7 +438,7 @@ def write_decision(path: Path, decision: Mapping[str, object]) -> None:
     line = (json.dumps(entry, ensure_ascii=True) + "\n").encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # A link in its place could lead the lines to where others read them.
+        # A link in its place could redirect the lines to a file that others can read.
         flags = (
             os.O_RDWR
             | os.O_APPEND
@@ -455,7 +449,7 @@ def write_decision(path: Path, decision: Mapping[str, object]) -> None:
         handle = os.open(path, flags, 0o600)
         try:
             _check_own(handle)
-            line = _begun(handle) + line
+            line = _line_ending(handle) + line
             if os.write(handle, line) != len(line):
                 raise OSError(None, "only a part of the line was written")
 
@@ -470,17 +464,17 @@ def write_decision(path: Path, decision: Mapping[str, object]) -> None:
         ) from error
 
 
-def _begun(handle: int) -> bytes:
-    """What ends a line that a full disk or a kill left half written, so that the next one stays readable."""
+def _line_ending(handle: int) -> bytes:
+    """Returns a line break if the last line is incomplete, after a full disk or a kill."""
     size = os.fstat(handle).st_size
     return b"\n" if size and os.pread(handle, 1, size - 1) != b"\n" else b""
 
 
 def _check_own(handle: int) -> None:
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(None, "it is not an ordinary file")
-    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         raise OSError(None, "it belongs to somebody else")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if stat.S_IMODE(status.st_mode) & 0o077:
         os.fchmod(handle, 0o600)

@@ -1,7 +1,7 @@
-"""Where answers to tasks on credentialed data are kept, closed to other users, and what of them may stand in a run's folder.
+"""The store of answers to tasks on credentialed data, closed to other users, and what a run's folder may hold of them.
 
 Each run has a folder in the store, named by the random id in its `run.json`. A run's
-own folder gets ids, hashes and scores.
+own folder gets only ids, hashes and scores.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ from medical_tasks.io.user_folders import HOME_VARIABLE, private_home
 from medical_tasks.spec import UNANSWERED
 
 SETTINGS_FILE = "run.json"
-"""What makes a folder that of a run: no text of credentialed data lies beside or below it."""
+"""The file that marks a run's folder, which must hold no text of credentialed data."""
 _ID = re.compile(r"[0-9a-f]{32}")
 _OWNER_FILE = "run.txt"
 _GIT_WAIT_S = 30
 
 
 class PrivateFolder(NamedTuple):
-    """A run's part of the store.
+    """A run's folder in the store.
 
     Attributes:
-        run: the run's folder when it was last opened, "" when it does not say.
+        private_id: its name.
+        path: of the folder.
+        run: the run's own folder when it was last opened, "" if unknown.
         files: number of files.
         bytes: their size.
     """
@@ -51,27 +53,32 @@ class PrivateFolder(NamedTuple):
 
 
 class Purged(NamedTuple):
-    """What a purge did, or would do."""
+    """The result of a purge."""
 
     removed: tuple[PrivateFolder, ...]
-    used: tuple[PrivateFolder, ...]  # stayed because a command is using it
-    strange: tuple[str, ...]  # entries that are not of this package; they stayed
+    used: tuple[PrivateFolder, ...]  # kept because a command is using them
+    strange: tuple[str, ...]  # kept because this package did not write them
 
 
 def new_private_id() -> str:
-    """Draws the name of a new folder; it says nothing about the run."""
+    """Draws a random name for a new folder."""
     import secrets
 
     return secrets.token_hex(16)
 
 
 def private_folder(private_id: str, *, run: Path | None = None) -> Path:
-    """Makes or enters a run's folder in the store (mode 0700).
+    """Creates or opens a run's folder in the store (mode 0700).
 
-    `run` is the run's own folder, so that `purge` can name it.
+    Args:
+        private_id: the folder's name.
+        run: the run's own folder, so that `purge` can name it.
 
-    `UsageError`: the id is not one. `RefusedError`: the store belongs to somebody else,
-    is a link, or cannot be closed to others. `IncompleteError`: it cannot be made.
+    Raises:
+        UsageError: The id is invalid.
+        RefusedError: The store belongs to somebody else, is a link, or cannot be closed
+            to others.
+        IncompleteError: The folder cannot be created.
     """
     # Read from run.json, which anybody may have edited.
     if not isinstance(private_id, str) or not _ID.fullmatch(private_id):
@@ -83,19 +90,17 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
     home = private_home()
     folder = home / private_id
     try:
-        # The audit log lies beside the store: where others may write, they could remove
-        # it.
+        # The audit log lies beside the store: others who can write there could remove it.
         home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for path in (home, folder):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
             _close(path)
 
-        for place, _, names in os.walk(folder):
+        for parent, _, names in os.walk(folder):
             for name in names:
-                with contextlib.suppress(
-                    FileNotFoundError
-                ):  # another process's journal, gone since it was listed
-                    _close_file(Path(place) / name)
+                # another process's journal may be gone since it was listed
+                with contextlib.suppress(FileNotFoundError):
+                    _close_file(Path(parent) / name)
 
         if run is not None:
             _write_owner(folder / _OWNER_FILE, run)
@@ -109,8 +114,8 @@ def private_folder(private_id: str, *, run: Path | None = None) -> Path:
 
 
 def _close_file(path: Path) -> None:
-    found = path.lstat()
-    if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & 0o077:
+    status = path.lstat()
+    if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) & 0o077:
         path.chmod(0o600)
 
 
@@ -128,11 +133,11 @@ def _close(path: Path) -> None:
     """Makes sure that a folder is the user's own, and closed to everybody else."""
     handle = _opened(path)
     try:
-        found = os.fstat(handle)
-        if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        status = os.fstat(handle)
+        if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
             raise _refused(path, "it belongs to somebody else")
 
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        if stat.S_IMODE(status.st_mode) & 0o077:
             os.fchmod(handle, 0o700)
             if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
                 raise _refused(
@@ -150,10 +155,8 @@ def _opened(path: Path) -> int:
             os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0),
         )
     except OSError as error:
-        if error.errno not in (
-            errno.ENOTDIR,
-            errno.ELOOP,
-        ):  # what a link gives depends on the system
+        # which of the two a link gives depends on the system
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP):
             raise
 
         raise _refused(path, "it is a link or a file") from None
@@ -168,9 +171,9 @@ def _refused(path: Path, why: str) -> RefusedError:
 
 @contextlib.contextmanager
 def in_use(folder: Path) -> Iterator[None]:
-    """Keeps `purge` from a run's folder; several may use it at once.
+    """Keeps `purge` from deleting a run's folder; several commands may use it at once.
 
-    The system frees it however the process ends.
+    The system releases the lock however the process ends.
     """
     with folder_lock(folder, shared=True, wait=False, opened=_opened) as locked:
         if not locked:
@@ -182,7 +185,7 @@ def in_use(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder in the store for the length of a `with` block."""
+    """Makes a folder in the store for the duration of a `with` block."""
     home = private_folder(new_private_id())
     try:
         with in_use(home):
@@ -192,14 +195,14 @@ def scratch() -> Iterator[Path]:
 
 
 def list_folders() -> list[PrivateFolder]:
-    """Lists what lies in the store, by name."""
+    """Lists the folders in the store, by name."""
     home = private_home()
     names = sorted(entry.name for entry in os.scandir(home)) if home.is_dir() else []
     return [_described(home / name) for name in names if _ID.fullmatch(name)]
 
 
 def _described(path: Path) -> PrivateFolder:
-    """What lies in one run's folder; links are counted, not followed."""
+    """Describes one run's folder; links are counted, not followed."""
     sizes = []
     for folder, _, names in os.walk(path, followlinks=False):
         for name in names:
@@ -220,8 +223,9 @@ def _described(path: Path) -> PrivateFolder:
 def purge(*, dry_run: bool = False) -> Purged:
     """Deletes every run's folder that no command is using. Links are removed, never followed.
 
-    `RefusedError`: the store belongs to somebody else, or is a link. `IncompleteError`:
-    something could not be deleted.
+    Raises:
+        RefusedError: The store belongs to somebody else, or is a link.
+        IncompleteError: Something could not be deleted.
     """
     home = private_home()
     if not home.is_dir() and not home.is_symlink():
@@ -235,12 +239,12 @@ def purge(*, dry_run: bool = False) -> Purged:
     )
     removed: list[PrivateFolder] = []
     used: list[PrivateFolder] = []
-    for found in list_folders():
+    for folder in list_folders():
         try:
-            (removed if _deleted(found.path, dry_run=dry_run) else used).append(found)
+            (removed if _deleted(folder.path, dry_run=dry_run) else used).append(folder)
         except OSError as error:
             raise IncompleteError(
-                f"{found.path}: could not be deleted ({system_reason(error)}). {len(removed)} "
+                f"{folder.path}: could not be deleted ({system_reason(error)}). {len(removed)} "
                 "folders were. Make it writable and give the command again."
             ) from error
 
@@ -259,12 +263,12 @@ def _deleted(path: Path, *, dry_run: bool) -> bool:
 
 
 def check_place(path: Path) -> None:
-    """Refuses a place from which the file would be passed on.
+    """Refuses a path from which a file would be passed on: a run's folder, or a git work tree.
 
-    A run's folder, a git work tree that does not ignore it.
+    A file that git ignores is allowed.
     """
-    place = path.expanduser().resolve()
-    for folder in place.parents:
+    target = path.expanduser().resolve()
+    for folder in target.parents:
         if (folder / SETTINGS_FILE).is_file():
             raise RefusedError(
                 f"{path}: is in the run's folder {folder}, which holds no text of credentialed "
@@ -272,7 +276,7 @@ def check_place(path: Path) -> None:
             )
 
         if (folder / ".git").exists():
-            if _ignored(place, folder):
+            if _ignored(target, folder):
                 return
 
             raise RefusedError(
@@ -281,19 +285,19 @@ def check_place(path: Path) -> None:
             )
 
 
-def _ignored(place: Path, work_tree: Path) -> bool:
-    """Whether git ignores a file; False where git is missing or too slow."""
+def _ignored(path: Path, work_tree: Path) -> bool:
+    """Returns whether git ignores a file; False if git is missing or too slow."""
     import subprocess
 
     git = shutil.which("git")
     if git is None:
         return False
 
-    # Such a variable could name another repository.
+    # Git's variables could name another repository.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_")
     }
-    command = [git, "-C", str(work_tree), "check-ignore", "--quiet", "--", str(place)]
+    command = [git, "-C", str(work_tree), "check-ignore", "--quiet", "--", str(path)]
     try:
         done = subprocess.run(
             command,
@@ -314,8 +318,8 @@ _KEPT_TEXT = frozenset(
 )
 _DIGEST = "response_sha256"
 
-# Reasons for which an item has no score that are known to hold no text of anybody's:
-# those of our own client and runner.
+# Reasons for a missing score that hold no text of the data: those of our own client and
+# runner.
 _PLAIN_REASONS = frozenset(
     {
         "budget spent", "cannot tell contradiction", "cannot tell entailment", "cannot tell neutral",
@@ -336,15 +340,15 @@ _LABEL = re.compile(r"[A-Za-z_]{1,24}")
 _NOTES = frozenset({"parsed", "why"})
 _NOTE_PART = re.compile(r"[^\s,;:]+")
 _NUMBER = re.compile(r"[0-9]{1,6}(?:/[0-9]{1,6})?")
-# different ones in a value: with their fields' names, verdicts have fewer
+# distinct labels in a value; verdicts have fewer, even with their field names
 _MOST_LABELS = 8
 _HTTP = re.compile(r"http [1-5]\d\d")
 
 
 def redact_reason(reason: str) -> str:
-    """Keeps the reason why an item has no score, if it is one that this package makes.
+    """Keeps the reason why an item has no score if it is one of this package's own.
 
-    Of any other its first part stays, with `other`.
+    Every other reason becomes `other` after its prefix.
 
     Example:
         >>> redact_reason("judge: unreadable reply"), redact_reason("http 503")
@@ -361,14 +365,14 @@ def redact_reason(reason: str) -> str:
 
 
 def redact_unclear(reason: str, *, note_words: Collection[str] = frozenset()) -> str:
-    """Keeps the reason why an answer is unclear if it is made of a benchmark's own words, else says `other`."""
+    """Keeps the reason why an answer is unclear if it has only the benchmark's own words, else returns `other`."""
     return reason if not reason or _is_plain(reason, note_words) else "other"
 
 
 def redact_value(value: object) -> object:
     """Keeps numbers and single plain words, such as labels.
 
-    Words go where there are so many different ones that they may be a text.
+    Words are dropped if there are so many distinct ones that they may be a text.
 
     Example:
         >>> redact_value({"verdict": "yes", "quote": "fever for 3 days", "share": 0.5})
@@ -379,33 +383,33 @@ def redact_value(value: object) -> object:
 
 
 def _words(value: object) -> Iterator[str]:
-    """The labels in a value, of which a text stored word by word has many."""
+    """Yields the labels in a value; a text stored word by word has many."""
     if isinstance(value, Mapping):
-        for name, part in value.items():
-            yield from (*_words(name), *_words(part))
+        for name, inner in value.items():
+            yield from (*_words(name), *_words(inner))
     elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _words(part)
+        for inner in value:
+            yield from _words(inner)
     elif isinstance(value, str) and _LABEL.fullmatch(value):
         yield value
 
 
 def _kept(value: object, labels: Collection[str]) -> object:
-    """A value with numbers and the given labels alone; any other text is ""."""
+    """Returns a value with only its numbers and the given labels; any other text becomes ""."""
     if isinstance(value, Mapping):
         return {
-            name if name in labels else "": _kept(part, labels)
-            for name, part in value.items()
+            name if name in labels else "": _kept(inner, labels)
+            for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_kept(part, labels) for part in value]
+        return [_kept(inner, labels) for inner in value]
     return "" if isinstance(value, str) and value not in labels else value
 
 
 def _is_plain(note: str, words: Collection[str]) -> bool:
     return all(
-        part in words or part in _REASON_WORDS or _NUMBER.fullmatch(part)
-        for part in _NOTE_PART.findall(note)
+        token in words or token in _REASON_WORDS or _NUMBER.fullmatch(token)
+        for token in _NOTE_PART.findall(note)
     )
 
 
@@ -415,25 +419,25 @@ def redact_row(
     *,
     note_words: Collection[str] = frozenset(),
 ) -> dict[str, object]:
-    """Takes everything out of a row of `items.parquet` that may quote the source.
+    """Removes everything from a row of `items.parquet` that may quote the source.
 
-    Notes of numbers and `note_words` stay.
+    Notes that consist of numbers and `note_words` are kept.
     """
-    made: dict[str, object] = {}
+    redacted: dict[str, object] = {}
     for name, value in row.items():
         if name == "unscored":
-            made[name] = None if value is None else redact_reason(str(value))
+            redacted[name] = None if value is None else redact_reason(str(value))
         elif name == "unclear":
-            made[name] = redact_unclear(str(value or ""), note_words=note_words)
+            redacted[name] = redact_unclear(str(value or ""), note_words=note_words)
         elif (
             value is None
             or isinstance(value, bool | int | float)
             or name in _KEPT_TEXT
             or name.startswith("group_")
         ):
-            made[name] = value
+            redacted[name] = value
         else:
-            made[name] = (
+            redacted[name] = (
                 value if name in _NOTES and _is_plain(str(value), note_words) else ""
             )
 
@@ -442,4 +446,4 @@ def redact_row(
         if response is None
         else hashlib.sha256(response.encode("utf-8", "surrogatepass")).hexdigest()
     )
-    return {**made, _DIGEST: digest}
+    return {**redacted, _DIGEST: digest}

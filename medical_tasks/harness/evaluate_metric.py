@@ -1,11 +1,11 @@
-"""A benchmark's metric for `evaluate`, made of its task and its scorer.
+"""Makes a benchmark's metric for `evaluate` from its task and its scorer.
 
     # metrics/<benchmark>/<benchmark>.py
     Metric = benchmark_metric(TASK)
 
-References are rows of the built dataset. With `row` and `columns` they may be less:
-rows of the metric's own names, or of the dataset's official columns. Whatever else is
-in a row is ignored.
+References are rows of the built dataset. With `row` and `columns` they may be smaller:
+rows with the metric's own names, or with the dataset's official columns. Other columns
+are ignored.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from medical_tasks.scoring.means import mean_interval, proportion_interval
 from medical_tasks.spec import Answer, Item, TaskSpec
 
 ValueType: TypeAlias = Literal["text", "texts", "number"]
-"""What a value of a reference is: a text, a list of texts or a whole number."""
+"""The type of a value of a reference: a text, a list of texts or a whole number."""
 
 Score: TypeAlias = Callable[..., Mapping[str, object]]
-"""Takes answers, references and the metric's options, and returns all that `compute` returns."""
+"""Computes what `compute` returns from answers, references and the metric's options."""
 
 
 def benchmark_metric(
@@ -45,13 +45,13 @@ def benchmark_metric(
     """Makes the class that `evaluate.load` finds in a metric's module.
 
     Args:
-        task: what is scored; its dataset gives citation and links.
+        task: the task; its dataset provides citation and links.
         description: what the metric measures; by default the task's title and metrics.
-        inputs: arguments and results, for people; by default those of `score_rows`.
-        columns: where each value of a reference is read; by default in the column of
+        inputs: a description of arguments and results; by default that of `score_rows`.
+        columns: the sources of each value of a reference; by default the column with
             its name.
-        row: the values that a reference has for the scorer, with their types; by
-            default the columns of the built dataset.
+        row: the values of a reference, with their types; by default the columns of the
+            built dataset.
         score: computes the figures; by default `score_rows` of the task.
         or_text: whether a reference may also be a text.
 
@@ -60,7 +60,9 @@ def benchmark_metric(
         >>> Kqa().compute(predictions=[answer], references=[row], verdicts=[["entailment"]])
     """
     dataset = next(
-        each for each in task.benchmark.datasets if each.name == task.dataset
+        candidate
+        for candidate in task.benchmark.datasets
+        if candidate.name == task.dataset
     )
     text = datasets.Value("string")
     types = {
@@ -104,7 +106,7 @@ def benchmark_metric(
 
 
 def plugin_metric(name: str, places: Sequence[str]) -> type[evaluate.Metric]:
-    """Makes the metric of a task that another package or a YAML file has.
+    """Makes the metric of a task of another package or a YAML file.
 
     `medical_tasks.metric_path` writes the module that calls this.
     """
@@ -126,7 +128,10 @@ Returns:
 
 def _described(task: TaskSpec) -> str:
     return "\n".join(
-        [task.title, *(f"{each.name}: {each.description}" for each in task.metrics)]
+        [
+            task.title,
+            *(f"{metric.name}: {metric.description}" for metric in task.metrics),
+        ]
     )
 
 
@@ -182,14 +187,14 @@ def score_rows(
 
 
 def reporting_only(task: TaskSpec, *names: str) -> TaskSpec:
-    """The task with some of its metrics."""
+    """Returns the task with some of its metrics."""
     return replace(
-        task, metrics=tuple(each for each in task.metrics if each.name in names)
+        task, metrics=tuple(metric for metric in task.metrics if metric.name in names)
     )
 
 
 class _DatasetRows(evaluate.Metric):  # type: ignore[misc]
-    """Reads references before `evaluate` does, which sees them in the form of its features alone."""
+    """Converts references before `evaluate` sees them, which accepts only its features."""
 
     columns: ClassVar[Columns]
 

@@ -1,4 +1,4 @@
-"""Reads what a metric needs from rows of a dataset, by its official or its built columns."""
+"""Reads a metric's values from rows of a dataset, by its official or its built columns."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Source: TypeAlias = str | tuple[Callable[..., object], *tuple[str, ...]]
 """A column's name, or a function and the columns it takes: `(split_turns, "dialogue")`."""
 
 Columns: TypeAlias = Mapping[str, Sequence[Source]]
-"""Where a metric can read each of its values, beside the column of the value's own name."""
+"""Further sources for each of a metric's values, besides the column of the value's own name."""
 
 
 def read_row(row: object, columns: Columns, where: str) -> object:
-    """Reads what a metric needs from a row; what is no row is left to `evaluate`.
+    """Reads a metric's values from a row; `evaluate` handles what is not a row.
 
-    A row with all of the metric's own names is read by these. Else the dataset's
-    columns go first, so that a column of somebody's, such as a model's `answer` beside
+    A row with all of the metric's own names is read by these. Otherwise the dataset's
+    columns take precedence, so that another column, such as a model's `answer` beside
     the official ones, is never taken for the gold.
 
     Example:
@@ -33,21 +33,21 @@ def read_row(row: object, columns: Columns, where: str) -> object:
     return {name: _value(row, name, others, where) for name, others in columns.items()}
 
 
-def _as_it_is(value: object) -> object:
+def _unchanged(value: object) -> object:
     return value
 
 
 def _value(row: Row, name: str, others: Sequence[Source], where: str) -> object:
-    """A field of a row, from the first of its sources whose columns are all there.
+    """Returns a field of a row, from the first of its sources whose columns all exist.
 
     Args:
         row: of the dataset.
-        name: of the field; the column of that name is the last source.
-        others: columns of another name, or a function with the columns that it reads.
+        name: of the field; the column with that name is the last source.
+        others: columns with another name, or a function with the columns that it reads.
         where: the row's position, for the message.
     """
     sources = [
-        source if isinstance(source, tuple) else (_as_it_is, source)
+        source if isinstance(source, tuple) else (_unchanged, source)
         for source in (*others, name)
     ]
     for read, *columns in sources:

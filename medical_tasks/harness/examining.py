@@ -1,4 +1,4 @@
-"""What is broken on this machine, what is installed, and what is optional."""
+"""Checks this machine: what is broken, what is installed, and what is optional."""
 
 from __future__ import annotations
 
@@ -30,59 +30,59 @@ from medical_tasks.sandbox import probe
 from medical_tasks.spec import DatasetSpec
 
 Level = Literal["warning", "ok", "optional", "folder"]
-"""How a finding is.
+"""The kind of a finding.
 
-`ok`; `optional`: not there, and not needed by everybody; `warning`: something there will
-break; `folder`: where the suite keeps something.
+`ok`; `optional`: missing, and not needed by everybody; `warning`: something will break;
+`folder`: where the suite stores something.
 """
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at."""
+    """The result of one check."""
 
     level: Level
-    subject: str  # what was looked at
-    text: str  # what was found, and the next step when it is not well
+    subject: str  # what was checked
+    text: str  # the result, and the next step if something is wrong
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Extra:
     extra: str
     packages: tuple[str, ...]
     use: str
     step: str = ""
 
 
-_PARTS = (
-    _Part(
+_EXTRAS = (
+    _Extra(
         "lighteval",
         ("lighteval", "torch", "transformers", "accelerate"),
         "models hf/...; lighteval",
     ),
-    _Part("inspect", ("inspect-ai",), "inspect eval medical_tasks/..."),
-    _Part("vllm", ("vllm",), "models vllm/... in process; in a second environment"),
-    _Part("ray", ("ray",), "models ray/...: workers on several machines"),
-    _Part(
+    _Extra("inspect", ("inspect-ai",), "inspect eval medical_tasks/..."),
+    _Extra("vllm", ("vllm",), "models vllm/... in process; in a second environment"),
+    _Extra("ray", ("ray",), "models ray/...: workers on several machines"),
+    _Extra(
         "local-judges",
         ("accelerate", "torch", "transformers", "sentencepiece"),
         "judges that run on this machine",
     ),
-    _Part("space", ("starlette", "uvicorn"), "serving the leaderboard"),
-    _Part(
+    _Extra("space", ("starlette", "uvicorn"), "serving the leaderboard"),
+    _Extra(
         "dev",
         ("mlcroissant", "pytest", "ruff", "mypy"),
         "make test",
         "make env-dev in a checkout",
     ),
 )
-# As far as lighteval 0.13.0 was run with them (constraints.txt).
+# As tested with lighteval 0.13.0 (constraints.txt).
 _LIGHTEVAL = "0.13.0"
 _WRONG_VERSIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
     (
         "lighteval",
         lambda version: version != _LIGHTEVAL,
-        f"run with {_LIGHTEVAL} only: pip install lighteval=={_LIGHTEVAL}",
+        f"tested with {_LIGHTEVAL} only: pip install lighteval=={_LIGHTEVAL}",
     ),
     (
         "huggingface-hub",
@@ -96,8 +96,8 @@ _WRONG_VERSIONS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
         "it breaks lighteval: pip install 'xxhash<4'",
     ),
 )
-# Of a SHA-256 in hexadecimal: tells official files from the options of a generated
-# configuration.
+# Of a SHA-256 in hexadecimal: it distinguishes official files from the options of a
+# generated configuration.
 _HASH_LENGTH = 64
 
 
@@ -107,15 +107,15 @@ def _major(version: str) -> int:
 
 
 def examine() -> list[Finding]:
-    """Looks at everything, in a fixed order.
+    """Checks everything, in a fixed order.
 
-    Suite, plugins, optional parts, versions, machine, processes, folders, data.
+    Suite, plugins, extras, versions, machine, processes, folders, data.
     """
     suite = Finding(
         "ok", "medical-tasks", f"{__version__} on Python {platform.python_version()}"
     )
     parts = [
-        *_parts(),
+        *_extras(),
         _vllm_server(),
         *_versions(),
         *_machine(),
@@ -128,8 +128,8 @@ def examine() -> list[Finding]:
 
 
 def _plugins() -> Iterator[Finding]:
-    """The other packages that register something, and what of theirs cannot be used."""
-    benchmarks()  # looks at every one
+    """Lists the packages that register something, and what of theirs cannot be used."""
+    benchmarks()  # loads them all
     for package, names in plugins.packages().items():
         yield Finding("ok", f"plugin {package}", f"registers {', '.join(names)}")
     for problem in plugins.problems():
@@ -138,22 +138,22 @@ def _plugins() -> Iterator[Finding]:
         )
 
 
-def _parts() -> Iterator[Finding]:
-    """What of each extra is installed; what is not comes with its next step."""
-    for part in _PARTS:
-        found = {package: version_of(package) for package in part.packages}
-        absent = [package for package, version in found.items() if not version]
+def _extras() -> Iterator[Finding]:
+    """Lists the installed packages of each extra, and the next step for missing ones."""
+    for extra in _EXTRAS:
+        versions = {package: version_of(package) for package in extra.packages}
+        absent = [package for package, version in versions.items() if not version]
         if absent:
             yield Finding(
                 "optional",
-                part.extra,
-                f"{', '.join(absent)} ({part.use}): {part.step or install_command(part.extra)}",
+                extra.extra,
+                f"{', '.join(absent)} ({extra.use}): {extra.step or install_command(extra.extra)}",
             )
         else:
-            versions = ", ".join(
-                f"{package} {version}" for package, version in found.items()
+            installed = ", ".join(
+                f"{package} {version}" for package, version in versions.items()
             )
-            yield Finding("ok", part.extra, f"{versions} ({part.use})")
+            yield Finding("ok", extra.extra, f"{installed} ({extra.use})")
 
 
 def _vllm_server() -> Finding:
@@ -169,14 +169,14 @@ def _vllm_server() -> Finding:
 
 
 def _versions() -> Iterator[Finding]:
-    """What is wrong with the installed lighteval, and whether it knows our tasks."""
+    """Checks the installed lighteval and its dependencies, and whether it finds our tasks."""
     if not version_of("lighteval"):
         return
 
-    for package, wrong, found in _WRONG_VERSIONS:
+    for package, wrong, advice in _WRONG_VERSIONS:
         version = version_of(package)
         if version and wrong(version):
-            yield Finding("warning", f"{package} version", f"{version}: {found}")
+            yield Finding("warning", f"{package} version", f"{version}: {advice}")
 
     path = lighteval_launcher.link_path()
     if path.is_file():
@@ -240,15 +240,15 @@ def _processes() -> Iterator[Finding]:
         yield Finding(
             "warning",
             "processes",
-            "WORLD_SIZE is above 1 without a GPU: set ACCELERATE_USE_CPU=true, or every process believes to be alone",
+            "WORLD_SIZE is above 1 without a GPU: set ACCELERATE_USE_CPU=true, or each process will run as if it were the only one",
         )
 
 
 def _folders() -> Iterator[Finding]:
-    """Where the suite keeps what it writes for a user, and which variable says so."""
-    for place in user_places():
-        text = f"{place.path.absolute()} ({place.decided_by})"
-        yield Finding("folder", place.use, text)
+    """Lists the folders in which the suite stores a user's files, and the variable that decides."""
+    for folder in user_places():
+        text = f"{folder.path.absolute()} ({folder.decided_by})"
+        yield Finding("folder", folder.use, text)
 
     other = datasets_elsewhere()
     if other is not None:
@@ -274,28 +274,30 @@ def _data() -> Iterator[Finding]:
 def _dataset(
     spec: DatasetSpec, folder: Path, built: dict[str, BuiltConfig]
 ) -> Iterator[Finding]:
-    """What is built of one dataset.
+    """Checks what is built of one dataset.
 
-    Outdated configurations are warned of one by one, as each is built by itself.
+    Each outdated configuration gets its own warning, since each is built separately.
     """
     subject = f"dataset {spec.name}"
     outdated = {
-        config: made for config, made in built.items() if made.version != spec.version
+        config: build
+        for config, build in built.items()
+        if build.version != spec.version
     }
-    for config, made in sorted(outdated.items()):
+    for config, build in sorted(outdated.items()):
         command = " ".join(
             [
                 "medical-tasks build",
                 spec.name,
                 "--config",
                 config,
-                *_build_options(made),
+                *_build_options(build),
             ]
         )
         yield Finding(
             "warning",
             subject,
-            f"{config} in {folder} was built in version {made.version}, this suite reads "
+            f"{config} in {folder} was built in version {build.version}, this suite reads "
             f"{spec.version}. Build it again: {command}",
         )
 
@@ -310,13 +312,13 @@ def _dataset(
         )
 
 
-def _build_options(made: BuiltConfig) -> list[str]:
-    """What a configuration's build command takes.
+def _build_options(build: BuiltConfig) -> list[str]:
+    """Returns the options of a configuration's build command.
 
-    The values it was generated from, or the official files.
+    They are the values it was generated from, or the official files.
     """
-    if any(len(value) == _HASH_LENGTH for value in made.source.values()):
+    if any(len(value) == _HASH_LENGTH for value in build.source.values()):
         return ["--source", "FOLDER_OR_FILE"]
     return [
-        word for name, value in made.source.items() for word in (f"--{name}", value)
+        word for name, value in build.source.items() for word in (f"--{name}", value)
     ]

@@ -1,7 +1,7 @@
-"""From a task of this suite to an inspect task and scorer: the same rows, prompts and scores.
+"""Makes an inspect task and scorer from a task of this suite: the same rows, prompts and scores.
 
-The scorer is registered under the task's name, so that it scores other logs on the same
-questions as well:
+The scorer is registered under the task's name, so that it also scores other logs on the
+same questions:
 
     inspect score LOG --scorer medical_tasks/medcalc -S config=v1.0
 """
@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from inspect_ai import Task, task
 
-# The one error that inspect tells without a traceback; it has no public name.
+# The one error that inspect shows without a traceback; it has no public name.
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, write_eval_log
@@ -83,6 +83,7 @@ from medical_tasks.spec import (
     Item,
     ItemScore,
     Message,
+    MetricSpec,
     MultiStep,
     PromptSet,
     TaskSpec,
@@ -92,9 +93,9 @@ from medical_tasks.spec import (
 
 _CLUSTER = "cluster"
 _WEIGHTS = "weights"
-"""Where a score keeps the denominators of pooled metrics."""
+"""The metadata of a score that holds the denominators of pooled metrics."""
 _OUTCOME = "outcome"
-"""Where it keeps the headline metric's smallest and largest possible value."""
+"""The metadata that holds the headline metric's smallest and largest possible value."""
 
 
 def inspect_task(
@@ -108,7 +109,8 @@ def inspect_task(
 ) -> Task:
     """Makes the inspect task, with the recipe in its metadata.
 
-    One that asks how probable its choices are is refused.
+    Raises:
+        PrerequisiteError: The task asks how probable its choices are.
     """
     _require_written(task)
     gold_response = task.benchmark.gold_response
@@ -123,15 +125,15 @@ def inspect_task(
             prompts,
         )
 
-    told = {
+    recipe = {
         "data": json.dumps(data_revision),
         "prompts": prompts.name,
         "prompts_sha256": prompts.sha256,
     }
     if "confidence_sha256" in prompts.settings:
-        told[RECIPE_KEY] = ASKED
+        recipe[RECIPE_KEY] = ASKED
     if leaking := leaking_examples(task, prompts, items):
-        told["leaking_examples"] = ", ".join(leaking)
+        recipe["leaking_examples"] = ", ".join(leaking)
 
     samples = [
         Sample(
@@ -155,12 +157,12 @@ def inspect_task(
             stop_seqs=list(task.stop) or None,
         ),
         version=task.version,
-        metadata=told,
+        metadata=recipe,
     )
 
 
 def _conversation(task: TaskSpec, state: TaskState) -> tuple[Message, ...]:
-    """The chat of a sample; of a task without tools what is of the three plain roles."""
+    """Returns the chat of a sample; without the messages of tools for a task without any."""
     if task.tools:
         return read_inspect_chat(state.messages)
     return tuple(
@@ -181,10 +183,9 @@ class _Memory(dict[tuple[str, str], dict[str, object]]):
 def _protocol_solver(
     protocol: MultiStep, items: dict[str, Item], prompts: PromptSet
 ) -> Solver:
-    """A solver that asks what the benchmark's protocol wants, turn by turn.
+    """Makes the solver that follows the benchmark's protocol, turn by turn.
 
-    The protocol blocks while it decides. So it does in a thread, and other samples go
-    on meanwhile.
+    The protocol decides in a thread, since it blocks, while other samples continue.
     """
     memory = _Memory()
 
@@ -196,7 +197,7 @@ def _protocol_solver(
             tools = prompts.tools(item) if prompts.tools else ()
             turn: Turn = Ask(dialogue.opening, tools=tools)
             while isinstance(turn, Ask):
-                state, dialogue = await _asked(turn, state, dialogue, generate)
+                state, dialogue = await _ask_turn(turn, state, dialogue, generate)
                 (turn,) = await asyncio.to_thread(
                     protocol.next_turns, [dialogue], memory
                 )
@@ -212,10 +213,10 @@ def _protocol_solver(
     return follow_protocol()
 
 
-async def _asked(
+async def _ask_turn(
     turn: Ask, state: TaskState, dialogue: Dialogue, generate: Generate
 ) -> tuple[TaskState, Dialogue]:
-    """Asks the model, or the one that `--model-role` names for a role, and adds what it says."""
+    """Asks the model, or the one that `--model-role` names for a role, and adds the answer."""
     chat = inspect_chat(turn.messages)
     if not turn.role:
         state.messages = chat
@@ -230,23 +231,25 @@ async def _asked(
         return state, replace(dialogue, answers=answers, calls=(*dialogue.calls, calls))
 
     output = await get_model(role=turn.role, required=True).generate(chat)
-    said = (*dialogue.replies.get(turn.role, ()), output.completion)
-    return state, replace(dialogue, replies={**dialogue.replies, turn.role: said})
+    replies = (*dialogue.replies.get(turn.role, ()), output.completion)
+    return state, replace(dialogue, replies={**dialogue.replies, turn.role: replies})
 
 
 @metric(name="pooled")
 def _pooled(name: str, official: bool = False) -> Metric:
-    """The sum of an entry's numerators over the sum of its denominators.
+    """Divides the sum of a metric's numerators by the sum of its denominators.
 
     Nan where an `official` figure lacks an item.
     """
 
     def compute(scores: list[SampleScore]) -> float:
-        """The ratio of sums; an item without a weight ends an official script."""
+        """Returns the ratio of sums; an item without a weight ends an official script."""
         values = []
-        for each in scores:
-            value = each.score.as_float()
-            weights: Mapping[str, float] = (each.score.metadata or {}).get(_WEIGHTS, {})
+        for sample in scores:
+            value = sample.score.as_float()
+            weights: Mapping[str, float] = (sample.score.metadata or {}).get(
+                _WEIGHTS, {}
+            )
             ended = official and name not in weights
             values.append(
                 Weighted(
@@ -262,11 +265,13 @@ def _pooled(name: str, official: bool = False) -> Metric:
 
 @metric(name="cut_mean")
 def _cut_mean(low: float, high: float) -> Metric:
-    """The mean of the scores there are, cut as the suite's figure is (`MetricSpec.total`)."""
+    """Takes the mean of the scores that are numbers, limited as in `MetricSpec.total`."""
 
     def compute(scores: list[SampleScore]) -> float:
         values = [
-            value for each in scores if not math.isnan(value := each.score.as_float())
+            value
+            for sample in scores
+            if not math.isnan(value := sample.score.as_float())
         ]
         return (
             min(max(math.fsum(values) / len(values), low), high) if values else math.nan
@@ -277,23 +282,23 @@ def _cut_mean(low: float, high: float) -> Metric:
 
 @metric(name="asked")
 def _confidence(name: str) -> Metric:
-    """The figures of stated confidences (`confidence_figures`), each with its interval."""
+    """Computes the figures of stated confidences (`confidence_figures`) with their intervals."""
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        """The figures of the samples that state one: `ece`, `ece_ci_low` and so on."""
+        """Returns the figures of the samples that state a confidence: `ece`, `ece_ci_low` and so on."""
         task = task_spec(name)
-        items = [_item_of(each) for each in scores]
+        items = [_item_of(sample) for sample in scores]
         by_id = {
-            item.id: _score_of(task, item.id, each.score)
-            for item, each in zip(items, scores, strict=True)
+            item.id: _score_of(task, item.id, sample.score)
+            for item, sample in zip(items, scores, strict=True)
         }
-        found = confidence_figures(task, items, [by_id], source="asked")
+        figures = confidence_figures(task, items, [by_id], source="asked")
         shown = ("mean_confidence", "accuracy", "ece", "brier", "auroc", "aurc")
 
-        return {"n": float(found["n"])} | {
+        return {"n": float(figures["n"])} | {
             key if end == "value" else f"{key}_{end}": value
             for key in shown
-            for end, value in found.get(key, {}).items()  # type: ignore[attr-defined]
+            for end, value in figures.get(key, {}).items()  # type: ignore[attr-defined]
             if end != "n" and value is not None
         }
 
@@ -301,13 +306,13 @@ def _confidence(name: str) -> Metric:
 
 
 def _item_of(score: SampleScore) -> Item:
-    """The sample as an item: what figures of confidence need of it."""
-    name, known = str(score.sample_id), score.score.metadata or {}
-    return Item(id=name, fields={}, groups={}, cluster=str(known[_CLUSTER]))
+    """Makes an item from a sample, with what the figures of confidence need."""
+    name, metadata = str(score.sample_id), score.score.metadata or {}
+    return Item(id=name, fields={}, groups={}, cluster=str(metadata[_CLUSTER]))
 
 
 def _score_of(task: TaskSpec, name: str, score: Score) -> ItemScore:
-    """A sample's score of the headline metric, with its confidence."""
+    """Returns a sample's score of the headline metric, with its confidence."""
     headline = task.metrics[0].name
     low, high = (score.metadata or {})[_OUTCOME]
     return ItemScore(
@@ -319,9 +324,9 @@ def _score_of(task: TaskSpec, name: str, score: Score) -> ItemScore:
 
 
 def _metrics(task: TaskSpec) -> dict[str, list[Metric]]:
-    """By both names of a judged metric.
+    """Returns inspect's metrics, under both names of a judged metric.
 
-    Only the judge, which is opened later, tells which one scores have.
+    Which of the two the scores have depends on the judge, which is opened later.
     """
     return {CONFIDENCE: [_confidence(task.name)]} | {
         shown: [_pooled(metric.name, metric.official is not None)]
@@ -339,19 +344,19 @@ def registered_scorer(
 ) -> Callable[..., Scorer]:
     """Registers a task's scorer as `medical_tasks/NAME`, with its `-S` options.
 
-    The judge is the environment's, as for tasks.
+    The judge is that of the environment, as for tasks.
     """
 
-    def made(
+    def make_scorer(
         config: str | None = None,
         data: str | None = None,
         prompts: str = "own",
         upstream: str | None = None,
         confidence: str = "none",
     ) -> Scorer:
-        """The scorer for one configuration of the task's data."""
-        asked = _asks_for_confidence(task, confidence)
-        items, judge = _held(task, config, data, prompts, upstream)
+        """Makes the scorer for one configuration of the task's data."""
+        asks_confidence = _asks_for_confidence(task, confidence)
+        items, judge = _items_and_judge(task, config, data, prompts, upstream)
         metrics = (
             shown_metrics(task)
             if judge is None
@@ -362,79 +367,119 @@ def registered_scorer(
         key = task.benchmark.source(task.dataset).key if task.items_a_row == 1 else ""
 
         async def score(state: TaskState, target: Target) -> Score:
-            # by `eval.yaml` samples are numbered
+            # with `eval.yaml`, sample ids are numbers
             name = str(state.metadata.get(key, state.sample_id))
-            item, text = items.get(name), state.output.completion
-            stated = Stated(text, None)
-            if asked:
-                stated = split_confidence(text)
-
-            if item is None:
-                raise _refused(
-                    f"{task.name}: sample {name!r} of the log is no item of the task, whose ids "
-                    f"look like {', '.join(map(repr, list(items)[:3]))}. Name the configuration of "
-                    "the log's questions: -S config=NAME"
-                )
-
-            if not state.output.choices:  # no reply is no wrong reply
-                unscored = (*metrics, CONFIDENCE) if asked else metrics
+            item = _checked_item(task, items, name, state, target)
+            if not state.output.choices:  # no reply is not a wrong reply
+                unscored = (*metrics, CONFIDENCE) if asks_confidence else metrics
                 return Score(
                     value=dict.fromkeys(unscored, math.nan),
                     explanation="unscored: no answer",
                 )
 
-            # the latter of logs that were exported
-            ours = state.metadata.keys() & {_CLUSTER, "response_sha256"}
-            if ours and target.text != task.benchmark.gold_response(task, item):
-                raise _refused(
-                    f"{task.name}: sample {name!r} of the log is on other data, its answer key "
-                    "differs. Name the configuration of the log's questions: -S config=NAME"
-                )
-
+            text = state.output.completion
+            stated = split_confidence(text) if asks_confidence else Stated(text, None)
             answer = Answer(
                 text=stated.answer,
                 conversation=_conversation(task, state),
                 finish=str(state.output.stop_reason),
             )
-            try:
-                if judge is not None:
-                    (one,) = await asyncio.to_thread(
-                        judge.score, task, [item], [answer]
-                    )
-                else:
-                    (one,) = score_checked(task, [item], [answer])
-            except plugins.PluginError as error:
-                raise _refused(str(error)) from error
+            result = await _score_answer(task, judge, item, answer)
+            scored = _as_score(result, metrics)
+            if asks_confidence:
+                _add_confidence(scored, task, item, result, stated.confidence)
 
-            # What has no verdict is nan, which inspect counts as unscored.
-            value = {
-                shown: one.values.get(metric.name, math.nan)
-                for shown, metric in metrics.items()
-            }
-            why = explanation(one.why, one.unscored, one.unclear)
-            pooled = (
-                metric.name for metric in metrics.values() if metric.kind == "ratio"
-            )
-            weights = {name: one.weights[name] for name in pooled if name in one.values}
-            told: dict[str, object] = {_WEIGHTS: weights}
-            if asked:
-                sure = stated.confidence
-                value[CONFIDENCE] = math.nan if sure is None else sure
-                told[_CLUSTER] = item.cluster
-                told[_OUTCOME] = one.could_be(task.metrics[0].name)
-
-            return Score(value=value, answer=one.parsed, explanation=why, metadata=told)
+            return scored
 
         return score
 
-    made.__name__ = made.__qualname__ = task.name
-    made.__module__ = module
+    make_scorer.__name__ = make_scorer.__qualname__ = task.name
+    make_scorer.__module__ = module
 
-    return scorer(metrics=_metrics(task), name=task.name)(made)
+    return scorer(metrics=_metrics(task), name=task.name)(make_scorer)
+
+
+def _checked_item(
+    task: TaskSpec,
+    items: Mapping[str, Item],
+    name: str,
+    state: TaskState,
+    target: Target,
+) -> Item:
+    """Returns the item of a log's sample.
+
+    Raises:
+        PrerequisiteError: The task has no such item, or the sample's gold differs.
+    """
+    item = items.get(name)
+    if item is None:
+        raise _refused(
+            f"{task.name}: sample {name!r} of the log is no item of the task, whose ids "
+            f"look like {', '.join(map(repr, list(items)[:3]))}. Name the configuration of "
+            "the log's questions: -S config=NAME"
+        )
+
+    # `response_sha256` is in the logs that this suite exports
+    ours = state.metadata.keys() & {_CLUSTER, "response_sha256"}
+    answered = bool(state.output.choices)
+    if ours and answered and target.text != task.benchmark.gold_response(task, item):
+        raise _refused(
+            f"{task.name}: sample {name!r} of the log is on other data, its answer key "
+            "differs. Name the configuration of the log's questions: -S config=NAME"
+        )
+
+    return item
+
+
+async def _score_answer(
+    task: TaskSpec, judge: HarnessJudge | None, item: Item, answer: Answer
+) -> ItemScore:
+    """Scores one answer, in a thread if a judge is asked."""
+    try:
+        if judge is None:
+            (score,) = score_checked(task, [item], [answer])
+        else:
+            (score,) = await asyncio.to_thread(judge.score, task, [item], [answer])
+    except plugins.PluginError as error:
+        raise _refused(str(error)) from error
+
+    return score
+
+
+def _as_score(score: ItemScore, metrics: Mapping[str, MetricSpec]) -> Score:
+    """Converts a score to inspect's; a missing verdict is nan, which it counts as unscored."""
+    pooled = (metric.name for metric in metrics.values() if metric.kind == "ratio")
+    weights = {name: score.weights[name] for name in pooled if name in score.values}
+    return Score(
+        value={
+            shown: score.values.get(metric.name, math.nan)
+            for shown, metric in metrics.items()
+        },
+        answer=score.parsed,
+        explanation=explanation(score.why, score.unscored, score.unclear),
+        metadata={_WEIGHTS: weights},
+    )
+
+
+def _add_confidence(
+    scored: Score,
+    task: TaskSpec,
+    item: Item,
+    score: ItemScore,
+    confidence: float | None,
+) -> None:
+    """Adds a stated confidence, and what its figures need, to inspect's score."""
+    values = cast("dict[str, float]", scored.value)
+    values[CONFIDENCE] = math.nan if confidence is None else confidence
+    scored.metadata = {
+        **(scored.metadata or {}),
+        _CLUSTER: item.cluster,
+        _OUTCOME: score.could_be(task.metrics[0].name),
+    }
 
 
 def _asks_for_confidence(task: TaskSpec, confidence: str) -> bool:
-    """Reads the option `confidence`; what cannot be asked is refused as by `run`."""
+    """Reads the option `confidence`; rejects what `run` rejects too."""
     if confidence not in get_args(Confidence):
         raise _refused(
             f"confidence must be {' or '.join(get_args(Confidence))}; got {confidence!r}. "
@@ -448,24 +493,24 @@ def _asks_for_confidence(task: TaskSpec, confidence: str) -> bool:
     try:
         check_askable([task], "the model")
     except UsageError as error:
-        raise _options_told(error) from error
+        raise _options_error(error) from error
 
     return True
 
 
-def _held(
+def _items_and_judge(
     task: TaskSpec,
     config: str | None,
     data: str | None,
     prompts: str,
     upstream: str | None,
 ) -> tuple[dict[str, Item], HarnessJudge | None]:
-    """The items by id, and the judge of a task that has one."""
+    """Returns the items by id, and the judge if the task has one."""
     spec = _dataset(task)
     _require_open(task, spec)
     _require_written(task)
     try:
-        part = load_task_data(
+        loaded = load_task_data(
             task, spec, data=None if data is None else Path(data), config=config
         )
         judge = (
@@ -476,13 +521,15 @@ def _held(
         if judge is not None:
             judge.check(task)
     except MedicalTasksError as error:
-        raise _options_told(error) from error
+        raise _options_error(error) from error
 
-    return {item.id: item for item in part.items}, judge
+    return {item.id: item for item in loaded.items}, judge
 
 
 def _dataset(task: TaskSpec) -> DatasetSpec:
-    return next(each for each in task.benchmark.datasets if each.name == task.dataset)
+    return next(
+        dataset for dataset in task.benchmark.datasets if dataset.name == task.dataset
+    )
 
 
 def load(
@@ -497,17 +544,19 @@ def load(
     confidence: str = "none",
     arguments: Mapping[str, object] | None = None,
 ) -> Task:
-    """Makes the inspect task from its options, as `-T name=value` gives them.
+    """Makes the inspect task from its `-T name=value` options.
 
-    `max_samples` asks the very items that `medical-tasks run --max-samples` asks;
-    inspect's own `--limit` takes the first ones of the file. What is wrong is a
-    PrerequisiteError.
+    `max_samples` selects the same items as `medical-tasks run --max-samples`; inspect's
+    own `--limit` takes the first ones of the file.
+
+    Raises:
+        PrerequisiteError: An option is wrong, or the task cannot run here.
     """
     _require_open(task, spec)
     _require_written(task)
-    asked = _asks_for_confidence(task, confidence)
+    asks_confidence = _asks_for_confidence(task, confidence)
     try:
-        return _loaded(
+        return _make_task(
             task,
             spec,
             config,
@@ -516,14 +565,14 @@ def load(
             upstream,
             max_samples,
             arguments,
-            asked=asked,
+            asks_confidence=asks_confidence,
         )
     except MedicalTasksError as error:
-        raise _options_told(error) from error
+        raise _options_error(error) from error
 
 
-@plugins.telling()
-def _loaded(
+@plugins.attributing_errors()
+def _make_task(
     task: TaskSpec,
     spec: DatasetSpec,
     config: str | None,
@@ -533,20 +582,20 @@ def _loaded(
     max_samples: int | None,
     arguments: Mapping[str, object] | None,
     *,
-    asked: bool,
+    asks_confidence: bool,
 ) -> Task:
-    """The inspect task, made of rows, prompts and scorer with the user's `-T` options.
+    """Makes the inspect task from rows, prompts and scorer with the user's `-T` options.
 
-    The scorer gets the options that were given, so that it opens the same data.
+    The scorer gets the same options, so that it opens the same data.
     """
-    part = load_task_data(
+    rows = load_task_data(
         task,
         spec,
         data=None if data is None else Path(data),
         config=config,
         max_samples=None if max_samples is None else _whole_number(max_samples),
     )
-    given = {
+    task_args = {
         name: str(value)
         for name, value in (arguments or {}).items()
         if value is not None
@@ -556,41 +605,41 @@ def _loaded(
         task,
         prompts,
         checkout,
-        arguments=given,
-        config=part.config,
-        exemplars=part.exemplars,
+        arguments=task_args,
+        config=rows.config,
+        exemplars=rows.exemplars,
     )
-    if asked:
+    if asks_confidence:
         rendered = asking_for_confidence(rendered)
 
     options = {"config": config, "data": data, "prompts": prompts, "upstream": upstream}
-    options["confidence"] = ASKED if asked else None
+    options["confidence"] = ASKED if asks_confidence else None
     scored = registered_scorer(task)(
         **{name: value for name, value in options.items() if value is not None}
     )
 
     return inspect_task(
-        task, part.items, rendered, part.revision, scored, checkout, given
+        task, rows.items, rendered, rows.revision, scored, checkout, task_args
     )
 
 
 def _whole_number(value: object) -> int:
-    """Reads `-T max_samples=N`, of which inspect makes a number, or leaves a text."""
+    """Reads `-T max_samples=N`, which inspect may or may not have parsed as a number."""
     if isinstance(value, bool) or not str(value).isascii() or not str(value).isdigit():
         raise UsageError(f"--max-samples is a whole number, got {value!r}.")
     return int(str(value))
 
 
-def _options_told(error: MedicalTasksError) -> PrerequisiteError:
+def _options_error(error: MedicalTasksError) -> PrerequisiteError:
     return _refused(
-        f"{error}\nUnder inspect, options as --config demo are written -T config=demo (for a "
+        f"{error}\nUnder inspect, options such as --config demo are written -T config=demo (for a "
         "scorer -S)."
     )
 
 
 def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
-    # inspect writes texts into logs, buffers and caches and serves them live; a task
-    # cannot see which of these are on.
+    # inspect writes texts to logs, buffers and caches and serves them live; a task cannot
+    # see which of these are on.
     if not policy.text_allowed(spec):
         rule = policy.Subject.of(spec, task=task.name).rule
         raise _refused(
@@ -602,9 +651,9 @@ def _require_open(task: TaskSpec, spec: DatasetSpec) -> None:
 
 
 def _require_written(task: TaskSpec) -> None:
-    """Refuses tasks whose answer is no text.
+    """Rejects tasks whose answer is not text.
 
-    Inspect generates, and has no way to ask how probable given words are.
+    Inspect generates, and cannot ask how probable given words are.
     """
     if task.asks != "text":
         raise _refused(
@@ -614,20 +663,19 @@ def _require_written(task: TaskSpec) -> None:
         )
 
 
-def _refused(said: str) -> PrerequisiteError:
-    # inspect prints with rich, which would take what stands in square brackets for a
-    # style.
-    return PrerequisiteError(escape(said))
+def _refused(message: str) -> PrerequisiteError:
+    # inspect prints with rich, which reads square brackets as a style.
+    return PrerequisiteError(escape(message))
 
 
 def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     """Registers a task with its `-T` options.
 
-    `module` is the one of the package that inspect imports.
+    `module` is the one that inspect imports.
     """
     dataset = _dataset(spec)
-    # What decides the scores as well is for `medical-tasks run`, whose scoring is told.
-    # So do other items: the scorer, which inspect makes apart, knows the usual ones.
+    # inspect makes the scorer separately, so arguments that also decide the scores or
+    # the items are only for `medical-tasks run`.
     not_here = {*spec.scoring_arguments, *spec.item_arguments}
     own = [name for name in spec.arguments if name not in not_here]
     defaults: dict[str, Any] = {
@@ -640,28 +688,28 @@ def registered_task(spec: TaskSpec, *, module: str) -> Callable[..., Task]:
     }
     defaults |= dict.fromkeys(own)
 
-    def made(**given: Any) -> Task:
-        chosen = defaults | given
+    def make_task(**options: Any) -> Task:
+        chosen = defaults | options
         return load(
             spec, dataset, arguments={name: chosen.pop(name) for name in own}, **chosen
         )
 
-    made.__name__ = made.__qualname__ = spec.name
-    made.__doc__, made.__module__ = spec.title, module
-    made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    make_task.__name__ = make_task.__qualname__ = spec.name
+    make_task.__doc__, make_task.__module__ = spec.title, module
+    make_task.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
             for name, value in defaults.items()
         ]
     )
 
-    return task(made)
+    return task(make_task)
 
 
 def eval_log(content: Mapping[str, object]) -> str:
-    """Writes a log of inspect by inspect's own form and writer."""
+    """Writes a log of inspect with inspect's own model and writer."""
     log = EvalLog.model_validate(content)
     with TemporaryDirectory() as folder:
-        place = Path(folder) / "log.json"
-        write_eval_log(log, str(place), format="json")
-        return read_text(place)
+        path = Path(folder) / "log.json"
+        write_eval_log(log, str(path), format="json")
+        return read_text(path)

@@ -1,7 +1,4 @@
-"""What both harness adapters need for the metrics.
-
-A judge that is opened when it is first asked, and pooled ratios.
-"""
+"""The parts shared by both harness adapters: a judge that opens with its first question, and pooled ratios."""
 
 from __future__ import annotations
 
@@ -52,9 +49,9 @@ _FOLDER = hashlib.sha256(b"harness").hexdigest()[:32]
 def harness_request(
     prompts: str = "own", upstream: str | None = None, *, task: TaskSpec | None = None
 ) -> JudgeRequest:
-    """Reads whom to ask from the environment, and how, by default as the `task` has it.
+    """Reads the judge and its settings from the environment, with the defaults of the `task`.
 
-    The lexical judge when nothing is set.
+    The lexical judge if nothing is set.
     """
     name = os.environ.get(JUDGE_VARIABLE) or "lexical"
     args = read_settings(os.environ.get(ARGS_VARIABLE, ""), option=ARGS_VARIABLE)
@@ -103,7 +100,7 @@ class HarnessJudge:
 
     @property
     def comparable(self) -> bool:
-        """Whether its numbers can be set beside others."""
+        """Whether its numbers can be compared with others."""
         file = self._request.file
         return (
             self._request.name != "lexical"
@@ -113,15 +110,15 @@ class HarnessJudge:
 
     @property
     def official(self) -> bool:
-        """Whether it is asked with the authors' prompts."""
+        """Whether it uses the authors' prompts."""
         return self._request.official
 
     def __deepcopy__(self, memo: dict[int, object]) -> HarnessJudge:
-        """Lighteval copies its configurations; an open judge stays one."""
+        """Returns itself: lighteval copies its configurations, and an open judge must not be copied."""
         return self
 
     def check(self, task: TaskSpec) -> None:
-        """Says what is wrong with the judge before a model answers for hours, as far as no weights are needed for it."""
+        """Reports problems of the judge before a model answers for hours, as far as no weights are needed."""
         check_request(self._request, [task])
         if opens_early(self._request.name):
             self._open()
@@ -143,14 +140,16 @@ class HarnessJudge:
         with Store(private_folder(_FOLDER) / "verdicts.sqlite") as store:
             judging = judge.task_judge(task, store).judging
             with (
-                self._lock if judge.asked.endpoint is None else contextlib.nullcontext()
+                self._lock
+                if judge.backend.endpoint is None
+                else contextlib.nullcontext()
             ):
                 scores = score_checked(task, items, answers, Scoring(judging=judging))
 
-        trouble, judge.asked.trouble = judge.asked.trouble, None
+        trouble, judge.backend.trouble = judge.backend.trouble, None
         if trouble is not None:
-            # Not raised: the harness would lose the model's answers with it. What is
-            # not judged has no score.
+            # Not raised: the harness would lose the model's answers. Answers that are
+            # not judged have no score.
             logger.warning(
                 "the judge %s could not be asked: %s", self._request.name, trouble
             )
@@ -161,16 +160,17 @@ class HarnessJudge:
 class Weighted(float):
     """An item's share with its denominator.
 
-    0 for nan, `inf` where an official script ends, and with it the figure of all items.
+    The denominator is 0 for nan, and `inf` where an official script ends, so that there
+    is no figure for all items.
     """
 
     weight: float
 
     def __new__(cls, value: float, weight: float) -> Weighted:
-        """Makes one of a share and its denominator."""
-        made = super().__new__(cls, value)
-        made.weight = weight
-        return made
+        """Makes a share with its denominator."""
+        weighted = super().__new__(cls, value)
+        weighted.weight = weight
+        return weighted
 
     def __reduce__(self) -> tuple[type[Weighted], tuple[float, float]]:
         return Weighted, (float(self), self.weight)
@@ -179,9 +179,9 @@ class Weighted(float):
 def shown_metrics(
     task: TaskSpec, *, comparable: bool = True, official: bool = False
 ) -> dict[str, MetricSpec]:
-    """What a harness reports, by the names in its tables.
+    """Returns the metrics that a harness reports, by the names in its tables.
 
-    They are all that it shows of a metric and of its judge.
+    A name is all that it shows of a metric and its judge.
     """
     suffix = "" if comparable else "_not_comparable"
     reported = task.reporting((), official=official).metrics
@@ -192,10 +192,7 @@ def shown_metrics(
 
 
 def metric_value(metric: MetricSpec, score: ItemScore) -> float:
-    """A metric's value, with its denominator where the metric is pooled.
-
-    Nan where there is none.
-    """
+    """Returns a metric's value, with its denominator if the metric is pooled; nan for none."""
     value = score.values.get(metric.name, math.nan)
     if not is_pooled(metric):
         return value
@@ -208,21 +205,21 @@ def metric_value(metric: MetricSpec, score: ItemScore) -> float:
 
 
 def is_pooled(metric: MetricSpec) -> bool:
-    """Whether its total needs `pooled_mean`.
+    """Returns whether a metric's total needs `pooled_mean`.
 
-    A ratio, and what a single item can bring to an end.
+    It does for ratios, and for metrics whose script a single item can end.
     """
     return metric.kind == "ratio" or bool(metric.official and metric.official.undecided)
 
 
-# lighteval takes the standard error of a mean for what has `mean` in its name, and
-# draws in as many processes as there are cores for everything else.
+# For functions with `mean` in their name lighteval computes the standard error of a mean;
+# for others it bootstraps in as many processes as there are cores.
 def pooled_mean(values: Iterable[float]) -> float:
-    """The sum of the numerators over the sum of the denominators.
+    """Returns the sum of the numerators over the sum of the denominators.
 
-    Without any, the worst that is said of nothing, or nan.
+    Without denominators, the smallest value without a weight, or nan.
     """
-    known, due = [], []
+    weighted, unweighted = [], []
     for value in values:
         if not isinstance(value, Weighted):
             raise TypeError(
@@ -230,16 +227,16 @@ def pooled_mean(values: Iterable[float]) -> float:
             )
 
         if value.weight:
-            known.append(value)
+            weighted.append(value)
         elif not math.isnan(value):
-            due.append(float(value))
+            unweighted.append(float(value))
 
-    total = math.fsum(value.weight for value in known)
+    total = math.fsum(value.weight for value in weighted)
     if math.isinf(total):
         return math.nan
 
     return (
-        math.fsum(value * value.weight for value in known) / total
+        math.fsum(value * value.weight for value in weighted) / total
         if total
-        else min(due, default=math.nan)
+        else min(unweighted, default=math.nan)
     )

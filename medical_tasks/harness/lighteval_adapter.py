@@ -1,7 +1,7 @@
-"""From a task of this suite to lighteval's configuration: the same rows, prompts and scorer.
+"""Makes lighteval's configuration from a task of this suite: the same rows, prompts and scorer.
 
-Without a template lighteval asks the bare question, and our runner a dialogue: other
-questions, other numbers.
+For a model without a chat template lighteval sends the bare question and our runner a
+dialogue, so their numbers differ.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from medical_tasks.harness.judging import (
     shown_metrics,
 )
 from medical_tasks.harness.lighteval_launcher import (
-    as_lighteval_shows_it,
-    asked_data,
     check_command,
+    chosen_config,
     command_line,
     dataset_of,
     require_launcher,
-    wanted_config,
+    shown_by_lighteval,
+    task_items,
 )
 from medical_tasks.io.user_folders import datasets_home
 from medical_tasks.models.base import ChoiceScores
@@ -65,29 +65,27 @@ from medical_tasks.spec import (
 logger = logging.getLogger(__name__)
 
 JUDGED = "judged"
-"""Name of the metric that says which share of the answers has all its verdicts."""
+"""The metric that is the share of answers with all their verdicts."""
 
 
-# lighteval takes the standard error of what a function with `mean` in its name leaves
-# in the list; a nan left there makes it nan.
+# lighteval computes the standard error from what a function with `mean` in its name
+# leaves in the list, so it must hold no nan.
 def _mean(values: list[float]) -> float:
-    """The mean over the documents on which the metric has a value.
-
-    Nan is how one without a denominator is told.
-    """
+    """Returns the mean over the documents with a value; nan marks the others."""
     values[:] = [value for value in values if not math.isnan(value)]
     return sum(values) / len(values) if values else math.nan
 
 
 def _pooled_mean(values: list[Any]) -> float:
-    """The ratio of the sums.
+    """Returns the ratio of the sums.
 
-    Leaves the linearised residuals, the standard error of whose mean is the ratio's.
+    It leaves the linearised residuals in the list: the standard error of their mean is
+    that of the ratio.
     """
     total = pooled_mean(values)
-    known = [value for value in values if value.weight]
-    weight = math.fsum(value.weight for value in known) / max(len(known), 1)
-    values[:] = [(value - total) * value.weight / weight for value in known]
+    weighted = [value for value in values if value.weight]
+    weight = math.fsum(value.weight for value in weighted) / max(len(weighted), 1)
+    values[:] = [(value - total) * value.weight / weight for value in weighted]
     return total
 
 
@@ -98,11 +96,11 @@ class _Score(SampleLevelComputation):
     def __str__(self) -> str:
         return f"medical_tasks:{self.task.name}:{self.task.version}"
 
-    @as_lighteval_shows_it()
+    @shown_by_lighteval()
     def compute(
         self, doc: Doc, model_response: ModelResponse, **_: object
     ) -> dict[str, float]:
-        """Returns metric name to value for one document; nan where there is none."""
+        """Maps metrics to their values for one document; nan where there is none."""
         metrics = shown_metrics(self.task)
         asks_text = self.task.asks == "text"
         texts = (
@@ -110,7 +108,7 @@ class _Score(SampleLevelComputation):
             if asks_text
             else choices_texts(model_response, len(doc.choices))
         )
-        # Settings of the scoring have no place on lighteval's command line.
+        # lighteval's command line has no place for settings of the scoring.
         item = _item(self.task, doc.specific)
         answers = [_answer(doc, text) for text in texts]
         scores = score_checked(self.task, [item] * len(texts), answers)
@@ -121,8 +119,8 @@ class _Score(SampleLevelComputation):
                 for metric in metrics.values()
             }
 
-        found = agreed([score.values for score in scores], list(metrics))
-        lacking = [name for name, value in found.items() if math.isnan(value)]
+        values = agreed([score.values for score in scores], list(metrics))
+        lacking = [name for name, value in values.items() if math.isnan(value)]
         if lacking:
             logger.warning(
                 "%s: lighteval does not tell enough of a question for %s (a number for each "
@@ -131,22 +129,19 @@ class _Score(SampleLevelComputation):
                 ", ".join(lacking),
             )
 
-        return found
+        return values
 
 
 def _answer(doc: Doc, text: str) -> Answer:
-    """A reply with its question; lighteval does not say why the model ended it."""
-    asked = Message(role="user", content=doc.query)
+    """Makes an answer with its question; lighteval does not report the finish reason."""
+    question = Message(role="user", content=doc.query)
     return Answer(
-        text=text, conversation=(asked, Message(role="assistant", content=text))
+        text=text, conversation=(question, Message(role="assistant", content=text))
     )
 
 
 def _log_unclear(task: TaskSpec, score: ItemScore) -> None:
-    """Says in the log that an answer is unclear.
-
-    Lighteval's details have no place for an explanation.
-    """
+    """Logs that an answer is unclear: lighteval's details have no place for an explanation."""
     if score.unclear:
         words = task.benchmark.note_words()
         reason = redact_unclear(score.unclear, note_words=words)
@@ -158,7 +153,7 @@ def _log_unclear(task: TaskSpec, score: ItemScore) -> None:
 class _Judged(SampleLevelComputation):
     """One metric of a judged task.
 
-    All metrics share one judging of all documents, so that a judge is asked
+    All metrics share one judging of all documents, in which the judge is asked
     concurrently.
     """
 
@@ -171,14 +166,11 @@ class _Judged(SampleLevelComputation):
         name = JUDGED if self.metric is None else self.metric.name
         return f"medical_tasks:{self.task.name}:{self.task.version}:{name}"
 
-    @as_lighteval_shows_it()
+    @shown_by_lighteval()
     def compute(
         self, responses: list[ModelResponse], docs: list[Doc], **_: object
     ) -> list[float]:
-        """Returns each document's metric, estimated where verdicts are missing.
-
-        Nan where it cannot be.
-        """
+        """Returns each document's metric, estimated where verdicts are missing, else nan."""
         scores = self.answers.scores(
             docs, [response.final_text[0] for response in responses]
         )
@@ -190,15 +182,12 @@ class _Judged(SampleLevelComputation):
         estimator = Estimator(self.task, {score.id: score for score in scores})
         values = [estimator.item_value(self.metric, score) for score in scores]
         return [
-            Weighted(*each) if is_pooled(self.metric) else each[0] for each in values
+            Weighted(*value) if is_pooled(self.metric) else value[0] for value in values
         ]
 
 
 class _JudgedAnswers:
-    """The scores of the documents last asked for.
-
-    Lighteval asks once for each metric, with the same ones.
-    """
+    """Judges documents once, though lighteval requests their scores for each metric."""
 
     def __init__(self, task: TaskSpec, judge: HarnessJudge) -> None:
         self.task, self.judge = task, judge
@@ -206,19 +195,19 @@ class _JudgedAnswers:
         self._scores: list[ItemScore] = []
 
     def scores(self, docs: list[Doc], texts: list[str]) -> list[ItemScore]:
-        """The scores of these answers, judged once however many metrics want them.
+        """Returns the scores of these answers, judged once for all metrics.
 
-        Answers without a verdict are counted in a warning; under the data guard its
-        reasons hold no text of theirs.
+        A warning counts the answers without a verdict; under the data guard its reasons
+        hold no text of theirs.
         """
-        asked = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
-        if asked != self._texts:
+        keys = [f"{doc.id}\0{text}" for doc, text in zip(docs, texts, strict=True)]
+        if keys != self._texts:
             items = [_item(self.task, doc.specific) for doc in docs]
             answers = [
                 _answer(doc, text) for doc, text in zip(docs, texts, strict=True)
             ]
             self._scores = self.judge.score(self.task, items, answers)
-            self._texts = asked
+            self._texts = keys
             shown = redact_reason if policy.protecting() else str
             missing = Counter(
                 shown(score.unscored)
@@ -226,7 +215,7 @@ class _JudgedAnswers:
                 if score.unscored is not None
             )
             if missing:
-                said = ", ".join(
+                counts = ", ".join(
                     f"{count} x {reason}" for reason, count in missing.items()
                 )
                 logger.warning(
@@ -235,7 +224,7 @@ class _JudgedAnswers:
                     self.task.name,
                     sum(missing.values()),
                     len(docs),
-                    said,
+                    counts,
                     JUDGED,
                 )
 
@@ -243,7 +232,7 @@ class _JudgedAnswers:
 
 
 def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetric]:
-    """A metric of lighteval for each of ours, and one for the judged share."""
+    """Makes a metric of lighteval for each of ours, and one for the judged share."""
     answers = _JudgedAnswers(task, judge)
     return [
         SampleLevelMetric(
@@ -264,7 +253,7 @@ def _judged_metrics(task: TaskSpec, judge: HarnessJudge) -> list[SampleLevelMetr
 
 
 def _aggregate(metric: MetricSpec) -> Callable[[list[float]], float]:
-    """How the items' values become one number: pooled, cut, or a mean."""
+    """Returns how the items' values become one number: pooled, limited, or a mean."""
     if metric.total is None:
         return _pooled_mean if is_pooled(metric) else _mean
     low, high = metric.total
@@ -277,7 +266,7 @@ def _aggregate(metric: MetricSpec) -> Callable[[list[float]], float]:
 
 
 def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
-    """One group of metrics, so that an answer is read once for all of them."""
+    """Makes one group of metrics, so that an answer is read once for all of them."""
     metrics = shown_metrics(task)
     better = {name: metric.higher_is_better for name, metric in metrics.items()}
 
@@ -297,13 +286,13 @@ def _plain_metrics(task: TaskSpec) -> list[SampleLevelMetricGrouping]:
 
 
 _PLACE = "__place"
-"""Column that says which of a row's items is meant, where a row makes several."""
+"""The column with the index of the item, for rows with several."""
 
 
 class _PartDoc(Doc):
-    """A question about one of several items of a row, by the item's id.
+    """A question about one of several items of a row, with the item's id.
 
-    Lighteval numbers rows, and would call all the same.
+    Lighteval's own id is the row's number, the same for all of them.
     """
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -313,7 +302,7 @@ class _PartDoc(Doc):
 
 
 _TURNS = "__turns"
-"""Column that holds what was said in a chat before its last message: pairs of question and answer."""
+"""The column with the pairs of question and answer before the last message of a chat."""
 
 
 class _ChatDoc(Doc):
@@ -323,7 +312,8 @@ class _ChatDoc(Doc):
         if name == "fewshot_samples":
             turns = (self.specific or {}).get(_TURNS, ())
             value = [
-                Doc(query=asked, choices=[said], gold_index=0) for asked, said in turns
+                Doc(query=question, choices=[answer], gold_index=0)
+                for question, answer in turns
             ]
         super().__setattr__(name, value)
 
@@ -331,9 +321,9 @@ class _ChatDoc(Doc):
 def _earlier_turns(
     task: TaskSpec, item: Item, chat: Sequence[Message]
 ) -> list[tuple[str, str]]:
-    """The pairs of question and answer before the last message of a chat."""
+    """Returns the pairs of question and answer before the last message of a chat."""
     roles = [message["role"] for message in chat]
-    if roles != [("user", "assistant")[place % 2] for place in range(len(chat))]:
+    if roles != [("user", "assistant")[position % 2] for position in range(len(chat))]:
         raise UsageError(
             f"{task.name}: lighteval asks users' messages and shows models' answers in turns, and "
             f"the chat of item {item.id} has the roles {', '.join(roles)}. Use: medical-tasks run --tasks "
@@ -350,23 +340,23 @@ def _item(task: TaskSpec, row: Mapping[str, Any]) -> Item:
 class _Prompt:
     """lighteval's prompt function of a task.
 
-    The worked examples are read when the first question is asked.
+    The worked examples are read with the first question.
     """
 
     def __init__(self, task: TaskSpec, judge: HarnessJudge | None) -> None:
-        """Stands for a function, and has a name as one has."""
+        """Gives the object a name, as functions have."""
         self.task, self.judge = task, judge
-        # ids of the items, where they are known
-        self.asked: frozenset[str] | None = None
-        # the configuration asked for; that of the data once they are known
-        self.config = wanted_config() or ""
+        # ids of the items to ask about; None for all
+        self.item_ids: frozenset[str] | None = None
+        # the chosen configuration, then that of the data
+        self.config = chosen_config() or ""
         self._prompts: PromptSet | None = None
         self._met: Counter[str] = Counter()
         self.__name__ = f"{task.benchmark.name}.{task.name}.{task.version}"
 
     def _prompt_set(self) -> PromptSet:
         if self._prompts is None:
-            examples = asked_data(self.task).exemplars if self.task.exemplars else ()
+            examples = task_items(self.task).exemplars if self.task.exemplars else ()
             self._prompts = prompt_set(
                 self.task,
                 "own",
@@ -378,15 +368,15 @@ class _Prompt:
 
         return self._prompts
 
-    @as_lighteval_shows_it()
-    def __call__(self, line: dict[str, Any], task_name: str) -> Doc | None:
-        """A row as lighteval's document; None for a row that is not asked.
+    @shown_by_lighteval()
+    def __call__(self, line: dict[str, object], task_name: str) -> Doc | None:
+        """Converts a row to lighteval's document; None for a row that is left out.
 
-        Of a dataset with several items a row lighteval is given the row as often: each
-        time it is met the next of its items is asked.
+        If a row has several items, lighteval gets the row as often, and each call
+        returns the next item.
         """
         if line.pop("__few_shots", False):
-            # lighteval would take the examples from the questions that are being asked.
+            # lighteval would draw the examples from the questions themselves.
             raise UsageError(
                 f"{task_name}: worked examples are part of a task here. Ask for "
                 f"{self.task.harness_name}|0, or for the task that shows one "
@@ -396,7 +386,7 @@ class _Prompt:
         require_launcher(self.task)
         if self.judge is not None:
             self.judge.check(self.task)
-            self.judge = None  # once is enough
+            self.judge = None  # checked once
 
         line.pop("__index", None)
         several = self.task.items_a_row > 1
@@ -406,7 +396,7 @@ class _Prompt:
             self._met[row] += 1
 
         item = _item(self.task, line)
-        if self.asked is not None and item.id not in self.asked:
+        if self.item_ids is not None and item.id not in self.item_ids:
             return None  # lighteval leaves the row out
         if several:
             line["__id"] = item.id
@@ -434,52 +424,49 @@ class _Prompt:
 
 def _most_probable(gold: str) -> int:
     logprobs = [
-        -math.inf if each is None else each
-        for each in ChoiceScores.from_text(gold).logprobs
+        -math.inf if logprob is None else logprob
+        for logprob in ChoiceScores.from_text(gold).logprobs
     ]
     return logprobs.index(max(logprobs))
 
 
 class _Config(LightevalTaskConfig):
-    """Looks for its rows when lighteval copies it.
+    """Finds its rows when lighteval copies it, which it does for the chosen tasks only."""
 
-    It does so for the tasks that are asked, before it loads anything.
-    """
-
-    @as_lighteval_shows_it()
+    @shown_by_lighteval()
     def __deepcopy__(self, memo: dict[int, object]) -> _Config:
-        """A copy with its data: the rows that `medical-tasks run` asks."""
-        made, prompt = copy.copy(self), copy.copy(self.prompt_function)
+        """Returns a copy with the rows that `medical-tasks run` asks about."""
+        copied, prompt = copy.copy(self), copy.copy(self.prompt_function)
         check_command(prompt.task)
-        # lighteval would draw another sample than `medical-tasks run`.
+        # lighteval would draw a different sample than `medical-tasks run`.
         limit = command_line().get("max_samples")
-        data = asked_data(prompt.task, limit if isinstance(limit, int) else None)
-        made.hf_repo, made.hf_subset, made.prompt_function = (
+        data = task_items(prompt.task, limit if isinstance(limit, int) else None)
+        copied.hf_repo, copied.hf_subset, copied.prompt_function = (
             str(data.folder),
             data.config,
             prompt,
         )
-        prompt.asked = frozenset(item.id for item in data.items)
+        prompt.item_ids = frozenset(item.id for item in data.items)
         prompt.config = data.config
 
-        return made
+        return copied
 
 
 def task_configs(tasks: Sequence[TaskSpec]) -> list[LightevalTaskConfig]:
-    """One configuration a task under its harness name, and a copy under its bare name.
+    """Makes a configuration of each task under its harness name, and a copy under its bare name.
 
-    Lighteval drops `medical|` of the first.
+    The copy is for `medical|NAME`, of which lighteval drops the prefix.
     """
-    wanted = wanted_config()
+    config = chosen_config()
     return [
-        _config(task, name, wanted)
+        _config(task, name, config)
         for task in tasks
         for name in (task.harness_name, task.name)
     ]
 
 
-def _config(task: TaskSpec, name: str, wanted: str | None) -> LightevalTaskConfig:
-    """The configuration of a task for lighteval, under one of its names."""
+def _config(task: TaskSpec, name: str, config: str | None) -> LightevalTaskConfig:
+    """Makes lighteval's configuration of a task, under one of its names."""
     spec = dataset_of(task)
     judge = HarnessJudge(harness_request(task=task)) if task.judge else None
     mixed = task.benchmark.mixed_rows
@@ -488,7 +475,7 @@ def _config(task: TaskSpec, name: str, wanted: str | None) -> LightevalTaskConfi
         name=name,
         prompt_function=_Prompt(task, judge),
         hf_repo=str(datasets_home() / spec.name),
-        hf_subset=wanted if wanted in spec.configs else spec.default_config,
+        hf_subset=config if config in spec.configs else spec.default_config,
         hf_filter=partial(task.benchmark.keeps, task) if mixed else None,
         metrics=_plain_metrics(task) if judge is None else _judged_metrics(task, judge),
         hf_avail_splits=split_names(task.split),
@@ -500,16 +487,17 @@ def _config(task: TaskSpec, name: str, wanted: str | None) -> LightevalTaskConfi
     )
 
 
-_MOST: Final = 5000  # of possible answers; five choices have nine at most
+_MOST: Final = 5000  # possible answers; five choices have nine at most
 
 
 def choices_texts(response: ModelResponse, choices: int) -> list[str]:
     """Writes a response's log-probabilities as `ChoiceScores`.
 
-    Several where token numbers are not all known, and none for nan.
+    Returns:
+        One text; several if some token counts are unknown, and none for nan.
     """
     logprobs, rows = response.logprobs, response.output_tokens
-    # transformers: rows of one width, filled up with -1
+    # transformers: a tensor whose rows are padded with -1
     is_table = hasattr(rows, "tolist")
     counts = [
         sum(int(token) >= 0 for token in row)
@@ -538,9 +526,9 @@ def choices_texts(response: ModelResponse, choices: int) -> list[str]:
             "medical-tasks run"
         )
 
-    known = tuple(min(float(each), 0.0) for each in logprobs)
+    rounded = tuple(min(float(logprob), 0.0) for logprob in logprobs)
     return [
-        ChoiceScores(logprobs=known, tokens=(*counts, *rest)).to_text()
+        ChoiceScores(logprobs=rounded, tokens=(*counts, *rest)).to_text()
         for rest in itertools.product(range(1, longest + 1), repeat=missing)
     ]
 
@@ -548,12 +536,11 @@ def choices_texts(response: ModelResponse, choices: int) -> list[str]:
 def agreed(
     scores: Sequence[Mapping[str, float]], names: Sequence[str]
 ) -> dict[str, float]:
-    """The values on which all scores of a document agree.
-
-    Nan where they differ, and where there is none.
-    """
-    found = {name: {score.get(name, math.nan) for score in scores} for name in names}
+    """Returns the values on which all scores of a document agree, else nan."""
+    values_of = {
+        name: {score.get(name, math.nan) for score in scores} for name in names
+    }
     return {
         name: next(iter(values)) if len(values) == 1 else math.nan
-        for name, values in found.items()
+        for name, values in values_of.items()
     }

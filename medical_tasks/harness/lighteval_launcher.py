@@ -1,7 +1,7 @@
 """`medical-tasks lighteval`: the stock command with this suite's tasks, checked and guarded.
 
 lighteval writes questions and answers to disk and may send them away; for credentialed
-tasks this launcher closes those ways.
+tasks this launcher prevents that.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ else:
 
 
 def link_path() -> Path:
-    """The file among lighteval's own tasks by which its stock command finds this suite's."""
+    """Returns the file among lighteval's own tasks by which its stock command finds this suite's."""
     spec = importlib.util.find_spec("lighteval")
     if spec is None or not spec.submodule_search_locations:
         raise _not_installed()
@@ -91,8 +91,8 @@ def link_path() -> Path:
     )
 
 
-def link(wanted: bool) -> str:
-    """Writes that file, or removes it; says what was done."""
+def link(enabled: bool) -> str:
+    """Writes that file, or removes it; returns a message that says what was done."""
     path = link_path()
     try:
         if os.path.lexists(path) and not read_text(path).startswith(
@@ -102,7 +102,7 @@ def link(wanted: bool) -> str:
                 f"{path}: is not a file that this suite wrote; it stays. Move it away first."
             )
 
-        if not wanted:
+        if not enabled:
             path.unlink(missing_ok=True)
             return f"not linked: the stock lighteval command needs --custom-tasks medical_tasks.lighteval_tasks ({path})"
 
@@ -121,7 +121,7 @@ def link(wanted: bool) -> str:
 
 
 def load_app() -> Typer:
-    """Imports lighteval's command line, which silences every logger made before, and leaves those of this process working."""
+    """Imports lighteval's command line, which disables all existing loggers, and enables them again."""
     loggers = logging.Logger.manager.loggerDict.values()
     working = [
         logger
@@ -140,14 +140,15 @@ def load_app() -> Typer:
 def run_app(app: Typer, arguments: Sequence[str]) -> int:
     """Runs a typer application as if it were called with the arguments.
 
-    An error where it does not know them.
+    Raises:
+        UsageError: It does not accept them.
     """
     wrong_arguments = _click("exceptions").ClickException
     before = sys.argv
     sys.argv = ["lighteval", *arguments]
     try:
-        # Without standalone mode a command's own value is returned, and the exit code
-        # where it stopped early.
+        # Without standalone mode the command's return value comes back, or its exit code
+        # if it stopped early.
         code = app(prog_name=_PROGRAM, standalone_mode=False)
     except MedicalTasksError:
         raise
@@ -165,7 +166,7 @@ def run_app(app: Typer, arguments: Sequence[str]) -> int:
 
 
 def _click(module: str) -> ModuleType:
-    """A module of click, or of the copy of it which newer versions of typer carry."""
+    """Imports a module of click, or of its copy in newer versions of typer."""
     from typer import BadParameter
 
     return importlib.import_module(
@@ -174,22 +175,16 @@ def _click(module: str) -> ModuleType:
 
 
 def command_line() -> dict[str, object]:
-    """What lighteval's command was called with, by the names of its parameters.
-
-    Empty where lighteval is used as a library.
-    """
+    """Returns the parameters of lighteval's command; empty if it is used as a library."""
     context = _click("globals").get_current_context(silent=True)
     return {} if context is None else {"command": context.info_name, **context.params}
 
 
 @contextlib.contextmanager
-def as_lighteval_shows_it() -> Iterator[None]:
-    """Gives an error of this suite the form that lighteval's command shows as a message.
-
-    It shows others as tracebacks.
-    """
+def shown_by_lighteval() -> Iterator[None]:
+    """Makes errors of this suite a type that lighteval's command shows without a traceback."""
     try:
-        with plugins.telling():
+        with plugins.attributing_errors():
             yield
     except MedicalTasksError as error:
         shown = type(
@@ -199,41 +194,41 @@ def as_lighteval_shows_it() -> Iterator[None]:
 
 
 def check_command(task: TaskSpec) -> None:
-    """Refuses the command that cannot run a task, and warns once of a search that takes minutes."""
-    given = command_line()
-    if given.get("command") == "eval":
+    """Rejects the command that cannot run a task, and warns once about a search that takes minutes."""
+    options = command_line()
+    if options.get("command") == "eval":
         raise UsageError(
             "lighteval eval, its inspect backend, runs no tasks but lighteval's own (lighteval "
             f"0.13.0, issue 1327). Use: inspect eval medical_tasks/{task.name} --model MODEL"
         )
-    if given.get("command") == "accelerate":
-        _warn_of_search(given["model_args"])
+    if options.get("command") == "accelerate":
+        _warn_of_search(options["model_args"])
 
 
 @functools.cache
 def _warn_of_search(model: str) -> None:
     import torch
 
-    given = read_text(Path(model)) if model.endswith(".yaml") else model
-    if "batch_size" not in given and not torch.accelerator.is_available():
+    model_args = read_text(Path(model)) if model.endswith(".yaml") else model
+    if "batch_size" not in model_args and not torch.accelerator.is_available():
         logger.warning(
             "no GPU and no batch_size: the stock command tries sizes for minutes. Add "
-            "batch_size=%s to the model's arguments, which medical-tasks lighteval takes by "
-            "itself",
+            "batch_size=%s to the model's arguments, which is the default of medical-tasks "
+            "lighteval",
             CPU_BATCH,
         )
 
 
 def _register_only(registry: type[Registry], custom_tasks: str) -> None:
-    """Replaces the scan of all built-in tasks, of which one downloads a file."""
+    """Replaces the scan of all built-in tasks, one of which downloads a file."""
 
     def load(
         custom_tasks_given: str | None = None,
         load_multilingual: bool = False,
         **named: object,
     ) -> dict[str, LightevalTaskConfig]:
-        wanted = named.get("custom_tasks", custom_tasks_given) or custom_tasks
-        module = registry.create_custom_tasks_module(wanted)
+        module_name = named.get("custom_tasks", custom_tasks_given) or custom_tasks
+        module = registry.create_custom_tasks_module(module_name)
         configs: dict[str, LightevalTaskConfig] = registry._extract_configs(module)
         return configs
 
@@ -241,7 +236,7 @@ def _register_only(registry: type[Registry], custom_tasks: str) -> None:
     named = registry._get_full_task_list_from_input_string
 
     def in_order(self: Registry, tasks: str) -> list[str]:
-        # lighteval takes them out of a set, in another order in each process: ranks
+        # lighteval iterates over a set, whose order differs between processes: ranks
         # would wait for one another for ever.
         return sorted(named(self, tasks))
 
@@ -249,10 +244,10 @@ def _register_only(registry: type[Registry], custom_tasks: str) -> None:
 
 
 def _prepare_models() -> None:
-    """Switches the cache off.
+    """Disables the response cache.
 
-    Its key has the prompt function's name but not its text, and all ranks write one
-    file.
+    Its key holds the prompt function's name but not its text, and all ranks write the
+    same file.
     """
     import torch
     from lighteval.pipeline import Pipeline
@@ -275,24 +270,24 @@ def _prepare_models() -> None:
 
 CONFIG_VARIABLE = "MEDICAL_TASKS_CONFIG"
 
-# Their first positional argument says which weights are loaded here; an endpoint's
-# model_name is a name of its server.
+# Their first positional argument names the weights to load; an endpoint's model_name is
+# a name on its server.
 _LOADS_WEIGHTS = ("accelerate", "vllm", "sglang")
 _MODEL_NAME = re.compile(r"(?:^|,)model_name=([^,]*)")
-# Names on the Hub never begin like this.
+# Names on the Hub never start like this.
 _PATH_STARTS = ("./", "../", "/", "~")
 
 
-def wanted_config() -> str | None:
-    """Returns the configuration that the user named, None for the dataset's default one."""
+def chosen_config() -> str | None:
+    """Returns the configuration that the user chose; None for the dataset's default."""
     return os.environ.get(CONFIG_VARIABLE) or None
 
 
-def asked_data(task: TaskSpec, most: int | None = None) -> TaskData:
-    """The items that `medical-tasks run` would ask of a task; raises what it raises."""
+def task_items(task: TaskSpec, most: int | None = None) -> TaskData:
+    """Returns the items of a task that `medical-tasks run` would ask about; raises what it raises."""
     try:
         return load_task_data(
-            task, dataset_of(task), config=wanted_config(), max_samples=most
+            task, dataset_of(task), config=chosen_config(), max_samples=most
         )
     except (UsageError, MissingError) as error:
         raise type(error)(
@@ -303,28 +298,28 @@ def asked_data(task: TaskSpec, most: int | None = None) -> TaskData:
 
 
 def check_model(positional: Sequence[str]) -> None:
-    """Checks the model arguments as far as that needs neither weights nor the Hub.
+    """Checks the model arguments as far as possible without weights and without the Hub.
 
-    `positional` begins with lighteval's command.
+    `positional` starts with lighteval's command.
     """
     if len(positional) < 2 or positional[0] not in _LOADS_WEIGHTS:
         return
 
-    given = positional[1]
-    if given.endswith(".yaml"):
-        if not Path(given).is_file():
-            raise UsageError(f"model arguments {given}: there is no such file.")
+    model_args = positional[1]
+    if model_args.endswith(".yaml"):
+        if not Path(model_args).is_file():
+            raise UsageError(f"model arguments {model_args}: there is no such file.")
 
         return
 
-    if "=" not in given:
+    if "=" not in model_args:
         raise UsageError(
-            f"model arguments {given!r} are not of the form NAME=VALUE,... Give for example "
-            f"model_name={given}, or a .yaml file of lighteval's."
+            f"model arguments {model_args!r} are not of the form NAME=VALUE,... Give for example "
+            f"model_name={model_args}, or a .yaml file of lighteval's."
         )
 
-    found = _MODEL_NAME.search(given)
-    name = found.group(1) if found else ""
+    match = _MODEL_NAME.search(model_args)
+    name = match.group(1) if match else ""
     if not name.startswith(_PATH_STARTS):
         return
 
@@ -345,7 +340,7 @@ def check_model(positional: Sequence[str]) -> None:
 
 _PUSHES = ("--push-to-hub", "--push-to-tensorboard", "--public-run", "--wandb")
 _OUTLET = "--save-details"
-# They compute in this process, or only look.
+# These compute in this process, or only read.
 _IN_PROCESS = ("accelerate", "vllm", "sglang", "nanotron", "baseline", "tasks")
 _PRINTS_SAMPLES = ["tasks", "inspect"]
 _ADDRESS = "inference_server_address"
@@ -353,19 +348,16 @@ _CACHE_VARIABLE = "HF_DATASETS_CACHE"
 
 
 def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None:
-    """Asks the guard about everything that the arguments would do.
-
-    Allows all of it for open data.
-    """
+    """Checks everything that the arguments would do with the guard; open data may do it all."""
     if not policy.protecting():
         return
 
-    given = {word.partition("=")[0] for word in arguments}
+    options = {word.partition("=")[0] for word in arguments}
     for option in _PUSHES:
-        if option in given:
+        if option in options:
             policy.require_push(f"lighteval's {option}")
 
-    if _OUTLET in given:
+    if _OUTLET in options:
         policy.require_text_outlet(f"lighteval's {_OUTLET}")
     if list(positional[:2]) == _PRINTS_SAMPLES:
         policy.require_text_outlet("lighteval's `tasks inspect` (it prints samples)")
@@ -386,7 +378,7 @@ def check_arguments(arguments: Sequence[str], positional: Sequence[str]) -> None
 
 
 def _server_address(path: Path) -> str:
-    """The address in a YAML file of lighteval, which decides whether texts leave."""
+    """Returns the server's address in a YAML file of lighteval."""
     import yaml
 
     try:
@@ -404,9 +396,9 @@ def _server_address(path: Path) -> str:
 
 @contextlib.contextmanager
 def private_dataset_cache() -> Iterator[None]:
-    """Lets lighteval copy rows only into the private store, for its run.
+    """Makes lighteval copy rows into the private store only, for the duration of its run.
 
-    The home's cache is readable as the umask lets.
+    By the umask, others might read the cache in the home folder.
     """
     if not policy.protecting():
         yield
@@ -415,7 +407,7 @@ def private_dataset_cache() -> Iterator[None]:
     import datasets
 
     folder = private_folder(new_private_id(), run=Path.cwd())
-    # of other processes
+    # for processes that it starts
     variable = mock.patch.dict(os.environ, {_CACHE_VARIABLE: str(folder)})
     try:
         with (
@@ -429,14 +421,14 @@ def private_dataset_cache() -> Iterator[None]:
 
 
 def dataset_of(task: TaskSpec) -> DatasetSpec:
-    """The dataset whose rows a task asks about."""
+    """Returns the dataset of a task."""
     return next(
-        found for found in task.benchmark.datasets if found.name == task.dataset
+        dataset for dataset in task.benchmark.datasets if dataset.name == task.dataset
     )
 
 
 def require_launcher(task: TaskSpec) -> None:
-    """Refuses a credentialed task where nothing guards it, as under the stock `lighteval`."""
+    """Refuses a credentialed task outside the guard, as under the stock `lighteval` command."""
     spec = dataset_of(task)
     if policy.text_allowed(spec) or policy.protects(task.name):
         return

@@ -1,7 +1,7 @@
 """`calc --mcp`: the calculators as tools of the Model Context Protocol, over standard input and output.
 
-Every agent that speaks the protocol can call them; they are the tools that
-`medcalc_tools` offers to a model.
+Every agent that supports the protocol can call them; `medcalc_tools` offers a model the
+same tools.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SERVER_NAME: Final = "medical-tasks"
 
 
 def serve() -> None:
-    """Answers until the client closes standard input."""
+    """Serves until the client closes standard input."""
     if importlib.util.find_spec("mcp") is None:
         raise MissingError(
             f"calc --mcp needs the package mcp, which is not installed: {install_command('mcp')}"
@@ -46,7 +46,7 @@ async def _serve() -> None:
 
 
 def calculator_server() -> Server:
-    """The server, whatever carries its messages."""
+    """Makes the server, independent of its transport."""
     from mcp.server import Server
 
     return Server(
@@ -90,7 +90,7 @@ async def _call_tool(
 
 
 def answered(name: str, arguments: Mapping[str, object]) -> Called:
-    """Calls the tool of a name; what is wrong is said to the caller, never raised."""
+    """Calls a tool by name; errors are returned to the caller, never raised."""
     try:
         calculator = find(name)
     except CalculatorInputError as error:

@@ -1,4 +1,4 @@
-"""Folders for `evaluate.load` of metrics that no package ships: those of plugins and YAML files."""
+"""Writes folders for `evaluate.load` of metrics that no package ships: those of plugins and YAML files."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ Metric = plugin_metric({name!r}, {places!r})
 
 
 def metric_folder(name: str) -> str | None:
-    """Writes the folder of a plugin's metric; None where no plugin is meant.
+    """Writes the folder of a plugin's metric; returns None if the name is not a plugin's.
 
     Args:
-        name: a task of a plugin that is known, or the YAML file of a benchmark.
+        name: a task of an installed plugin, or the YAML file of a benchmark.
 
     Raises:
         UsageError: A judge decides the task.
     """
-    places = [place for place in plugins.given().split(os.pathsep) if place]
+    sources = [
+        source for source in plugins.uninstalled_plugins().split(os.pathsep) if source
+    ]
     if Path(name).suffix in plugins.YAML:
-        places, name = [str(Path(name).expanduser().resolve())], plugins.name_in(name)
+        sources, name = [str(Path(name).expanduser().resolve())], plugins.name_in(name)
 
-    with plugins.using(places):
+    with plugins.using(sources):
         task = tasks().get(name)
 
     if task is None:
@@ -49,7 +51,7 @@ def metric_folder(name: str) -> str | None:
 
     folder = metrics_home() / name
     make_folder(folder)
-    with WholeFile(folder / f"{name}.py") as part:
-        part.write(_MODULE.format(name=name, places=places))
+    with WholeFile(folder / f"{name}.py") as file:
+        file.write(_MODULE.format(name=name, places=sources))
 
     return str(folder)

@@ -1,10 +1,10 @@
-"""Answers that others published: runs made of the files of other harnesses.
+"""Imports published answers from the files of other harnesses as runs.
 
-HELM, inspect, lm-evaluation-harness, lighteval and Every Eval Ever. A module a format
-reads files into `published.Published`; `matching` finds the items that were answered;
-`runs.imported` scores.
+The formats are those of HELM, inspect, lm-evaluation-harness, lighteval and Every Eval
+Ever. One module per format reads files into `published.Published`; `matching` finds the
+answered items; `runs.imported` scores them.
 
-A wing: optional, registered by an entry point (`VERBS`), and nothing outside imports
+This wing is optional and registered by an entry point (`VERBS`); nothing outside imports
 it.
 """
 

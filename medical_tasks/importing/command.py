@@ -1,4 +1,4 @@
-"""The verb `import` on the command line; `Import` in `options` says what it takes."""
+"""The command `import`; its options are `Import` in `importing.options`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from medical_tasks.options import Score, parameters
 from medical_tasks.report.finished import AGAIN, report_results
 from medical_tasks.runs.imported import (
     MATCHED_BY,
-    FoundAnswers,
-    FoundRun,
     PublishedSource,
+    SourceAnswers,
+    SourceRun,
 )
 from medical_tasks.runs.recipes import one_line
 from medical_tasks.runs.rescoring import rescore
@@ -37,25 +37,25 @@ _READERS: Final = {
     "lighteval": "lighteval_details",
     "every-eval-ever": "every_eval_ever",
 }
-"""The module of each kind, with a function `read(path) -> Published`."""
+"""Kind to the module with its function `read(path) -> Published`."""
 
 _WHY: Final[Mapping[Way, str]] = {
-    "ambiguous": "could be to several items",
-    "asks otherwise": "ask otherwise than the item of their id",
-    "unknown": "are to no item of the task",
+    "ambiguous": "fit several items",
+    "asks otherwise": "have another question than the item of their id",
+    "unknown": "fit no item of the task",
 }
 _LONGEST: Final = ("max_tokens", "max_new_tokens", "max_gen_toks")
 _NAME: Final = 80
 _LONGEST_SETTING: Final = 300
 _SHOWN: Final = 5
 _NOT_THERE: Final = (
-    "What is not in the source stays unanswered. Where a whole source should be here, import it "
+    "Items that are not in the source stay unanswered. If the source should be complete, import it "
     "again."
 )
 
 
 def run(arguments: Import) -> int:
-    """Scores the answers; exit code 5 when items are unanswered or unscored."""
+    """Scores the answers; exit code 5 if items are unanswered or unscored."""
     done = imported(arguments)
     if done is None:
         return 0
@@ -64,16 +64,16 @@ def run(arguments: Import) -> int:
 
 
 def imported(arguments: Import) -> tuple[Path, bool] | None:
-    """Makes the run; the folder, and whether an item has no answer. None after a forecast."""
+    """Writes the run; returns its folder and whether items are unanswered. None after a forecast."""
     path = arguments.path.expanduser()
     if not path.exists():
         raise MissingError(f"{path}: no such file or folder.")
-    given = {
+    score_options = {
         name: getattr(arguments, name)
         for name in parameters(Score)
         if name in parameters(Import)
     }
-    return rescore(Score(**given, responses=path), _Files(arguments, path))
+    return rescore(Score(**score_options, responses=path), _Files(arguments, path))
 
 
 class _Files(PublishedSource):
@@ -85,12 +85,10 @@ class _Files(PublishedSource):
         self._stated = {name: text for name, text in stated.items() if text}
         address = arguments.address or "https://"
         if not address.startswith("https://") or not is_plain(address):
-            raise UsageError(
-                f"--address {shown(address)}: must be an address that begins with https://."
-            )
+            raise UsageError(f"--address {shown(address)}: must begin with https://.")
         self.name = f"{arguments.kind} {path.resolve().name}"
 
-    def found(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
+    def find_answers(self, task: TaskSpec, items: Sequence[Item]) -> SourceRun:
         published = self._read()
         matches = Questions(task, items).matches(published.answers)
         self._check(task, published, matches)
@@ -98,12 +96,12 @@ class _Files(PublishedSource):
         model = one_line(published.model or self._model or "unknown", _NAME)
         origin = _origin(self._kind, published, model, matches) | self._stated
         _tell(self._path, published, model, matches, len(repeats))
-        return FoundRun(
+        return SourceRun(
             model=model, repeats=repeats, origin=origin, reported=published.reported
         )
 
     def _read(self) -> Published:
-        """Reads the files by their kind's reader; `--model` may not contradict."""
+        """Reads the files with the reader of their kind; `--model` must not contradict them."""
         module = import_module(f"medical_tasks.importing.{_READERS[self._kind]}")
         if self._kind == "every-eval-ever":
             published: Published = module.read(self._path, model=self._model)
@@ -113,7 +111,7 @@ class _Files(PublishedSource):
         if published.model and self._model not in (None, published.model):
             raise UsageError(
                 f"--model {self._model}: the files name the model {one_line(published.model)}. "
-                "Leave it out."
+                "Omit the option."
             )
 
         return published
@@ -121,18 +119,18 @@ class _Files(PublishedSource):
     def _check(
         self, task: TaskSpec, published: Published, matches: Sequence[Match]
     ) -> None:
-        """Says what is left out; nothing that fits is an error."""
+        """Reports answers that are left out; it is an error if none fits an item."""
         lost: list[str] = []
         for way, why in _WHY.items():
-            places = [_at(match.answer) for match in matches if match.way == way]
-            if places:
-                lost.append(f"{len(places):,} {why} ({listed(places, _SHOWN)})")
+            positions = [_at(match.answer) for match in matches if match.way == way]
+            if positions:
+                lost.append(f"{len(positions):,} {why} ({listed(positions, _SHOWN)})")
 
         if lost and not any(match.item for match in matches):
             of = f" of {one_line(published.task)!r}" if published.task else ""
             raise UsageError(
-                f"{self._path}: none of its {len(matches):,} answers{of} is to an item of "
-                f"{task.name}: {'; '.join(lost)}. Is it the right --task and --config?"
+                f"{self._path}: none of its {len(matches):,} answers{of} fits an item of "
+                f"{task.name}: {'; '.join(lost)}. Check --task and --config."
             )
 
         if lost:
@@ -141,24 +139,24 @@ class _Files(PublishedSource):
                 file=sys.stderr,
             )
 
-    def _repeats(self, matches: Sequence[Match]) -> list[FoundAnswers]:
-        """The answers of each repeat; two answers to one item in one repeat are an error."""
+    def _repeats(self, matches: Sequence[Match]) -> list[SourceAnswers]:
+        """Returns the answers of each repeat; two answers to an item in a repeat are an error."""
         matched = [match for match in matches if match.item is not None]
         numbers = sorted({match.answer.repeat for match in matched})
         texts: dict[int, dict[str, str]] = {number: {} for number in numbers}
         reasons: dict[int, dict[str, str]] = {number: {} for number in numbers}
         cut: dict[int, set[str]] = {number: set() for number in numbers}
-        places: dict[tuple[int, str], str] = {}
+        position_of: dict[tuple[int, str], str] = {}
         for match in matched:
             answer, item = match.answer, str(match.item)
-            if (before := places.get((answer.repeat, item))) is not None:
+            if (before := position_of.get((answer.repeat, item))) is not None:
                 raise UsageError(
                     f"{self._path}: {before} and {_at(answer)} both answer item "
-                    f"{item}; one answer an item and repeat is scored. Take one of them out, or "
+                    f"{item}, but one answer per item and repeat is scored. Remove one of them, or "
                     "give the files of one run."
                 )
 
-            places[answer.repeat, item] = _at(answer)
+            position_of[answer.repeat, item] = _at(answer)
             if answer.text is None:
                 reasons[answer.repeat][item] = answer.reason
             else:
@@ -168,7 +166,7 @@ class _Files(PublishedSource):
                 cut[answer.repeat].add(item)
 
         return [
-            FoundAnswers(
+            SourceAnswers(
                 texts=texts[number],
                 unanswered=reasons[number],
                 cut=frozenset(cut[number]),
@@ -178,13 +176,13 @@ class _Files(PublishedSource):
 
 
 def _at(answer: PublishedAnswer) -> str:
-    """Where an answer stands; an id of the source's own may be anything, and is not shown of credentialed data."""
-    place = answer.at.partition(" (")[0] if policy.protecting() else answer.at
-    return one_line(place)
+    """Returns the position of an answer; ids of the source are not shown for credentialed data."""
+    position = answer.at.partition(" (")[0] if policy.protecting() else answer.at
+    return one_line(position)
 
 
 def _plain_settings(settings: Json) -> JsonDict:
-    """Settings fit for a recipe: short, and without texts where these may be of credentialed data."""
+    """Returns settings for a recipe: short, and without texts that may be credentialed data."""
     plain: JsonDict = {}
     for name, value in settings.items():
         if isinstance(value, bool) or is_number(value):
@@ -198,8 +196,8 @@ def _plain_settings(settings: Json) -> JsonDict:
 def _origin(
     kind: str, published: Published, model: str, matches: Sequence[Match]
 ) -> JsonDict:
-    """Where the answers come from, and what nobody here knows of them, for the recipe."""
-    unknown = [] if published.prompts_told else ["prompts"]
+    """Describes the origin of the answers for the recipe, and what is unknown about them."""
+    unknown = [] if published.prompts_known else ["prompts"]
     if not re.search(r"\d", published.harness):
         unknown.append("version of the harness")
     if "temperature" not in published.settings:
@@ -224,12 +222,12 @@ def _origin(
 def _tell(
     path: Path, published: Published, model: str, matches: Sequence[Match], repeats: int
 ) -> None:
-    """Says what was read, and how it was matched."""
+    """Reports the number of answers, and how they were matched."""
     ways = counts(matches)
-    said = ", ".join(f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways)
+    by_way = ", ".join(f"{ways[way]:,} by {way}" for way in MATCHED_BY if way in ways)
     several = f", {repeats} repeats" if repeats > 1 else ""
     tell(
-        f"{path.name}: {len(matches):,} answers of {model} ({published.harness}): {said}{several}"
+        f"{path.name}: {len(matches):,} answers of {model} ({published.harness}): {by_way}{several}"
     )
     for note in published.notes:
         print(f"note: {path}: {note}", file=sys.stderr)

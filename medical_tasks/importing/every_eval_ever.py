@@ -1,13 +1,16 @@
-"""Instance records of Every Eval Ever (schema 0.2 and 0.3): JSON Lines, a record a sample and metric."""
+"""Reads instance records of Every Eval Ever (schema 0.2 and 0.3).
+
+They are JSON Lines with one record for each sample and metric.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from medical_tasks.errors import UsageError
-from medical_tasks.importing.opening import Files, only_file
+from medical_tasks.importing.opening import Files, mappings_in, only_file
 from medical_tasks.importing.published import (
     ERROR,
     NO_ANSWER,
@@ -17,13 +20,16 @@ from medical_tasks.importing.published import (
 )
 from medical_tasks.io.forms import OpenForm
 from medical_tasks.io.untrusted import is_number
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 
-AGAIN: Final = "Give a file of instance records of Every Eval Ever (JSON Lines), whole."
+AGAIN: Final = (
+    "Give a complete file of instance records of Every Eval Ever (JSON Lines)."
+)
 
 
 class Input(OpenForm):
-    """What was asked, bare and as the model saw it."""
+    """The question, bare and as the model saw it."""
 
     raw: str | list[str] = ""
     formatted: str | None = None
@@ -58,11 +64,11 @@ class Record(OpenForm):
 
 
 def read(path: Path, *, model: str | None = None) -> Published:
-    """Reads a file, or the one file of a folder; `model` is the one that is meant of several."""
+    """Reads a file, or the only file of a folder; `model` selects one of several models."""
     files = Files(again=AGAIN)
     if path.is_dir():
         path = only_file(
-            path, sorted(path.rglob("*.jsonl")), wanted="JSON Lines", again=AGAIN
+            path, sorted(path.rglob("*.jsonl")), description="JSON Lines", again=AGAIN
         )
 
     records = [
@@ -72,54 +78,58 @@ def read(path: Path, *, model: str | None = None) -> Published:
     if not records:
         raise UsageError(f"{path}: has no records. {AGAIN}")
 
-    chosen = model or models[0]
-    if chosen not in models or (model is None and len(models) > 1):
+    selected = model or models[0]
+    if selected not in models or (model is None and len(models) > 1):
         raise UsageError(
-            f"{path}: has answers of {', '.join(models[:5])}{', ...' * (len(models) > 5)}. Choose "
+            f"{path}: has answers of {', '.join(models[:5])}{', ...' * (len(models) > 5)}. Select "
             "one: --model NAME"
         )
 
-    own = [(at, record) for at, record in records if record.model_id == chosen]
-    evaluations = list(dict.fromkeys(record.evaluation_id for _, record in own))
+    selected_records = [
+        (at, record) for at, record in records if record.model_id == selected
+    ]
+    evaluations = list(
+        dict.fromkeys(record.evaluation_id for _, record in selected_records)
+    )
     if len(evaluations) > 1:
         raise UsageError(
-            f"{path}: has records of {len(evaluations)} evaluations of {chosen}. Give a file of one."
+            f"{path}: has records of {len(evaluations)} evaluations of {selected}. Give a file of one."
         )
 
     aggregate = _aggregate(files, path, evaluations[0])
-    library = _mapping(aggregate.get("eval_library"))
+    library = mapping(aggregate.get("eval_library"))
     names = [str(library.get(name) or "") for name in ("name", "version")]
     names = [name for name in names if name != "unknown"]
 
     return Published(
-        answers=list(_answers(own)),
-        model=chosen,
+        answers=list(_answers(selected_records)),
+        model=selected,
         harness=" ".join(filter(None, names)) or "Every Eval Ever",
-        task=own[0][1].evaluation_name,
-        prompts_told=all(record.input.formatted for _, record in own),
+        task=selected_records[0][1].evaluation_name,
+        prompts_known=all(record.input.formatted for _, record in selected_records),
         settings=_settings(aggregate),
         reported=list(_reported(aggregate)),
         files=files.sha256,
         notes=[]
         if aggregate
-        else ["the evaluation's own record (JSON) was not found beside it"],
+        else ["the evaluation's own record (JSON) was not found next to the file"],
     )
 
 
 def _answers(records: list[tuple[str, Record]]) -> Iterator[PublishedAnswer]:
-    """The answers, once where a sample has a record for each of several metrics."""
-    seen: dict[tuple[str, str], set[str]] = {}
+    """Yields the answers, once for a sample with a record for each of several metrics."""
+    metrics_of: dict[tuple[str, str], set[str]] = {}
     for at, record in records:
         metric = record.evaluation_result_id or record.evaluation_name
         texts = _texts(record)
-        metrics = seen.setdefault((record.sample_id, repr(texts)), set())
+        metrics = metrics_of.setdefault((record.sample_id, repr(texts)), set())
         if metrics and metric not in metrics:
             metrics.add(metric)
             continue
 
         metrics.add(metric)
-        asked = record.input.raw
-        bare = asked if isinstance(asked, str) else "\n".join(asked)
+        raw = record.input.raw
+        bare = raw if isinstance(raw, str) else "\n".join(raw)
         for number, (text, reason) in enumerate(texts, start=1):
             yield PublishedAnswer(
                 at=f"{at} ({record.sample_id})",
@@ -132,13 +142,15 @@ def _answers(records: list[tuple[str, Record]]) -> Iterator[PublishedAnswer]:
 
 
 def _texts(record: Record) -> list[tuple[str | None, str]]:
-    """The replies of a sample, or why there is none."""
+    """Returns the replies of a sample, or the reason why there is none."""
     if record.error:
         return [(None, ERROR)]
 
     if record.messages:
-        said = [each for each in record.messages if each.role == "assistant"]
-        last = said[-1] if said else None
+        replies = [
+            message for message in record.messages if message.role == "assistant"
+        ]
+        last = replies[-1] if replies else None
         if last is None or not (last.content or last.tool_calls):
             return [(None, NO_ANSWER)]
 
@@ -150,7 +162,7 @@ def _texts(record: Record) -> list[tuple[str | None, str]]:
 
 
 def _aggregate(files: Files, path: Path, evaluation: str) -> JsonDict:
-    """The record of the evaluation, which lies beside its instances or in the folder above."""
+    """Reads the record of the evaluation, next to its instances or in the folder above."""
     for folder in (path.parent, path.parent.parent):
         for other in sorted(folder.glob("*.json"))[:100]:
             content = Files(again=AGAIN).json(other)
@@ -163,29 +175,20 @@ def _aggregate(files: Files, path: Path, evaluation: str) -> JsonDict:
 def _settings(aggregate: Json) -> JsonDict:
     settings: JsonDict = {}
     for result in _results(aggregate):
-        config = _mapping(result.get("generation_config"))
-        settings |= _mapping(config.get("generation_args"))
-        settings |= _mapping(config.get("additional_details"))
+        config = mapping(result.get("generation_config"))
+        settings |= mapping(config.get("generation_args"))
+        settings |= mapping(config.get("additional_details"))
     return {name: value for name, value in settings.items() if value is not None}
 
 
 def _reported(aggregate: Json) -> Iterator[ReportedFigure]:
     for result in _results(aggregate):
-        value = _mapping(result.get("score_details")).get("score")
-        metric = _mapping(result.get("metric_config")).get("metric_name")
+        value = mapping(result.get("score_details")).get("score")
+        metric = mapping(result.get("metric_config")).get("metric_name")
         name = metric or result.get("evaluation_name")
         if is_number(value):
             yield {"metric": str(name), "value": float(value)}
 
 
-def _results(aggregate: Json) -> Iterator[Json]:
-    results = aggregate.get("evaluation_results")
-    yield from (
-        (each for each in results if isinstance(each, Mapping))
-        if isinstance(results, list)
-        else ()
-    )
-
-
-def _mapping(value: object) -> Json:
-    return value if isinstance(value, Mapping) else {}
+def _results(aggregate: Json) -> list[Json]:
+    return mappings_in(aggregate.get("evaluation_results"))

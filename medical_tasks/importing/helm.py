@@ -1,9 +1,8 @@
-"""Runs of HELM and MedHELM: the folder of one, with the files that its web pages show.
+"""Reads runs of HELM and MedHELM: the folder of a run, with the files that its web pages show.
 
 `display_predictions.json` has the answers, `instances.json` the questions,
-`run_spec.json` how the model was asked, `stats.json` HELM's own figures;
-`scenario_state.json`, where it is there instead, has the first two. Each may be packed
-by gzip (`.json.gz`).
+`run_spec.json` the settings, and `stats.json` HELM's own figures. `scenario_state.json`
+may replace the first two. Each may be packed with gzip (`.json.gz`).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _NO_SCORES: Final = (
     "num_", "inference_", "finish_reason", "logprob", "max_prob", "training_", "batch_size",
     "prompt_truncated", "input_", "output_",
 )  # fmt: skip
-"""Begin the names of HELM's figures that are no scores."""
+"""Prefixes of HELM's figures that are no scores."""
 
 
 _Form = TypeVar("_Form", bound=OpenForm)
@@ -52,7 +51,7 @@ class Input(OpenForm):
 
 
 class Instance(OpenForm):
-    """An item as HELM has it; a perturbed one is a variant that HELM made of it."""
+    """An item of HELM; a perturbed one is a variant made by HELM."""
 
     id: str | int
     input: Input
@@ -60,7 +59,7 @@ class Instance(OpenForm):
 
 
 class Prediction(OpenForm):
-    """An answer as HELM's pages show it."""
+    """An answer in the files of HELM's pages."""
 
     instance_id: str | int
     predicted_text: str | None = None
@@ -77,14 +76,14 @@ class Completion(OpenForm):
 
 
 class Result(OpenForm):
-    """What came back of a request."""
+    """The result of a request."""
 
     success: bool = True
     completions: list[Completion] | None = None
 
 
 class Request(OpenForm):
-    """What was asked, in words."""
+    """The text of a request."""
 
     prompt: str = ""
 
@@ -106,7 +105,7 @@ class Stat(OpenForm):
 
 
 class RunSpec(OpenForm):
-    """How the run was made."""
+    """The specification of the run."""
 
     name: str = ""
     adapter_spec: dict[str, object] | None = None
@@ -134,18 +133,20 @@ def read(path: Path) -> Published:
     spec_file, notes = _file(folder, "run_spec.json"), []
     spec = RunSpec()
     if spec_file is None:
-        notes.append("run_spec.json is not there: neither model nor settings are known")
+        notes.append("run_spec.json is missing: model and settings are unknown")
     else:
         spec = files.check(RunSpec, files.json(spec_file), spec_file)
 
-    if left := sum(1 for each in stats if each.perturbation):
-        notes.append(f"{left} answers to questions that HELM changed are left out")
+    if perturbed := sum(1 for record in stats if record.perturbation):
+        notes.append(f"{perturbed} answers to questions changed by HELM are left out")
 
-    several = sum(
-        1 for each in states if len((each.result or Result()).completions or ()) > 1
+    with_completions = sum(
+        1 for record in states if len((record.result or Result()).completions or ()) > 1
     )
-    if several:
-        notes.append(f"{several} answers have several completions; the first is taken")
+    if with_completions:
+        notes.append(
+            f"{with_completions} answers have several completions; the first is used"
+        )
 
     adapter = spec.adapter_spec or {}
     return Published(
@@ -153,7 +154,7 @@ def read(path: Path) -> Published:
         model=str(adapter.get("model") or ""),
         harness="HELM",
         task=spec.name,
-        prompts_told=bool(adapter.get("instructions")),
+        prompts_known=bool(adapter.get("instructions")),
         settings=_settings(adapter),
         reported=list(_reported(files, folder, stats)),
         files=files.sha256,
@@ -162,14 +163,14 @@ def read(path: Path) -> Published:
 
 
 def _file(folder: Path, name: str) -> Path | None:
-    places = (folder / name, folder / f"{name}.gz")
-    return next((path for path in places if path.is_file()), None)
+    candidates = (folder / name, folder / f"{name}.gz")
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def _list(files: Files, form: type[_Form], path: Path) -> list[_Form]:
     values = files.json(path)
     if not isinstance(values, list) or not values:
-        raise UsageError(f"{path}: a list of records is needed. {AGAIN}")
+        raise UsageError(f"{path}: must be a list of records. {AGAIN}")
     return [
         files.check(form, value, path, f"record {number}")
         for number, value in enumerate(values, start=1)
@@ -179,32 +180,32 @@ def _list(files: Files, form: type[_Form], path: Path) -> list[_Form]:
 def _shown_answers(
     files: Files, folder: Path, predictions: Sequence[Prediction]
 ) -> Iterator[PublishedAnswer]:
-    """Answers as HELM's pages show them, with the questions of `instances.json`.
+    """Yields the answers on HELM's pages, with the questions of `instances.json`.
 
-    Instances that HELM changed on purpose (typos, other dialects) are left out.
+    Instances that HELM perturbed (typos, other dialects) are left out.
     """
     path = _file(folder, "instances.json")
     if path is None:
         raise MissingError(f"{folder}: has no instances.json. {AGAIN}")
 
     instances = {
-        str(each.id): each
-        for each in _list(files, Instance, path)
-        if not each.perturbation
+        str(instance.id): instance
+        for instance in _list(files, Instance, path)
+        if not instance.perturbation
     }
-    for number, each in enumerate(predictions, start=1):
-        instance = instances.get(str(each.instance_id))
-        if each.perturbation:
+    for number, prediction in enumerate(predictions, start=1):
+        instance = instances.get(str(prediction.instance_id))
+        if prediction.perturbation:
             continue
 
-        text, reason = _text(each.predicted_text)
+        text, reason = _text(prediction.predicted_text)
         yield PublishedAnswer(
-            at=f"prediction {number} ({each.instance_id})",
-            ids=(str(each.instance_id),),
+            at=f"prediction {number} ({prediction.instance_id})",
+            ids=(str(prediction.instance_id),),
             questions=() if instance is None else tuple(_questions(instance)),
             text=text,
             reason=reason,
-            repeat=each.train_trial_index + 1,
+            repeat=prediction.train_trial_index + 1,
         )
 
 
@@ -220,7 +221,7 @@ def _request_states(files: Files, path: Path) -> list[RequestState]:
 
 
 def _state_answers(states: Sequence[RequestState]) -> Iterator[PublishedAnswer]:
-    """Answers of a raw `scenario_state.json`, with the prompts that were sent."""
+    """Yields the answers of a raw `scenario_state.json`, with the prompts that were sent."""
     for number, state in enumerate(states, start=1):
         if state.instance.perturbation:
             continue
@@ -239,7 +240,7 @@ def _state_answers(states: Sequence[RequestState]) -> Iterator[PublishedAnswer]:
 
 
 def _completed(result: Result | None) -> tuple[str | None, str, bool]:
-    """An answer's text, why there is none, and whether it was cut by its length."""
+    """Returns an answer's text, the reason if there is none, and whether it was cut by its length."""
     if result is None or not result.completions:
         return (
             None,
@@ -260,30 +261,36 @@ def _text(text: str | None) -> tuple[str | None, str]:
 
 
 def _questions(instance: Instance) -> Iterator[str]:
-    """The question as it stands, or the messages of a chat."""
+    """Yields the text of the question, and the messages of a chat."""
     if instance.input.text:
         yield instance.input.text
     messages = instance.input.messages or []
-    said = "\n\n".join(str(message.get("content") or "") for message in messages)
-    if said:
-        yield said
+    chat = "\n\n".join(str(message.get("content") or "") for message in messages)
+    if chat:
+        yield chat
 
 
 def _settings(adapter: Mapping[str, object]) -> JsonDict:
-    kept = {name: adapter.get(name) for name in _SETTINGS}
-    return {name: value for name, value in kept.items() if value not in (None, "", [])}
+    values = {name: adapter.get(name) for name in _SETTINGS}
+    return {
+        name: value for name, value in values.items() if value not in (None, "", [])
+    }
 
 
 def _reported(
     files: Files, folder: Path, predictions: Sequence[Prediction]
 ) -> Iterator[ReportedFigure]:
-    """HELM's figures of all items: those that its pages show of each item, else all scores."""
+    """Yields HELM's figures over all items: those that its pages show by item, or else all scores."""
     path = _file(folder, "stats.json")
-    named = {name for each in predictions for name in each.stats or {}}
+    shown_metrics = {
+        name for prediction in predictions for name in prediction.stats or {}
+    }
     if path is None:
         return
     for stat in _list(files, Stat, path):
         name = str(stat.name.get("name"))
-        score = not name.startswith(_NO_SCORES) and (not named or name in named)
-        if score and not stat.name.get("perturbation") and is_number(stat.mean):
+        is_score = not name.startswith(_NO_SCORES) and (
+            not shown_metrics or name in shown_metrics
+        )
+        if is_score and not stat.name.get("perturbation") and is_number(stat.mean):
             yield {"metric": name, "value": float(stat.mean)}

@@ -1,4 +1,4 @@
-"""Logs of inspect, `.eval` (a zip file) or `.json`, read without inspect."""
+"""Reads logs of inspect, `.eval` (a zip file) or `.json`, without inspect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.importing.matching import id_values
-from medical_tasks.importing.opening import Archive, Files, only_file
+from medical_tasks.importing.opening import Archive, Files, mappings_in, only_file
 from medical_tasks.importing.published import (
     ERROR,
     LIMIT,
@@ -19,9 +19,10 @@ from medical_tasks.importing.published import (
 )
 from medical_tasks.io.forms import OpenForm
 from medical_tasks.io.untrusted import is_number, shown
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 
-AGAIN: Final = "Give a log that inspect wrote (.eval or .json), whole."
+AGAIN: Final = "Give a complete log of inspect (.eval or .json)."
 _HEADER: Final = "header.json"
 _START: Final = "_journal/start.json"
 _SAMPLES: Final = "samples/"
@@ -34,7 +35,7 @@ _CUT: Final = ("max_tokens", "model_length")
 
 
 class Message(OpenForm):
-    """A message of a chat; its content is a text, or parts of which some are texts."""
+    """A message of a chat; its content is a text, or a list of parts that may be texts."""
 
     role: str
     content: str | list[object] = ""
@@ -49,7 +50,7 @@ class Choice(OpenForm):
 
 
 class Output(OpenForm):
-    """What the model said."""
+    """The output of the model."""
 
     completion: str | None = None
     choices: list[Choice] | None = None
@@ -70,7 +71,7 @@ class Sample(OpenForm):
 
 
 class Eval(OpenForm):
-    """What was run."""
+    """The evaluated task and model."""
 
     task: str
     model: str
@@ -80,7 +81,7 @@ class Eval(OpenForm):
 
 
 class Header(OpenForm):
-    """A log but for its samples."""
+    """A log without its samples."""
 
     status: str = ""
     eval: Eval
@@ -89,12 +90,12 @@ class Header(OpenForm):
 
 
 def read(path: Path) -> Published:
-    """Reads a log, or the one log of a folder."""
+    """Reads a log, or the only log of a folder."""
     files = Files(again=AGAIN)
     if path.is_dir():
         logs = [*path.glob("*.eval"), *path.glob("*.json")]
         path = only_file(
-            path, logs, wanted="logs of inspect (.eval or .json)", again=AGAIN
+            path, logs, description="logs of inspect (.eval or .json)", again=AGAIN
         )
 
     if path.suffix == ".eval":
@@ -103,16 +104,15 @@ def read(path: Path) -> Published:
         header, samples = _of_json(files, path)
 
     answers: list[PublishedAnswer] = []
-    several = 0
-    for number, sample in enumerate(
-        samples, start=1
-    ):  # events of a sample take much memory
+    with_choices = 0
+    # One sample at a time: its events need much memory.
+    for number, sample in enumerate(samples, start=1):
         answers.append(_answer(sample, number))
-        several += bool(sample.output and len(sample.output.choices or ()) > 1)
+        with_choices += bool(sample.output and len(sample.output.choices or ()) > 1)
 
     notes = (
-        [f"{several} samples have several choices; the first is taken"]
-        if several
+        [f"{with_choices} samples have several choices; the first is used"]
+        if with_choices
         else []
     )
     if header.status not in ("", "success"):
@@ -133,46 +133,46 @@ def read(path: Path) -> Published:
 
 
 def _of_archive(files: Files, archive: Archive) -> tuple[Header, Iterator[Sample]]:
-    """Header and samples of a log in inspect's newer form, a zip of JSON files."""
-    # a run that was killed has no header
-    name = _HEADER if _HEADER in archive else _START
-    header = files.check(Header, archive.json(name), archive.path, name)
+    """Reads header and samples of a log in inspect's newer form, a zip of JSON files."""
+    # A run that was killed has no header.
+    header_name = _HEADER if _HEADER in archive else _START
+    header = files.check(Header, archive.json(header_name), archive.path, header_name)
     names = archive.names(_SAMPLES)
     if not names:
         raise UsageError(f"{archive.path}: has no samples. {AGAIN}")
 
     samples = (
-        files.check(Sample, archive.json(each), archive.path, f"sample {number}")
-        for number, each in enumerate(names, start=1)
+        files.check(Sample, archive.json(name), archive.path, f"sample {number}")
+        for number, name in enumerate(names, start=1)
     )
     return header, samples
 
 
 def _of_json(files: Files, path: Path) -> tuple[Header, Iterator[Sample]]:
-    """Header and samples of a log in inspect's older form, one JSON file."""
+    """Reads header and samples of a log in inspect's older form, one JSON file."""
     log = files.json(path)
     header = files.check(Header, log, path)
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples:
         raise UsageError(
-            f"{path}: has no samples (a log of its header alone?). {AGAIN}"
+            f"{path}: has no samples (is it only the header of a log?). {AGAIN}"
         )
 
     return header, (
-        files.check(Sample, each, path, f"sample {number}")
-        for number, each in enumerate(samples, start=1)
+        files.check(Sample, sample, path, f"sample {number}")
+        for number, sample in enumerate(samples, start=1)
     )
 
 
 def _answer(sample: Sample, number: int) -> PublishedAnswer:
     metadata = sample.metadata or {}
-    asked = sample.input if isinstance(sample.input, str) else _chat(sample)
-    text, reason, cut = _said(sample)
+    question = sample.input if isinstance(sample.input, str) else _chat(sample)
+    text, reason, cut = _reply(sample)
 
     return PublishedAnswer(
         at=f"sample {number} ({sample.id}, epoch {sample.epoch})",
         ids=(str(sample.id), *id_values(metadata)),
-        questions=tuple(filter(None, (_resolved(sample, asked),))),
+        questions=tuple(filter(None, (_with_attachment(sample, question),))),
         repeat=sample.epoch,
         cut=cut,
         text=text,
@@ -180,8 +180,8 @@ def _answer(sample: Sample, number: int) -> PublishedAnswer:
     )
 
 
-def _said(sample: Sample) -> tuple[str | None, str, bool]:
-    """The text of the answer, or why there is none, and whether it was cut."""
+def _reply(sample: Sample) -> tuple[str | None, str, bool]:
+    """Returns the text of the answer, the reason if there is none, and whether it was cut off."""
     output = sample.output
     choice = output.choices[0] if output is not None and output.choices else None
     if sample.error is not None or (
@@ -196,15 +196,15 @@ def _said(sample: Sample) -> tuple[str | None, str, bool]:
     if not text and choice.message.tool_calls:
         return None, TOOL_CALL, False
 
-    return _resolved(sample, text), "", choice.stop_reason in _CUT
+    return _with_attachment(sample, text), "", choice.stop_reason in _CUT
 
 
 def _text(message: Message) -> str:
-    """The texts of a message, without reasoning, images and tools."""
+    """Joins the texts of a message, without reasoning, images and tools."""
     if isinstance(message.content, str):
         return message.content
-    parts = [part for part in message.content if isinstance(part, Mapping)]
-    texts = [part.get("text") for part in parts if part.get("type") == "text"]
+    blocks = [block for block in message.content if isinstance(block, Mapping)]
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
     return "".join(text for text in texts if isinstance(text, str))
 
 
@@ -213,24 +213,24 @@ def _chat(sample: Sample) -> str:
     return "\n\n".join(_text(message) for message in messages)
 
 
-def _resolved(sample: Sample, text: str) -> str:
-    """The text itself where the log has it apart."""
+def _with_attachment(sample: Sample, text: str) -> str:
+    """Returns the text, from the log's attachments if it refers to one."""
     if text.startswith(_ATTACHMENT):
         return (sample.attachments or {}).get(text.removeprefix(_ATTACHMENT), text)
     return text
 
 
 def _settings(header: Header) -> JsonDict:
-    """How the model was asked, of the plan's settings and those of the command, which go before."""
+    """Returns the generation settings of the plan, overridden by those of the command."""
     plan = header.plan or {}
     config = {
-        **_mapping(plan.get("config")),
+        **mapping(plan.get("config")),
         **(header.eval.model_generate_config or {}),
     }
     settings: JsonDict = {
         name: config[name] for name in _SETTINGS if config.get(name) is not None
     }
-    steps = [step.get("solver") for step in _mappings(plan.get("steps"))]
+    steps = [step.get("solver") for step in mappings_in(plan.get("steps"))]
     if steps:
         settings["solvers"] = [str(step) for step in steps]
 
@@ -238,21 +238,9 @@ def _settings(header: Header) -> JsonDict:
 
 
 def _reported(results: Json) -> Iterator[ReportedFigure]:
-    """The metrics of all scorers, without their errors."""
-    for score in _mappings(results.get("scores")):
-        for name, metric in _mapping(score.get("metrics")).items():
-            value = _mapping(metric).get("value")
+    """Yields the metrics of all scorers, without their standard errors."""
+    for score in mappings_in(results.get("scores")):
+        for name, metric in mapping(score.get("metrics")).items():
+            value = mapping(metric).get("value")
             if name not in ("stderr", "std", "var") and is_number(value):
                 yield {"metric": f"{score.get('name')} {name}", "value": float(value)}
-
-
-def _mapping(value: object) -> Json:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _mappings(value: object) -> Iterator[Json]:
-    yield from (
-        (each for each in value if isinstance(each, Mapping))
-        if isinstance(value, list)
-        else ()
-    )

@@ -1,9 +1,9 @@
-"""Details of lighteval 0.10 and later: a parquet file a task, with the results of the run."""
+"""Reads details of lighteval 0.10 and later: one parquet file a task, and the results of the run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -15,18 +15,17 @@ from medical_tasks.importing.published import NO_ANSWER, Published, PublishedAns
 from medical_tasks.io.files import readable
 from medical_tasks.io.forms import OpenForm
 from medical_tasks.io.untrusted import is_number
+from medical_tasks.runs.recipes import mapping
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 
-AGAIN: Final = (
-    "Give a file details_TASK_DATE.parquet that lighteval --save-details wrote, whole."
-)
+AGAIN: Final = "Give a complete file details_TASK_DATE.parquet written by lighteval --save-details."
 _DETAILS: Final = "details_"
 _COLUMNS: Final = ["doc", "model_response"]
 _DATE: Final = len("2026-01-01T00-00-00.000000")
 
 
 class Doc(OpenForm):
-    """A document: its question, and what its task keeps beside it."""
+    """A document: its question, and further data of its task."""
 
     query: str
     original_query: str | None = None
@@ -35,19 +34,22 @@ class Doc(OpenForm):
 
 
 class Response(OpenForm):
-    """The replies, and the same without reasoning where lighteval took it out."""
+    """The replies, and the same without reasoning if lighteval removed it."""
 
     text: list[str | None] | None = None
     text_post_processed: list[str | None] | None = None
 
 
 def read(path: Path) -> Published:
-    """Reads a file of details, or the one file below a folder."""
+    """Reads a file of details, or the only file below a folder."""
     files = Files(again=AGAIN)
     if path.is_dir():
-        found = sorted(path.rglob(f"{_DETAILS}*.parquet"))
+        matches = sorted(path.rglob(f"{_DETAILS}*.parquet"))
         path = only_file(
-            path, found, wanted="files of details (details_*.parquet)", again=AGAIN
+            path,
+            matches,
+            description="files of details (details_*.parquet)",
+            again=AGAIN,
         )
 
     answers: list[PublishedAnswer] = []
@@ -62,7 +64,7 @@ def read(path: Path) -> Published:
     name = path.name.removeprefix(_DETAILS).removesuffix(".parquet")
     task, date = name[: -_DATE - 1], name[-_DATE:]
     results = _results(files, path, date)
-    general = _mapping(results.get("config_general"))
+    general = mapping(results.get("config_general"))
 
     return Published(
         answers=answers,
@@ -74,12 +76,12 @@ def read(path: Path) -> Published:
         files=files.sha256,
         notes=[]
         if results
-        else ["the results of these details were not found beside them"],
+        else ["the results of these details were not found next to them"],
     )
 
 
 def _rows(path: Path) -> list[JsonDict]:
-    """The rows of a file of details, once its size unpacked is known to be bounded."""
+    """Reads the rows of a file of details after checking its unpacked size."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -91,7 +93,7 @@ def _rows(path: Path) -> list[JsonDict]:
                 ]
                 if lacking:
                     raise UsageError(
-                        f"{path}: has no column {lacking[0]!r}, but "
+                        f"{path}: has no column {lacking[0]!r}; its columns are "
                         f"{', '.join(file.schema_arrow.names)[:200]}. {AGAIN}"
                     )
 
@@ -110,7 +112,7 @@ def _rows(path: Path) -> list[JsonDict]:
                 ).to_pylist()
         except pa.ArrowException as error:
             raise UsageError(
-                f"{path}: no parquet file ({type(error).__name__}). {AGAIN}"
+                f"{path}: not a parquet file ({type(error).__name__}). {AGAIN}"
             ) from error
 
     return rows
@@ -119,17 +121,16 @@ def _rows(path: Path) -> list[JsonDict]:
 def _answers(
     path: Path, at: str, doc: Doc, response: Response
 ) -> Iterator[PublishedAnswer]:
-    """The answers of one document, one for each time it was asked."""
+    """Yields the answers for one document, one for each repeat."""
     texts = response.text_post_processed or response.text
     if not texts:
         raise UsageError(
-            f"{path}, {at}: has no text but probabilities: nothing was written that could be "
-            "scored. Give the details of a task that writes its answers."
+            f"{path}, {at}: has probabilities but no text, so nothing can be scored. Give the "
+            "details of a task with generated answers."
         )
 
     specific = _specific(doc.specific)
-    # Our own questions and lighteval's are the document's, and rows may be kept beside
-    # it.
+    # Our own questions and lighteval's are in the document; rows may be stored next to it.
     questions = (doc.query, doc.original_query or "", text_values(specific))
     for number, text in enumerate(texts, start=1):
         yield PublishedAnswer(
@@ -143,31 +144,31 @@ def _answers(
 
 
 def _specific(value: object) -> Json:
-    """What a task keeps beside its question; lighteval may have written it as text."""
+    """Returns the further data of a document; lighteval may have written it as text."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return {}
-    return _mapping(value)
+    return mapping(value)
 
 
 def _results(files: Files, path: Path, date: str) -> JsonDict:
-    """The results of the same date: lighteval writes `details` and `results` side by side."""
+    """Reads the results of the same date: lighteval writes `details` and `results` side by side."""
     for folder in path.parents:
         if folder.name == "details":
-            found = sorted((folder.parent / "results").rglob(f"results_{date}.json"))
-            content = files.json(found[0]) if found else {}
+            matches = sorted((folder.parent / "results").rglob(f"results_{date}.json"))
+            content = files.json(matches[0]) if matches else {}
             return content if isinstance(content, dict) else {}
     return {}
 
 
 def _folder_model(path: Path) -> str:
-    """The model, of whose name lighteval makes the folders `details/OWNER/MODEL/DATE`."""
-    parts = path.parts
-    if "details" not in parts:
+    """Returns the model from the folders of lighteval, `details/OWNER/MODEL/DATE`."""
+    components = path.parts
+    if "details" not in components:
         return ""
-    return "/".join(parts[parts.index("details") + 1 : -2])
+    return "/".join(components[components.index("details") + 1 : -2])
 
 
 def _version(general: Json) -> str:
@@ -176,10 +177,10 @@ def _version(general: Json) -> str:
 
 
 def _settings(general: Json) -> JsonDict:
-    config = _mapping(general.get("model_config"))
+    config = mapping(general.get("model_config"))
     settings = {
         name: value
-        for name, value in _mapping(config.get("generation_parameters")).items()
+        for name, value in mapping(config.get("generation_parameters")).items()
         if value is not None
     }
     for name in (
@@ -195,12 +196,8 @@ def _settings(general: Json) -> JsonDict:
 
 
 def _reported(results: Json, task: str) -> Iterator[ReportedFigure]:
-    """The figures of a task; its name is written with the number of worked examples."""
-    figures = _mapping(results.get("results"))
-    for name, value in _mapping(figures.get(task)).items():
+    """Yields the figures of a task; its name includes the number of worked examples."""
+    figures = mapping(results.get("results"))
+    for name, value in mapping(figures.get(task)).items():
         if not name.endswith("_stderr") and is_number(value):
             yield {"metric": name, "value": float(value)}
-
-
-def _mapping(value: object) -> Json:
-    return value if isinstance(value, Mapping) else {}

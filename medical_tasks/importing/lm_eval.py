@@ -1,4 +1,4 @@
-"""Samples of lm-evaluation-harness: the files of `--log_samples`, with the results beside them."""
+"""Reads samples of lm-evaluation-harness: the files of `--log_samples`, and the results next to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from medical_tasks.io.untrusted import is_number
 from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 
 AGAIN: Final = (
-    "Give a file samples_TASK_DATE.jsonl that lm_eval --log_samples wrote, whole."
+    "Give a complete file samples_TASK_DATE.jsonl written by lm_eval --log_samples."
 )
 _SAMPLES: Final = "samples_"
 _RESULTS: Final = "results_"
@@ -24,7 +24,7 @@ _NO_SCORES: Final = ("alias", "sample_len", "sample_count", "name")
 
 
 class Sample(OpenForm):
-    """A line: a document, what was asked, and the replies of each request before and after filters."""
+    """A line: a document, the requests, and the replies to each before and after filters."""
 
     doc_id: int | str
     doc: object = None
@@ -34,14 +34,14 @@ class Sample(OpenForm):
 
 
 def read(path: Path) -> Published:
-    """Reads a file of samples, or the one file of a folder."""
+    """Reads a file of samples, or the only file of a folder."""
     files = Files(again=AGAIN)
     if path.is_dir():
-        found = sorted(
+        matches = sorted(
             [*path.glob(f"{_SAMPLES}*.jsonl"), *path.glob(f"*/{_SAMPLES}*.jsonl")]
         )
         path = only_file(
-            path, found, wanted="files of samples (samples_*.jsonl)", again=AGAIN
+            path, matches, description="files of samples (samples_*.jsonl)", again=AGAIN
         )
 
     answers: list[PublishedAnswer] = []
@@ -49,9 +49,8 @@ def read(path: Path) -> Published:
     for at, line in files.lines(path):
         sample = files.check(Sample, line, path, at)
         filters.setdefault(sample.filter)
-        if sample.filter == next(
-            iter(filters)
-        ):  # each filter has lines with the same replies
+        # Each filter has lines with the same replies.
+        if sample.filter == next(iter(filters)):
             answers += _answers(sample, path, at)
 
     if not answers:
@@ -59,7 +58,7 @@ def read(path: Path) -> Published:
 
     task, date = _named(path)
     results = _results(files, path.parent, task, date)
-    config = _part(results, "configs", task)
+    config = _entry(results, "configs", task)
 
     return Published(
         answers=answers,
@@ -67,14 +66,16 @@ def read(path: Path) -> Published:
         harness=f"lm_eval {results.get('lm_eval_version') or ''}".strip(),
         task=task,
         settings=_settings(results, config, task),
-        reported=list(_reported(_part(results, "results", task))),
+        reported=list(_reported(_entry(results, "results", task))),
         files=files.sha256,
-        notes=[] if results else ["no results_*.json of these samples is beside them"],
+        notes=[]
+        if results
+        else ["no results_*.json of these samples was found next to them"],
     )
 
 
 def _answers(sample: Sample, path: Path, at: str) -> Iterator[PublishedAnswer]:
-    """The answers of one sample, one for each repeat; its document has the question."""
+    """Yields the answers of one sample, one for each repeat; its document has the question."""
     doc = sample.doc if isinstance(sample.doc, Mapping) else {}
     questions = [text_values(doc), *_prompts(sample.arguments)]
     for number, text in enumerate(_texts(sample.resps, path, at), start=1):
@@ -89,53 +90,53 @@ def _answers(sample: Sample, path: Path, at: str) -> Iterator[PublishedAnswer]:
 
 
 def _texts(replies: Sequence[Any], path: Path, at: str) -> Sequence[str | None]:
-    """The replies to the one request of a sample, several where it was repeated."""
+    """Returns the replies to the only request of a sample, several if it was repeated."""
     first = replies[0] if len(replies) == 1 else None
     texts = first if isinstance(first, list) else [first]
     if len(replies) != 1 or not all(
         text is None or isinstance(text, str) for text in texts
     ):
         raise UsageError(
-            f"{path}, {at}: has no text of one reply but probabilities, or replies to "
-            f"{len(replies)} requests: nothing was written that could be scored. Give samples of a "
-            "task with output_type generate_until."
+            f"{path}, {at}: has probabilities instead of the text of one reply, or replies to "
+            f"{len(replies)} requests, so nothing can be scored. Give samples of a task with "
+            "output_type generate_until."
         )
 
     return texts
 
 
 def _prompts(arguments: Any) -> Iterator[str]:
-    """The whole prompt, which may hold worked examples as well."""
+    """Yields the whole prompt, which may also contain worked examples."""
     requests = arguments.values() if isinstance(arguments, Mapping) else arguments or ()
     for request in requests:
-        parts = request.values() if isinstance(request, Mapping) else request
-        yield from (part for part in parts if isinstance(part, str))
+        values = request.values() if isinstance(request, Mapping) else request
+        yield from (value for value in values if isinstance(value, str))
 
 
 def _named(path: Path) -> tuple[str, str]:
-    """The task and the date in a file's name."""
+    """Returns the task and the date from a file's name."""
     name = path.name.removeprefix(_SAMPLES).partition(".jsonl")[0]
     return name[: -_DATE - 1], name[-_DATE:]
 
 
 def _results(files: Files, folder: Path, task: str, date: str) -> JsonDict:
-    """The results of the same date, else the only ones beside the samples."""
-    found = sorted(folder.glob(f"{_RESULTS}*.json"))
-    same = [path for path in found if path.name == f"{_RESULTS}{date}.json"]
-    if not same and len(found) == 1:
-        same = found
-    content = files.json(same[0]) if same else {}
+    """Reads the results of the same date, or else the only ones next to the samples."""
+    candidates = sorted(folder.glob(f"{_RESULTS}*.json"))
+    of_date = [path for path in candidates if path.name == f"{_RESULTS}{date}.json"]
+    if not of_date and len(candidates) == 1:
+        of_date = candidates
+    content = files.json(of_date[0]) if of_date else {}
     return content if isinstance(content, dict) else {}
 
 
-def _part(results: Json, name: str, task: str) -> Json:
-    part = results.get(name)
-    own = part.get(task) if isinstance(part, Mapping) else None
-    return own if isinstance(own, Mapping) else {}
+def _entry(results: Json, name: str, task: str) -> Json:
+    section = results.get(name)
+    entry = section.get(task) if isinstance(section, Mapping) else None
+    return entry if isinstance(entry, Mapping) else {}
 
 
 def _model(results: Json) -> str:
-    """The model, also of the results of older versions, which had it among the arguments."""
+    """Returns the model; older versions have it among the arguments."""
     name = results.get("model_name")
     config = results.get("config")
     if not name and isinstance(config, Mapping):
@@ -144,9 +145,9 @@ def _model(results: Json) -> str:
 
 
 def _settings(results: Json, config: Json, task: str) -> JsonDict:
-    """The settings that decide an answer, as far as the files have them."""
-    asked = config.get("generation_kwargs")
-    settings: JsonDict = dict(asked) if isinstance(asked, Mapping) else {}
+    """Returns the settings that affect an answer, as far as the files have them."""
+    generation = config.get("generation_kwargs")
+    settings: JsonDict = dict(generation) if isinstance(generation, Mapping) else {}
     shots = results.get("n-shot")
     settings |= {"num_fewshot": shots.get(task)} if isinstance(shots, Mapping) else {}
     for name in ("chat_template_sha", "system_instruction_sha", "git_hash"):
@@ -155,10 +156,12 @@ def _settings(results: Json, config: Json, task: str) -> JsonDict:
 
 
 def _reported(results: Json) -> Iterator[ReportedFigure]:
-    """The figures of a task, `exact_match,none` by name and filter; without their errors."""
+    """Yields the figures of a task, such as `exact_match,none`, without their standard errors."""
     for name, value in results.items():
-        metric, _, chosen = name.partition(",")
+        metric, _, filter_name = name.partition(",")
         if metric.endswith("_stderr") or metric in _NO_SCORES or not is_number(value):
             continue
-        shown = metric if chosen in ("", "none") else f"{metric} ({chosen})"
-        yield {"metric": shown, "value": float(value)}
+        metric_name = (
+            metric if filter_name in ("", "none") else f"{metric} ({filter_name})"
+        )
+        yield {"metric": metric_name, "value": float(value)}

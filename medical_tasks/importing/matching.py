@@ -1,9 +1,8 @@
-"""Which item of a task a published answer is to: by its id where the question agrees, or by its texts.
+"""Matches published answers with the items of a task, by id if the question agrees, or by text.
 
-What an item asks is taken from its own question: the fields of it that stand there in
-every item, such as note and question of MedCalc-Bench. A published question is an
-item's where it holds all of these. Blanks, quotation marks, letter case and forms of
-Unicode may differ.
+An item is identified by those of its fields that are part of the question of every item,
+such as note and question in MedCalc-Bench. A published question is that of an item if it
+contains all of these. Blanks, quotation marks, letter case and Unicode forms may differ.
 """
 
 from __future__ import annotations
@@ -28,25 +27,25 @@ Way = Literal[
     "asks otherwise",
     "unknown",
 ]
-"""How an answer was matched: `id and bare question` where the source has no documents to compare,
-`id alone` where it has no question."""
+"""How an answer was matched: `id and bare question` if the source has no documents to compare,
+`id alone` if it has no question."""
 
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d\u2032\u2033", "''\"\"'\"")
 _QUESTION: Final = "question"
 _ID_NAMES: Final = ("id", "number", "key", "index", "no")
 _LONGEST_ID: Final = 200
 _ANCHOR: Final = 40
-"""Characters of an item's longest text by which candidates are looked up."""
+"""The number of characters of an item's longest text that candidates are looked up by."""
 _BARE: Final = 1.5
-"""A question that is at most so many times as long as the item's own has no documents in it."""
+"""A question at most this many times as long as the item's own contains no documents."""
 _ENOUGH: Final = 0.9
-"""The share of a list's texts (sentences of a dialogue) that a question must hold: another harness
-may have cut them otherwise."""
+"""The share of a list's texts (sentences of a dialogue) that a question must contain: another
+harness may have split them differently."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """The item of an answer; None where there is none, or several could be it."""
+    """An answer with its item; None if there is none, or if it is ambiguous."""
 
     answer: PublishedAnswer
     item: str | None
@@ -54,8 +53,8 @@ class Match:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What an item asks: texts that must all be there, and lists of which most must."""
+class _ItemTexts:
+    """The texts of an item: a question must contain all `texts`, and most of each of `lists`."""
 
     texts: tuple[str, ...]
     lists: tuple[tuple[str, ...], ...] = ()
@@ -64,105 +63,114 @@ class _Asked:
     @property
     def longest(self) -> str:
         return max(
-            (*self.texts, *(text for each in self.lists for text in each)), key=len
+            (*self.texts, *(text for texts in self.lists for text in texts)), key=len
         )
 
     def within(self, question: str) -> bool:
-        """Whether a question holds it."""
+        """Whether a question contains the item's texts."""
         if not all(text in question for text in self.texts):
             return False
         return all(
-            sum(text in question for text in each) >= _ENOUGH * len(each)
-            for each in self.lists
+            sum(text in question for text in texts) >= _ENOUGH * len(texts)
+            for texts in self.lists
         )
 
     @property
     def whole(self) -> str:
-        return "\0".join((*self.texts, *(text for each in self.lists for text in each)))
+        return "\0".join(
+            (*self.texts, *(text for texts in self.lists for text in texts))
+        )
 
     def is_bare_in(self, question: str) -> bool:
-        """Whether a question is this one without its documents."""
+        """Whether a question is the item's own without its documents."""
         bare = len(question) <= _BARE * len(self.question)
         return bare and bool(self.question) and self.question in question
 
-    def is_part_of(self, other: _Asked) -> bool:
-        """Whether whatever holds the other holds this too, and it is shorter."""
+    def is_part_of(self, other: _ItemTexts) -> bool:
+        """Whether every question that contains the other item contains this shorter one too."""
         return len(self.whole) < len(other.whole) and self.within(other.whole)
 
 
 @dataclass
 class Questions:
-    """The questions of a task's items, by which published ones are known."""
+    """The questions of a task's items, to identify published questions."""
 
     task: TaskSpec
     items: Sequence[Item]
-    _asked: dict[str, _Asked] = field(init=False)
+    _texts_of_item: dict[str, _ItemTexts] = field(init=False)
     _by_anchor: dict[str, list[str]] = field(init=False)
     _anchor: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Indexes the items by how their longest text begins, to find candidates."""
-        self._asked = dict(_asked_texts(self.task, self.items))
+        """Indexes the items by the beginning of their longest text, to find candidates."""
+        self._texts_of_item = dict(_item_texts(self.task, self.items))
         self._by_anchor = {}
         self._anchor = min(
-            (len(asked.longest) for asked in self._asked.values()), default=_ANCHOR
+            (len(texts.longest) for texts in self._texts_of_item.values()),
+            default=_ANCHOR,
         )
         self._anchor = min(self._anchor, _ANCHOR)
-        for name, asked in self._asked.items():
-            self._by_anchor.setdefault(asked.longest[: self._anchor], []).append(name)
+        for name, texts in self._texts_of_item.items():
+            self._by_anchor.setdefault(texts.longest[: self._anchor], []).append(name)
 
     def matches(self, answers: Sequence[PublishedAnswer]) -> list[Match]:
-        """Finds the items of answers."""
+        """Finds the item of each answer."""
         ids = {item.id for item in self.items}
         return [self._match(answer, ids) for answer in answers]
 
     def _match(self, answer: PublishedAnswer, ids: Collection[str]) -> Match:
-        """The item of one answer, by the first of its questions that settles it.
+        """Finds the item of one answer, by the first of its questions that decides.
 
-        Example: an answer names the id 7. Where its question holds all that item 7
-        asks, it is that item (`id`). Where it holds what item 9 alone asks, it is 9
-        (`text`): ids of another harness may count otherwise. Where it holds neither,
-        the id counts only if the question is the item's own without its documents.
+        Example: an answer has the id 7. If its question contains the texts of item 7, it
+        is that item (`id`). If it contains the texts of item 9 alone, it is 9 (`text`):
+        another harness may number items differently. If it contains neither, the id
+        counts only if the question is the item's own without its documents.
         """
         named = [name for name in dict.fromkeys(answer.ids) if name in ids]
         questions = [question for question in map(folded, answer.questions) if question]
-        if not questions or not self._asked:
-            # Without a question only what is surely an id counts.
+        if not questions or not self._texts_of_item:
+            # Without a question, only a certain id counts.
             item = next((name for name in answer.ids[:1] if name in ids), None)
             return Match(
                 answer=answer, item=item, way="id alone" if item else "unknown"
             )
 
-        several = False
+        is_ambiguous = False
         for question in questions:
-            holding = self._holding(question)
-            by_id = [name for name in named if name in holding]
-            if by_id:
-                return Match(answer=answer, item=by_id[0], way="id")
-            if len(holding) == 1:
-                return Match(answer=answer, item=holding[0], way="text")
+            items = self._items_in(question)
+            items_by_id = [name for name in named if name in items]
+            if items_by_id:
+                return Match(answer=answer, item=items_by_id[0], way="id")
+            if len(items) == 1:
+                return Match(answer=answer, item=items[0], way="text")
 
-            several = several or len(holding) > 1
-            bare = [name for name in named if self._asked[name].is_bare_in(question)]
-            if bare:
-                return Match(answer=answer, item=bare[0], way="id and bare question")
+            is_ambiguous = is_ambiguous or len(items) > 1
+            bare_items = [
+                name for name in named if self._texts_of_item[name].is_bare_in(question)
+            ]
+            if bare_items:
+                return Match(
+                    answer=answer, item=bare_items[0], way="id and bare question"
+                )
 
-        way: Way = "ambiguous" if several else "asks otherwise" if named else "unknown"
+        way: Way = (
+            "ambiguous" if is_ambiguous else "asks otherwise" if named else "unknown"
+        )
         return Match(answer=answer, item=None, way=way)
 
-    def _holding(self, question: str) -> list[str]:
-        """The items that a question holds, but for those that are parts of another one."""
-        found = [
+    def _items_in(self, question: str) -> list[str]:
+        """Returns the items that a question contains, except those that are part of another."""
+        candidates = [
             name
             for name in self._candidates(question)
-            if self._asked[name].within(question)
+            if self._texts_of_item[name].within(question)
         ]
         return [
             name
-            for name in found
+            for name in candidates
             if not any(
-                self._asked[name].is_part_of(self._asked[other])
-                for other in found
+                self._texts_of_item[name].is_part_of(self._texts_of_item[other])
+                for other in candidates
                 if other != name
             )
         ]
@@ -181,12 +189,12 @@ class Questions:
 
 
 def counts(matches: Sequence[Match]) -> dict[str, int]:
-    """How many answers were matched in which way, or why not; what is 0 is left out."""
+    """Counts the answers by way of matching, or by the reason for no match."""
     return dict(Counter(match.way for match in matches))
 
 
 def folded(text: str) -> str:
-    r"""A text however its blanks, quotation marks, letters and characters were written.
+    r"""Normalises blanks, quotation marks, letter case and Unicode characters of a text.
 
     Example: `folded("Mr. Roe\u2019s  FiO\u2082")` is `"mr.roe'sfio2"`.
     """
@@ -194,29 +202,31 @@ def folded(text: str) -> str:
     return "".join(plain.split()).casefold()
 
 
-def _asked_texts(task: TaskSpec, items: Sequence[Item]) -> Iterator[tuple[str, _Asked]]:
-    """The texts by which each item's question is known, folded; none where there are no such."""
-    names = _asked_fields(task, items)
+def _item_texts(
+    task: TaskSpec, items: Sequence[Item]
+) -> Iterator[tuple[str, _ItemTexts]]:
+    """Yields the folded texts that identify each item's question, for items that have any."""
+    names = _identifying_fields(task, items)
     for item in items:
         texts = [
             folded(value)
             for name in names
             if isinstance(value := item.fields.get(name), str)
         ]
-        lists = [_list(item.fields.get(name)) for name in names]
-        asked = _Asked(
+        lists = [_folded_list(item.fields.get(name)) for name in names]
+        item_texts = _ItemTexts(
             texts=tuple(filter(None, texts)),
-            lists=tuple(each for each in lists if each),
+            lists=tuple(texts for texts in lists if texts),
             question=folded(str(item.fields.get(_QUESTION) or ""))
             if _QUESTION in names
             else "",
         )
-        if asked.texts or asked.lists:
-            yield item.id, asked
+        if item_texts.texts or item_texts.lists:
+            yield item.id, item_texts
 
 
-def _asked_fields(task: TaskSpec, items: Sequence[Item]) -> list[str]:
-    """The fields that stand in the question of every item that has them, and tell items apart."""
+def _identifying_fields(task: TaskSpec, items: Sequence[Item]) -> list[str]:
+    """Returns the fields that are in the question of every item with them, and differ between items."""
     names = [
         name
         for name in dict.fromkeys(name for item in items for name in item.fields)
@@ -228,35 +238,37 @@ def _asked_fields(task: TaskSpec, items: Sequence[Item]) -> list[str]:
             folded(" ".join(message["content"] for message in prompts.render(item)))
             for item in items
         ]
-    except MedicalTasksError:  # its questions need documents, which are not here
+    except MedicalTasksError:  # the questions need documents that are not available
         return [name for name in names if "question" in name.casefold()]
 
-    return [name for name in names if _stands_in(name, items, questions)]
+    return [name for name in names if _is_in_every_question(name, items, questions)]
 
 
-def _stands_in(name: str, items: Sequence[Item], questions: Sequence[str]) -> bool:
-    """Whether a field's text stands in the question of every item that has one."""
-    some = False
+def _is_in_every_question(
+    name: str, items: Sequence[Item], questions: Sequence[str]
+) -> bool:
+    """Whether the text of a field is in the question of every item that has one."""
+    has_text = False
     for item, question in zip(items, questions, strict=True):
         value = item.fields.get(name)
-        texts = (folded(value),) if isinstance(value, str) else _list(value)
+        texts = (folded(value),) if isinstance(value, str) else _folded_list(value)
         if not all(text in question for text in texts):
             return False
-        some = some or any(texts)
-    return some
+        has_text = has_text or any(texts)
+    return has_text
 
 
-def _list(value: object) -> tuple[str, ...]:
-    """The texts of a list of texts, folded; none of anything else."""
+def _folded_list(value: object) -> tuple[str, ...]:
+    """Returns the folded texts of a list of texts; none for any other value."""
     if not isinstance(value, list | tuple) or not all(
-        isinstance(each, str) for each in value
+        isinstance(element, str) for element in value
     ):
         return ()
     return tuple(filter(None, map(folded, value)))
 
 
 def id_values(record: Mapping[str, object]) -> tuple[str, ...]:
-    """The values of a row that may be an item's id, by the names of their fields.
+    """Returns the values of a row that may be an item's id, by the names of their fields.
 
     Example: `id_values({"Row Number": 7, "Question": "...", "answer": "12"})` is
     `("7",)`.
@@ -275,8 +287,10 @@ def _may_be_id(value: object) -> bool:
 
 
 def text_values(record: Mapping[str, object]) -> str:
-    """The texts of a row as one text, in which an item's are looked for."""
+    """Joins the texts of a row, to search them for those of an item."""
     texts = [value for value in record.values() if isinstance(value, str)]
     lists = [value for value in record.values() if isinstance(value, list)]
-    texts += [each for value in lists for each in value if isinstance(each, str)]
+    texts += [
+        element for value in lists for element in value if isinstance(element, str)
+    ]
     return "\n".join(texts)

@@ -1,7 +1,7 @@
-"""Opening files that strangers wrote: JSON, JSON Lines, gzip, and zip archives, within limits.
+"""Opens untrusted files within limits: JSON, JSON Lines, gzip, and zip archives.
 
 Example:
-    >>> files = Files(again="Give the folder of a HELM run, whole.")
+    >>> files = Files(again="Give the complete folder of a HELM run.")
     >>> stats = files.json(folder / "stats.json")
     >>> files.sha256
     {"stats.json": "3f2a..."}
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -21,6 +21,7 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.io.files import open_file, read_chunks, readable
 from medical_tasks.io.untrusted import shown
+from medical_tasks.runs.results import Json
 
 if TYPE_CHECKING:
     from medical_tasks.io.forms import OpenForm
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     _Form = TypeVar("_Form", bound=OpenForm)
 
 LARGEST: Final = 1_000_000_000
-"""Most bytes of a file, unpacked; a log of 1,047 long answers has about 50,000,000."""
+"""The largest unpacked size of a file, in bytes; a log of 1,047 long answers has about 50,000,000."""
 MOST_RECORDS: Final = 1_000_000
 
 _ZSTD: Final = 93
@@ -45,11 +46,11 @@ _DAMAGED: Final = (
 
 
 class Files:
-    """What is read of a source.
+    """The files of a source.
 
     Attributes:
-        again: what to do about a file that cannot be used, for messages.
-        sha256: of each file, by name, as far as they were read.
+        again: The advice for a file that cannot be used, for messages.
+        sha256: File name to SHA-256 of the files read so far.
     """
 
     def __init__(self, *, again: str) -> None:
@@ -57,7 +58,7 @@ class Files:
         self.sha256: dict[str, str] = {}
 
     def read(self, path: Path) -> bytes:
-        """Reads a file, unpacked where it is gzip."""
+        """Reads a file, and unpacks gzip."""
         content = bytearray()
         with readable(path, missing=self.again, again=self.again):
             for chunk in read_chunks(path, again=self.again):
@@ -67,11 +68,11 @@ class Files:
         return bytes(content)
 
     def json(self, path: Path) -> Any:
-        """Reads a file of one JSON value."""
+        """Reads a file with one JSON value."""
         return self.parsed(path, self.read(path))
 
     def lines(self, path: Path) -> Iterator[tuple[str, object]]:
-        """Reads JSON Lines, each with its place; blank lines are skipped."""
+        """Reads JSON Lines, each with its position; blank lines are skipped."""
         number = 0
         for number, line in enumerate(self.read(path).split(b"\n"), start=1):
             if number > MOST_RECORDS:
@@ -82,7 +83,7 @@ class Files:
                 yield f"line {number}", self.parsed(path, line, at=f", line {number}")
 
     def parsed(self, path: Path, content: bytes, *, at: str = "") -> Any:
-        """Reads JSON; NaN is taken, as Python's harnesses write it."""
+        """Parses JSON; NaN is accepted, since Python's harnesses write it."""
         try:
             return json.loads(content)
         except UnicodeDecodeError as error:
@@ -93,7 +94,7 @@ class Files:
             reason = (
                 "nested too deeply"
                 if isinstance(error, RecursionError)
-                else _told(error)
+                else _short_reason(error)
             )
             raise UsageError(
                 f"{path}{at}: not whole JSON ({reason}), as if the file was cut off. {self.again}"
@@ -102,7 +103,7 @@ class Files:
     def check(
         self, form: type[_Form], value: object, path: Path, at: str = ""
     ) -> _Form:
-        """Reads a value by its form; `at` is where it stands in the file."""
+        """Validates a value by its form; `at` is its position in the file."""
         from medical_tasks.io.forms import complaint
 
         if problem := complaint(form, value):
@@ -113,33 +114,35 @@ class Files:
         return form.model_validate(value)
 
     def check_size(self, path: Path, size: int) -> None:
-        """Refuses what is larger than anything that should be read."""
+        """Refuses files above the size limit."""
         if size > LARGEST:
             raise UsageError(
-                f"{path}: has more than {LARGEST:,} bytes, which is the most that is read."
+                f"{path}: has more than {LARGEST:,} bytes, the largest size that is read."
             )
 
 
 class Archive:
-    """A zip file whose members are JSON, also where they are packed by zstd."""
+    """A zip file of JSON members, which may be packed with zstd."""
 
     def __init__(self, files: Files, path: Path) -> None:
-        """Reads the list of an archive's files; refuses one too large unpacked."""
+        """Reads the list of an archive's members; refuses one too large when unpacked."""
         self._files, self.path = files, path
         with readable(path, missing=files.again, again=files.again):
             files.sha256[path.name] = file_sha256(path)
 
         try:
             with zipfile.ZipFile(path) as archive:
-                self._members = {each.filename: each for each in archive.infolist()}
+                self._members = {
+                    member.filename: member for member in archive.infolist()
+                }
         except _DAMAGED as error:
             raise self._damaged(error) from None
 
-        size = sum(each.file_size for each in self._members.values())
+        size = sum(member.file_size for member in self._members.values())
         files.check_size(path, size)
 
     def names(self, folder: str) -> Sequence[str]:
-        """The JSON files in a folder of it."""
+        """Returns the JSON members in a folder of the archive."""
         return [
             name
             for name in self._members
@@ -154,12 +157,13 @@ class Archive:
         member = self._members.get(name)
         if member is None:
             raise UsageError(
-                f"{self.path}: has no {name}, as if it was not written whole. {self._files.again}"
+                f"{self.path}: has no {name}, as if it was not written completely. "
+                f"{self._files.again}"
             )
 
         if member.flag_bits & 1 or member.compress_type not in _PACKED:
             raise UsageError(
-                f"{self.path}: {name} is encrypted, or packed in another way than deflate and "
+                f"{self.path}: {name} is encrypted, or packed with a method other than deflate and "
                 f"zstd. {self._files.again}"
             )
 
@@ -177,13 +181,13 @@ class Archive:
         return self._limited(self._zstd(member), member)
 
     def _zstd(self, member: zipfile.ZipInfo) -> bytes:
-        """Python's own zipfile learns of zstd in 3.14; pyarrow knows it."""
+        """Unpacks zstd with pyarrow; Python's zipfile supports it from 3.14."""
         import pyarrow as pa
 
         with open_file(self.path) as file:
             file.seek(member.header_offset)
             header = file.read(_HEADER)
-            # Of the name and the extra field, which stand before the content.
+            # The lengths of the name and the extra field, which precede the content.
             before = int.from_bytes(header[26:28], "little") + int.from_bytes(
                 header[28:30], "little"
             )
@@ -200,26 +204,34 @@ class Archive:
 
     def _damaged(self, error: Exception) -> UsageError:
         return UsageError(
-            f"{self.path}: a damaged zip file ({type(error).__name__}: {_told(error)}). "
+            f"{self.path}: a damaged zip file ({type(error).__name__}: {_short_reason(error)}). "
             f"{self._files.again}"
         )
 
 
-def only_file(folder: Path, found: Sequence[Path], *, wanted: str, again: str) -> Path:
-    """The one file that is meant in a folder."""
-    if not found:
-        raise MissingError(f"{folder}: has no {wanted}. {again}")
-    if len(found) > 1:
-        names = ", ".join(sorted(path.name for path in found)[:5])
+def only_file(
+    folder: Path, matches: Sequence[Path], *, description: str, again: str
+) -> Path:
+    """Returns the only matching file of a folder."""
+    if not matches:
+        raise MissingError(f"{folder}: has no {description}. {again}")
+    if len(matches) > 1:
+        names = ", ".join(sorted(path.name for path in matches)[:5])
         raise UsageError(
-            f"{folder}: has {len(found)} of {wanted} ({names}{', ...' * (len(found) > 5)}). Name "
-            "the one that is meant."
+            f"{folder}: has {len(matches)} {description} ({names}{', ...' * (len(matches) > 5)}). "
+            "Give the path of one."
         )
-    return found[0]
+    return matches[0]
 
 
-def _told(error: Exception) -> str:
-    """What an error says, in one short line that holds nothing of the file."""
+def mappings_in(value: object) -> list[Json]:
+    """Returns the mappings in a list; none for any other value."""
+    values = value if isinstance(value, list) else []
+    return [element for element in values if isinstance(element, Mapping)]
+
+
+def _short_reason(error: Exception) -> str:
+    """Returns an error's message in one short line without content of the file."""
     text = (
         str(error).partition(": ")[0]
         if isinstance(error, json.JSONDecodeError)

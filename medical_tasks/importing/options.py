@@ -1,4 +1,4 @@
-"""What `import` takes."""
+"""Options of the command `import`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIRST: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Import(WithJudge, WithAttestation, first=_FIRST):
-    r"""Score answers that another harness collected, beside the figures that it reports.
+    r"""Score answers collected by another harness, and show them next to its own figures.
 
         medical-tasks import inspect logs/2026-01-01_medcalc.eval --task medcalc
         medical-tasks import helm benchmark_output/runs/v1/medcalc_bench:model=openai_gpt-4o \
@@ -36,16 +36,16 @@ class Import(WithJudge, WithAttestation, first=_FIRST):
 
     helm: the folder of a run; inspect: a log (.eval or .json); lm-eval: a file of
     --log_samples; lighteval: a file of --save-details (parquet); every-eval-ever:
-    instance records (JSON Lines). A folder that holds one such file will do. The
-    source's own results beside it are read too.
+    instance records (JSON Lines). A folder with one such file is also accepted. The
+    source's own results next to the file are read too.
 
-    Each answer is matched with an item by its id, where the question agrees, or by the
-    texts of the question; what is not matched is named. Answers of several epochs or
-    samples are repeats. The run is marked as imported and never counts as comparable
-    with the paper: how the model was asked, the source alone knows.
+    Each answer is matched to an item by its id if the question agrees, or by the text of
+    the question; unmatched answers are listed. Answers of several epochs or samples are
+    repeats. The run is marked as imported and never counts as comparable with the paper,
+    because only the source knows how the model was prompted.
     """
 
-    kind: Annotated[Kind, Option("whose files they are", positional=True)]
+    kind: Annotated[Kind, Option("the harness that wrote the files", positional=True)]
     path: Annotated[
         Path, Option("a file, or the folder of a run", metavar="PATH", positional=True)
     ]
@@ -55,24 +55,26 @@ class Import(WithJudge, WithAttestation, first=_FIRST):
     model: Annotated[
         str | None,
         Option(
-            "whose answers, where a file has several models'; else what to call a model that the "
-            "files do not name",
+            "the model whose answers are scored if a file has several; otherwise the name of a "
+            "model that the files do not name",
             metavar="NAME",
         ),
     ] = None
     address: Annotated[
         str | None,
         Option(
-            "where the files are published (https://...), for the recipe", metavar="URL"
+            "address of the published files (https://...), for the recipe",
+            metavar="URL",
         ),
     ] = None
     licence: Annotated[
-        str | None, Option("of the files, for the recipe", metavar="L")
+        str | None, Option("licence of the files, for the recipe", metavar="L")
     ] = None
     split: Annotated[
         str | None,
         Option(
-            "split that was answered, or a+b, instead of the task's own", metavar="NAME"
+            "the answered split, or a+b for two, instead of the task's own",
+            metavar="NAME",
         ),
     ] = None
     data: BuiltData = None

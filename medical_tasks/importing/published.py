@@ -1,4 +1,4 @@
-"""What a format's reader gives: the answers, and all that their files say of how they came about."""
+"""The result of a format's reader: the answers and all that the files say about their origin."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ ERROR: Final = "source: an error in place of an answer"
 LIMIT: Final = "source: stopped by a limit"
 TOOL_CALL: Final = "source: a tool call without text"
 REDACTED: Final = "source: the text is withheld"
-"""Why an item has no answer, as coverage counts it. Never a text of the source."""
+"""Reasons for a missing answer, as counted in coverage. Never text of the source."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedAnswer:
-    """One answer as its source has it.
+    """One published answer.
 
     Attributes:
-        at: where it stands, for messages: `sample 3`.
-        ids: what may be the item's id, the most telling first.
-        questions: what was asked, in the forms that the source has (a bare row, a whole
-            prompt).
-        text: the answer without reasoning; None where there is none.
-        reason: why there is none.
-        repeat: which time the question was asked, from 1.
-        cut: whether the answer ended at its length limit.
+        at: Its position in the source, for messages: `sample 3`.
+        ids: Possible ids of the item, the most reliable first.
+        questions: The question in the forms of the source (a bare row, a whole prompt).
+        text: The answer without reasoning; None if there is none.
+        reason: The reason for a missing answer.
+        repeat: The number of the repeat, from 1.
+        cut: Whether the answer ended at its length limit.
     """
 
     at: str
@@ -42,27 +41,25 @@ class PublishedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What was read of a source.
+    """The contents of a source.
 
     Attributes:
-        answers: all of them.
-        model: as the source names it; "" where it does not.
-        harness: its name and version, such as `inspect_ai 0.3.285`; "" where the files
-            do not say.
-        task: what the source calls the task; "" where it does not.
-        prompts_told: whether the files have the prompts, and not the bare questions
-            alone.
-        settings: how the model was asked, as far as the files say.
-        reported: the source's own figures.
-        files: the SHA-256 of what was read, by file name.
-        notes: what a reader should know, a sentence each.
+        answers: All answers.
+        model: The model's name in the source; "" if unknown.
+        harness: Name and version, such as `inspect_ai 0.3.285`; "" if unknown.
+        task: The task's name in the source; "" if unknown.
+        prompts_known: Whether the files have the prompts, not just the bare questions.
+        settings: The generation settings, as far as the files have them.
+        reported: The source's own figures.
+        files: File name to SHA-256 of the files that were read.
+        notes: Remarks for the user, one sentence each.
     """
 
     answers: Sequence[PublishedAnswer]
     model: str = ""
     harness: str = ""
     task: str = ""
-    prompts_told: bool = True
+    prompts_known: bool = True
     settings: Json = field(default_factory=dict)
     reported: Sequence[ReportedFigure] = ()
     files: Mapping[str, str] = field(default_factory=dict)

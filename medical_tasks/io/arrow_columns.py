@@ -1,7 +1,7 @@
-"""Columns of arrow's tables, made of Python values without `pyarrow.array`.
+"""Makes columns of Arrow tables from Python values without `pyarrow.array`.
 
-`pyarrow.array` imports pandas, where it is installed, only to ask whether the values
-are of pandas: that took longer than scoring a thousand answers.
+`pyarrow.array` imports pandas, if it is installed, only to check for pandas values: that took
+longer than scoring a thousand answers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def text_column(values: Sequence[str | None]) -> pa.Array:
-    """A column of texts; None is null."""
+    """Makes a column of texts; None becomes null."""
     import pyarrow as pa
 
     texts = [b"" if value is None else value.encode() for value in values]
@@ -27,7 +27,7 @@ def text_column(values: Sequence[str | None]) -> pa.Array:
 
 
 def number_column(values: Sequence[float | None]) -> pa.Array:
-    """A column of floats; None is null, which nan is not."""
+    """Makes a column of floats; None becomes null, nan does not."""
     import pyarrow as pa
 
     numbers = array("d", [math.nan if value is None else value for value in values])
@@ -37,7 +37,7 @@ def number_column(values: Sequence[float | None]) -> pa.Array:
 
 
 def _validity(values: Sequence[object]) -> pa.Buffer | None:
-    """A bit for each value, the first one lowest: whether it is there. None where all are."""
+    """Makes the validity bitmap, with the first value in the lowest bit; None if all are present."""
     import pyarrow as pa
 
     if None not in values:

@@ -1,10 +1,9 @@
-"""Workbooks that people fill in: all cells are locked but those of one column.
+"""Makes workbooks for people to fill in: all cells are locked except those of one column.
 
     blank_workbook(("id", "question", "answer"), [["1", "Is it safe?", ""]], fill="answer")
 
-The header stays in view, texts are wrapped, and where an answer is one of a few the cell
-has a drop-down. What is locked can be unlocked without a password: it keeps ids from
-slips, not from people.
+The header stays in view, texts are wrapped, and a cell with a few possible answers has a
+drop-down. The lock has no password: it prevents slips, not deliberate changes.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ _WIDTHS: Final = {"id": 14, "answer": 40}
 _WIDTH: Final = 70
 _MOST_ROWS: Final = 1_048_575  # of a sheet, without its header
 _AS_TEXT: Final = "@"
-"""A number format by which what is typed stays as it was typed: 3-5 becomes no date."""
+"""A number format that keeps what is typed: 3-5 becomes no date."""
 
 
 def in_cells(text: str) -> list[str]:
-    """Cuts a text into parts that a cell holds, at the ends of lines where there are any.
+    """Cuts a text into parts that fit into a cell, preferably at line ends.
 
     >>> in_cells("short")
     ['short']
@@ -37,7 +36,7 @@ def in_cells(text: str) -> list[str]:
     parts: list[str] = []
     rest = text
     while _units(rest) > LONGEST_CELL:
-        # Half of it fits whatever its signs are; more than that is seldom lost.
+        # Half of the limit fits whatever the characters are.
         most = LONGEST_CELL if rest.isascii() else LONGEST_CELL // 2
         end = rest.rfind("\n", 1, most) + 1 or most
         parts.append(rest[:end])
@@ -61,9 +60,9 @@ def blank_workbook(
 
     Args:
         columns: the names in the header.
-        rows: the texts, as many as there are columns.
+        rows: the rows, with a text for each column.
         fill: the column that may be changed.
-        choices: for each row what may stand there; an empty one is any text.
+        choices: the possible answers of each row; empty for any text.
     """
     from openpyxl import Workbook
     from openpyxl.styles import Alignment, Font, Protection
@@ -76,12 +75,12 @@ def blank_workbook(
     sheet.title = "answers"
     wrapped, bold = Alignment(wrap_text=True, vertical="top"), Font(bold=True)
     open_cell = Protection(locked=False)
-    for place, row in enumerate((columns, *rows), start=1):
+    for row_number, row in enumerate((columns, *rows), start=1):
         for column, (name, text) in enumerate(zip(columns, row, strict=True), start=1):
-            cell = sheet.cell(place, column)
+            cell = sheet.cell(row_number, column)
             _write(cell, text)
             cell.alignment = wrapped
-            if place == 1:
+            if row_number == 1:
                 cell.font = bold
             elif name == fill:
                 cell.protection, cell.number_format = open_cell, _AS_TEXT
@@ -95,14 +94,14 @@ def blank_workbook(
 
 
 def _write(cell: Cell, text: str) -> None:
-    """Writes a text as such: `=1+1` is no formula, and 0071 keeps its zeros."""
+    """Writes a text as text: `=1+1` is not a formula, and 0071 keeps its zeros."""
     if text:
         cell.value = cell_text_of(text)
         cell.data_type = "s"
 
 
 def _lay_out(sheet: Worksheet, columns: Sequence[str]) -> None:
-    """Keeps header and ids in view, and locks what is not to be changed."""
+    """Keeps header and ids in view, and locks the sheet."""
     from openpyxl.utils import get_column_letter
 
     for column, name in enumerate(columns, start=1):
@@ -110,7 +109,7 @@ def _lay_out(sheet: Worksheet, columns: Sequence[str]) -> None:
         sheet.column_dimensions[get_column_letter(column)].width = width
     sheet.freeze_panes = "B2"
     sheet.protection.sheet = True
-    # False is "not forbidden": people may make columns wider and rows higher.
+    # False means "not forbidden": people may make columns wider and rows higher.
     sheet.protection.formatColumns = sheet.protection.formatRows = False
 
 
@@ -133,11 +132,11 @@ def _offer(sheet: Worksheet, column: int, choices: Sequence[Sequence[str]]) -> N
 def _runs(
     choices: Sequence[Sequence[str]],
 ) -> Iterator[tuple[tuple[str, ...], int, int]]:
-    """The rows one below the other that have the same choices, with the first and last of each run."""
+    """Yields runs of adjacent rows with the same choices, with their first and last row."""
     from itertools import groupby
 
     numbered = enumerate(map(tuple, choices), start=2)  # below the header
     for offered, rows in groupby(numbered, key=lambda row: row[1]):
-        places = [place for place, _ in rows]
+        row_numbers = [row_number for row_number, _ in rows]
         if offered:
-            yield offered, places[0], places[-1]
+            yield offered, row_numbers[0], row_numbers[-1]

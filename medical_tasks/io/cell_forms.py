@@ -1,11 +1,9 @@
-"""Numbers and dates that are texts in a table.
+"""Recognises the form of numbers and dates that are texts in a table, or asks the user.
 
-In which form they are, and when only a person can tell.
-
-A spreadsheet saves numbers and dates as its country writes them: 24.7 and 3/25/2020, or
-24,7 and 25.03.2020. A cell alone may not tell (`25,238`, `03/04/2020`), so the cells of
-some columns that are only a number, or only a date, are judged together. The file was
-written by one program:
+A spreadsheet saves numbers and dates in the format of its locale: 24.7 and 3/25/2020, or 24,7
+and 25.03.2020. A single cell may be ambiguous (`25,238`, `03/04/2020`), so all cells of some
+columns that are only a number, or only a date, are judged together, since one program wrote the
+file:
 
     25,238  151,2     the second can only have a decimal comma, so the first is 25.238
     25,238  1,500     nobody can tell
@@ -29,13 +27,13 @@ from medical_tasks.options import Options, WithTables
 
 _SHOWN: Final = 5
 _LONGEST: Final = 60
-"""Characters of a cell that is no more than a number or a date, blanks around it included."""
+"""The most characters of a cell with only a number or a date, including blanks around it."""
 
 _MONTH: Final = (
     "(?:jan|gen|f[eé]b|f[eé]v|mar|mär|mrz|mrt|apr|avr|abr|may|mai|mag|mei|maj|jun|jui|giu|jul|lug"
     r"|aug|aoû|ago|sep|set|oct|okt|ott|out|nov|d[eé]c|dez|dic)[^\W\d]?\.?"
 )
-# What a spreadsheet makes of 24.7 or 3-40: "24. Jul", "7-Mar", "Mar-40".
+# A spreadsheet turns 24.7 or 3-40 into "24. Jul", "7-Mar" or "Mar-40".
 _NO_YEAR: Final = Pattern(
     rf"\d{{1,2}}(?:-|\. ?){_MONTH}|{_MONTH}[- ]\d{{2}}", re.IGNORECASE
 )
@@ -43,12 +41,12 @@ _ERROR: Final = Pattern(
     r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|SPILL!)|(Err|Error):\d{3}",
     re.IGNORECASE,
 )
-# divide thousands, whatever the decimal sign is
+# Separators of thousands, whatever the decimal sign is.
 _GROUPS: Final = " '\u2019\u00a0\u202f"
 
 
 def _number(decimal: str, group: str) -> Pattern:
-    """A number with such a sign in it, whole or decimal; and its unit, which is no sentence."""
+    """Matches a number with such a decimal or group sign, and its unit, which is not a sentence."""
     whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{group}{_GROUPS}]\d{{3}})+)"
     return Pattern(
         rf"((?=\S*[.,\u00a0\u202f])[+\-\u2212]?{whole}(?:{decimal}\d+)?(?:[eE][+-]?\d+)?)"
@@ -59,12 +57,12 @@ def _number(decimal: str, group: str) -> Pattern:
 _COMMA: Final = _number(",", ".")
 
 
-def _with_point(found: re.Match[str]) -> str:
-    return re.sub(f"[.{_GROUPS}]", "", found[1]).replace(",", ".") + (found[2] or "")
+def _with_point(match: re.Match[str]) -> str:
+    return re.sub(f"[.{_GROUPS}]", "", match[1]).replace(",", ".") + (match[2] or "")
 
 
 def _date(first: str, second: str, signs: str) -> Pattern:
-    """A date whose day and month differ."""
+    """Matches a date whose day and month differ."""
     return Pattern(
         rf"(?!(\d+)[/-]\1[/-])({first})([{signs}])({second})\3(\d{{4}}|\d\d)", re.ASCII
     )
@@ -74,56 +72,67 @@ _DAY, _OF_YEAR = r"0?[1-9]|[12]\d|3[01]", r"0?[1-9]|1[0-2]"
 
 
 class _Kind(NamedTuple):
-    """Numbers or dates: the form that is read, and another that is written anew."""
+    """Numbers or dates: the usual form, and a foreign one that is rewritten.
+
+    Attributes:
+        option: the option that chooses the form.
+        usual: the form that is read.
+        foreign: the form that is rewritten.
+        descriptions: each form in words.
+        patterns: each form's pattern.
+        rewrite: turns the foreign form into the usual one.
+        by_file: whether only the file shows who wrote the foreign form, a spreadsheet or a
+            model.
+    """
 
     option: str
     usual: str
     foreign: str
-    told: Mapping[str, str]  # each form in words
+    descriptions: Mapping[str, str]
     patterns: Mapping[str, Pattern]
-    anew: Callable[[str], str]
-    by_file: bool  # only the file shows who wrote the foreign form: a spreadsheet, or a model
+    rewrite: Callable[[str], str]
+    by_file: bool
 
 
 _NUMBERS: Final = _Kind(
     option="decimal",
     usual="point",
     foreign="comma",
-    told={
+    descriptions={
         "point": "numbers with a decimal point",
         "comma": "numbers with a decimal comma",
     },
     patterns={"point": _number(r"\.", ","), "comma": _COMMA},
-    anew=lambda text: _COMMA.compiled.sub(_with_point, text, count=1),
+    rewrite=lambda text: _COMMA.compiled.sub(_with_point, text, count=1),
     by_file=False,
 )
 _DATES: Final = _Kind(
     option="dates",
     usual="month-first",
     foreign="day-first",
-    told={
+    descriptions={
         "month-first": "dates with the month first",
         "day-first": "dates with the day first",
     },
-    # Between dots the day comes first.
+    # With dots the day comes first.
     patterns={
         "month-first": _date(_OF_YEAR, _DAY, "/-"),
         "day-first": _date(_DAY, _OF_YEAR, "/.-"),
     },
-    anew=lambda text: "{1}/{0}/{2}".format(*re.split("[/.-]", text)),
+    rewrite=lambda text: "{1}/{0}/{2}".format(*re.split("[/.-]", text)),
     by_file=True,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableChoice:
-    """What a person said about the tables of a command; what was not said, a table must tell.
+    """A user's choices about the tables of a command; other forms must be evident in a table.
 
     Attributes:
-        sheet: names of sheets to read, hidden ones too.
+        sheet: the names of sheets to read, including hidden ones.
         decimal: "comma" or "point".
         dates: "day-first" or "month-first".
-        python: said in Python, so messages name parameters.
+        python: whether the choices were made in Python, so that messages name parameters.
     """
 
     sheet: Sequence[str] = ()
@@ -132,8 +141,8 @@ class TableChoice:
     python: bool = False
 
     @property
-    def said(self) -> dict[str, object]:
-        """What a recipe records of it: what was said."""
+    def recorded(self) -> dict[str, object]:
+        """The choices that a recipe records."""
         return {
             name: value
             for name, value in vars(self).items()
@@ -141,22 +150,22 @@ class TableChoice:
         }
 
     def option(self, name: str, value: str) -> str:
-        """Writes an option as it is given here: `--decimal comma`, or `decimal='comma'`."""
+        """Writes an option for this user: `--decimal comma`, or `decimal='comma'`."""
         return f"{name}={value!r}" if self.python else f"--{name} {shlex.quote(value)}"
 
 
 _CHOICE: ContextVar[TableChoice] = ContextVar("table choice", default=TableChoice())  # noqa: B039 - frozen
-"""Of the command that runs: its tables are read deep inside, by readers that know no options."""
+"""The choices of the running command: its tables are read by functions that know no options."""
 
 table_choice = _CHOICE.get
 
 
 def table_choice_of(options: Options, *, python: bool = False) -> TableChoice:
-    """Returns what was said about tables to a verb that may read some.
+    """Returns the choices about tables among a verb's options.
 
     Args:
-        options: of the verb.
-        python: whether messages name parameters of Python.
+        options: the verb's options.
+        python: whether messages name Python parameters.
     """
     if not isinstance(options, WithTables):
         return TableChoice(python=python)
@@ -171,7 +180,7 @@ def table_choice_of(options: Options, *, python: bool = False) -> TableChoice:
 
 @contextmanager
 def reading_tables(choice: TableChoice) -> Iterator[None]:
-    """Has the tables within a block read as a person chose."""
+    """Reads the tables within a block according to a user's choices."""
     before = _CHOICE.set(choice)
     try:
         yield
@@ -180,67 +189,64 @@ def reading_tables(choice: TableChoice) -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Says on stderr what was done with a table."""
+    """Prints on stderr what was done with a table."""
     print(f"note: {text}", file=sys.stderr)
 
 
 def is_formula_error(text: str) -> bool:
-    """Whether a cell shows the error of a formula in the place of what somebody typed."""
+    """Whether a cell shows a formula's error."""
     return _ERROR.fullmatch(text) is not None
 
 
 Cell = tuple[str, str]
-"""Where a cell is: its row's place (`row 3`) and its column."""
+"""A cell's row (`row 3`) and column."""
 
 
-def settled(
-    where: str, cells: Mapping[Cell, object], *, local: bool
-) -> dict[Cell, str]:
-    """Finds the cells to write anew: with a decimal point, or the month first.
+def settle(where: str, cells: Mapping[Cell, object], *, local: bool) -> dict[Cell, str]:
+    """Rewrites cells with a decimal point, or with the month first.
 
     Args:
-        where: the file, for messages. One program has written all cells.
-        cells: only texts are judged; a number or date has its type.
-        local: whether the file separates cells as spreadsheets do where the comma is
-            the decimal sign, by semicolons or tabs.
+        where: the file, for messages. One program wrote all its cells.
+        cells: the cells; only texts are judged, since numbers and dates have types.
+        local: whether the file separates cells by semicolons or tabs, as spreadsheets do in
+            locales with a decimal comma.
 
     Returns:
-        The new texts. A note on stderr has said why.
+        The new texts. A note on stderr says why.
 
-    Example: a file with semicolons whose cells are `25,238` and `151,2` was written
-    with decimal commas, by the second: they become `25.238` and `151.2`. In a file with
-    commas the same cells are an error, as nobody can tell: it asks for
-    `--decimal comma` or `--decimal point`.
+    Example: the second of the cells `25,238` and `151,2` shows that a file with semicolons has
+    decimal commas: they become `25.238` and `151.2`. In a file with commas the same cells are
+    ambiguous: the error asks for `--decimal comma` or `--decimal point`.
     """
     texts = {
-        place: cell.strip()
-        for place, cell in cells.items()
-        if isinstance(cell, str) and len(cell) <= _LONGEST
+        cell: value.strip()
+        for cell, value in cells.items()
+        if isinstance(value, str) and len(value) <= _LONGEST
     }
-    for form, what in (
+    for form, description in (
         (_ERROR, "a formula's error"),
         (_NO_YEAR, "a date without its day or year"),
     ):
-        if damaged := [place for place, text in texts.items() if form.fullmatch(text)]:
+        if damaged := [cell for cell, text in texts.items() if form.fullmatch(text)]:
             raise UsageError(
-                f"{where}: {_places({what: damaged})}. A spreadsheet puts it in the place of a "
+                f"{where}: {_locations_text({description: damaged})}. A spreadsheet puts it in the place of a "
                 "text such as -3, 24.7 or 3-4. Format the column as Text and enter the text again."
             )
 
-    typed = [place for place, cell in cells.items() if isinstance(cell, datetime.date)]
-    return _anew(_NUMBERS, where, texts, [], local) | _anew(
+    typed = [cell for cell, value in cells.items() if isinstance(value, datetime.date)]
+    return _rewritten_cells(_NUMBERS, where, texts, [], local) | _rewritten_cells(
         _DATES, where, texts, typed, local
     )
 
 
-def _anew(
+def _rewritten_cells(
     kind: _Kind,
     where: str,
     texts: Mapping[Cell, str],
     typed: Sequence[Cell],
     local: bool,
 ) -> dict[Cell, str]:
-    """The cells in the foreign form, written anew; raises where the form is not known."""
+    """Rewrites the cells in the foreign form; raises an error if the form is ambiguous."""
     choice = table_choice()
     chosen = getattr(choice, kind.option)
     usual = _of_forms(kind, texts, {kind.usual})
@@ -257,44 +263,47 @@ def _anew(
     else:
         doubt = foreign and (kind.by_file or (either and not usual))
 
-    told, other = kind.told[kind.usual], kind.told[kind.foreign]
+    usual_text, foreign_text = (
+        kind.descriptions[kind.usual],
+        kind.descriptions[kind.foreign],
+    )
     as_they_are = choice.option(kind.option, kind.usual)
     if doubt:
-        seen = {
-            told: usual,
-            other: foreign,
-            f"cells that may be {other} or {told}": either,
+        cells_by_text = {
+            usual_text: usual,
+            foreign_text: foreign,
+            f"cells that may be {foreign_text} or {usual_text}": either,
             "dates as the spreadsheet took them": typed,
         }
         raise UsageError(
-            f"{where}: {_places(seen)}.{' Write all in one form.' * bool(usual)} Say how the "
+            f"{where}: {_locations_text(cells_by_text)}.{' Write all in one form.' * bool(usual)} Say how the "
             f"spreadsheet writes them, {choice.option(kind.option, kind.foreign)}; or have the "
             f"cells read as they are, {as_they_are}."
         )
 
     if rewritten and not chosen:
-        found = _places({other: rewritten})
-        note(f"{where}: {found}, read as such. If that is wrong: {as_they_are}.")
+        locations = _locations_text({foreign_text: rewritten})
+        note(f"{where}: {locations}, read as such. If that is wrong: {as_they_are}.")
 
-    return {place: kind.anew(texts[place]) for place in rewritten}
+    return {cell: kind.rewrite(texts[cell]) for cell in rewritten}
 
 
 def _of_forms(kind: _Kind, texts: Mapping[Cell, str], forms: set[str]) -> list[Cell]:
-    """The cells that can be read in just these forms."""
+    """Returns the cells that match exactly these forms."""
     return [
-        place
-        for place, text in texts.items()
+        cell
+        for cell, text in texts.items()
         if {name for name, form in kind.patterns.items() if form.fullmatch(text)}
         == forms
     ]
 
 
-def _places(cells: Mapping[str, Sequence[Cell]]) -> str:
-    """Says where something is: `decimal commas in column 'response', rows 3, 5 and 2 more`."""
+def _locations_text(cells: Mapping[str, Sequence[Cell]]) -> str:
+    """Words the location of cells: `decimal commas in column 'response', rows 3, 5 and 2 more`."""
     rows: dict[tuple[str, str], list[str]] = {}
-    for what, places in cells.items():
-        for place, column in places:
-            rows.setdefault((what, column), []).append(place.split()[1])
+    for what, locations in cells.items():
+        for row, column in locations:
+            rows.setdefault((what, column), []).append(row.split()[1])
     return "; ".join(
         f"{what} in column {column!r}, row{'s' * (len(numbers) > 1)} "
         f"{listed(sorted(numbers, key=int), _SHOWN)}"

@@ -1,8 +1,4 @@
-"""Columns of a built dataset.
-
-One declaration for `datasets` features, the card's YAML and table, and Croissant
-fields.
-"""
+"""Columns of a built dataset, declared once for `datasets`, the card and Croissant."""
 
 from __future__ import annotations
 
@@ -32,8 +28,8 @@ class Column:
     dtype: Dtype = "string"  # of a value, or of each element when `repeated`
     repeated: bool = False
     fields: tuple[Column, ...] = ()  # the members of a `struct`
-    # for texts about one patient: a `note` that is asked about, or what else is said of
-    # the patient (`other`), such as a question or a reference
+    # For texts about one patient: a `note` that is asked about, or any `other` text, such as a
+    # question or a reference.
     about: Literal["", "note", "other"] = ""
 
     def __post_init__(self) -> None:
@@ -44,7 +40,7 @@ class Column:
 
     @property
     def type_name(self) -> str:
-        """Type as a person reads it: `string`, `list of string`, `list of struct(id, text)`."""
+        """The type in words: `string`, `list of string`, `list of struct(id, text)`."""
         inner = (
             f"struct({', '.join(member.name for member in self.fields)})"
             if self.fields
@@ -83,29 +79,28 @@ def croissant_fields(
 ) -> list[dict[str, Any]]:
     """Makes the Croissant 1.1 fields of a table.
 
-    `source` says where they are, `{"fileObject": {"@id": ...}}` or `{"fileSet": ...}`.
+    `source` refers to its file, `{"fileObject": {"@id": ...}}` or `{"fileSet": ...}`.
     """
 
     def field(column: Column, path: tuple[str, ...]) -> dict[str, object]:
         """A column in Croissant's form; members of a struct are its sub-fields."""
-        place = (*path, column.name)
-        extract: dict[str, object] = {**source, "extract": {"column": place[0]}}
-        if len(place) > 1:
-            # A member of a struct is the column's value, taken apart by a path within
-            # it.
-            extract["transform"] = {"jsonPath": ".".join(place[1:])}
+        full_path = (*path, column.name)
+        extract: dict[str, object] = {**source, "extract": {"column": full_path[0]}}
+        if len(full_path) > 1:
+            # A member of a struct is extracted from the column's value by a path.
+            extract["transform"] = {"jsonPath": ".".join(full_path[1:])}
 
         node: dict[str, object] = {
             "@type": "cr:Field",
-            "@id": f"{record_set}/{'/'.join(place)}",
-            "name": f"{record_set}/{'/'.join(place)}",
+            "@id": f"{record_set}/{'/'.join(full_path)}",
+            "name": f"{record_set}/{'/'.join(full_path)}",
             "description": column.description,
         }
         if column.repeated:
             node["isArray"] = True
 
         if column.fields:
-            node["subField"] = [field(member, place) for member in column.fields]
+            node["subField"] = [field(member, full_path) for member in column.fields]
         else:
             node["dataType"] = _CROISSANT_TYPES[column.dtype]
 

@@ -1,8 +1,6 @@
-"""Strict reading of published CSV files.
+"""Reads published CSV files strictly: a whole table (`read_csv`), or a few rows of gigabytes.
 
-Every row of a table (`read_csv`), or a few rows out of gigabytes (`stream_rows`).
-
-Messages about large files give places, never text: these files are credentialed, and
+Messages about large files give positions, never text: these files are credentialed, and
 pyarrow's own messages quote rows.
 """
 
@@ -25,21 +23,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow
 
-# A lost quote makes the rest of a file one field; the limit must not hide that behind
-# another message.
+# A missing quote turns the rest of a file into one field; the limit must not cause another
+# message.
 FIELD_LIMIT_BYTES = 256 * 1024 * 1024
 
 
-def _again(release: str) -> str:
+def _download_advice(release: str) -> str:
     return f"Download the {release} again; do not open and save it with a spreadsheet program."
 
 
 def read_csv(
     path: Path, columns: Sequence[str], *, release: str, others: bool = False
 ) -> Generator[StreamedRow, None, None]:
-    """Reads every row of a file of these columns (or `others` too), in any order.
+    """Reads every row of a file with these columns (and `others` if allowed), in any order.
 
-    `release`: what it should be, for messages.
+    `release` names the expected file in messages.
     """
     return stream_rows(
         path, columns, wanted={}, release=release, others=others, private=False
@@ -49,7 +47,7 @@ def read_csv(
 class StreamedRow(NamedTuple):
     """A row."""
 
-    number: int  # of the row in the file; the header is row 1, empty lines do not count
+    number: int  # in the file; the header is row 1, empty lines do not count
     cells: dict[str, str]  # column name to text, exactly as in the file
 
 
@@ -63,72 +61,75 @@ def stream_rows(
     others: bool = False,
     private: bool = True,
 ) -> Generator[StreamedRow, None, None]:
-    """Yields the rows of a file, plain or gzip, that are wanted.
+    """Yields selected rows of a file, plain or gzip.
 
-    `columns` are all that the header has, or some with `others`.
-
-    `wanted`: column name to the texts of which a wanted row has one there. `on_read`:
-    called with the bytes read so far. Of a `private` file no message shows a name: it
-    could be a row's text.
+    Args:
+        path: the file.
+        columns: the columns of the header.
+        wanted: column name to the texts that a selected row may have there.
+        release: the expected file, for messages.
+        on_read: called with the number of bytes read so far.
+        others: whether the header may have other columns.
+        private: whether messages hide the names of columns, which could be a row's text.
     """
     import pyarrow
     from pyarrow import compute
 
-    again = _again(release)
-    blocks = _blocks(path, again, on_read)
+    advice = _download_advice(release)
+    blocks = _blocks(path, advice, on_read)
     head = next(blocks)
     names = _header(path, head, release)
     check_columns(path, names, columns, release=release, others=others, private=private)
     texts = {
-        name: pyarrow.array(list(each), pyarrow.string())
-        for name, each in wanted.items()
+        name: pyarrow.array(list(values), pyarrow.string())
+        for name, values in wanted.items()
     }
     count = 0  # rows before a block, the header among them
     for block in chain((head,), blocks):
-        table = _table(path, block, names, count, again)
-        if not table.num_rows:  # pyarrow 18 to 24 crash at a mask without chunks
+        table = _table(path, block, names, count, advice)
+        if not table.num_rows:  # pyarrow 18 to 24 crash on a mask without chunks
             continue
 
         masks = [
-            compute.is_in(table.column(name), value_set=each)
-            for name, each in texts.items()
+            compute.is_in(table.column(name), value_set=values)
+            for name, values in texts.items()
         ]
         mask = (
             reduce(compute.and_, masks)
             if masks
             else pyarrow.array([True] * table.num_rows, pyarrow.bool_())
         )
-        found = compute.indices_nonzero(mask).to_pylist()
-        for place, cells in zip(found, table.filter(mask).to_pylist(), strict=True):
-            if count or place:
-                yield StreamedRow(number=count + place + 1, cells=cells)
+        indexes = compute.indices_nonzero(mask).to_pylist()
+        for index, cells in zip(indexes, table.filter(mask).to_pylist(), strict=True):
+            if count or index:
+                yield StreamedRow(number=count + index + 1, cells=cells)
 
         count += table.num_rows
 
     if count == 1:
-        raise UsageError(f"{path}: has a header and no rows. {again}")
+        raise UsageError(f"{path}: has a header and no rows. {advice}")
 
 
 def read_header(path: Path, *, release: str) -> list[str]:
     """Reads the names of the columns of a file that `stream_rows` can read."""
-    return _header(path, next(_blocks(path, _again(release))), release)
+    return _header(path, next(_blocks(path, _download_advice(release))), release)
 
 
 _LARGEST_HEADER = 64 * 1024
 
 
 def _header(path: Path, block: memoryview, release: str) -> list[str]:
-    """The names of the columns, in the first row that is not empty."""
-    next(
-        csv_lines(path, io.StringIO(str(block, "utf-8", "replace").partition("\n")[0])),
-        None,
-    )  # is it a table at all
+    """Reads the names of the columns from the first row that is not empty."""
+    first_line = str(block, "utf-8", "replace").partition("\n")[0]
+    next(csv_lines(path, io.StringIO(first_line)), None)  # refuses what is no table
     text = str(block[:_LARGEST_HEADER], "utf-8", "replace")
     names = next(filter(None, csv.reader(io.StringIO(text, newline=""))), None)
     if names is None:
-        raise UsageError(f"{path}: is empty, expected the {release}. {_again(release)}")
+        raise UsageError(
+            f"{path}: is empty, expected the {release}. {_download_advice(release)}"
+        )
     if "\ufffd" in "".join(names):
-        raise UsageError(f"{path}: row 1 is not UTF-8. {_again(release)}")
+        raise UsageError(f"{path}: row 1 is not UTF-8. {_download_advice(release)}")
 
     return names
 
@@ -139,15 +140,14 @@ _PROBLEM = re.compile(
 
 
 def _table(
-    path: Path, block: memoryview, names: Sequence[str], count: int, again: str
+    path: Path, block: memoryview, names: Sequence[str], count: int, advice: str
 ) -> pyarrow.Table:
     """Makes a table of rows, all columns as strings, none of them null."""
     import pyarrow
     from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
     try:
-        # Block by block, for open_csv reads ahead in a thread that, when a file is
-        # damaged, may wait for itself for ever.
+        # Block by block: open_csv reads ahead in a thread, which a damaged file can deadlock.
         return read_csv(
             pyarrow.BufferReader(block),
             read_options=ReadOptions(
@@ -159,60 +159,58 @@ def _table(
             ),
         )
     except pyarrow.ArrowInvalid as error:
-        # of which digits alone are kept: the message quotes the row
-        found = _PROBLEM.search(str(error))
+        # Only digits are kept, since the message quotes the row.
+        match = _PROBLEM.search(str(error))
 
-    # Raised out here, the error does not carry pyarrow's along.
-    if found is None:
-        raise UsageError(f"{path}: not a whole CSV file after row {count:,}. {again}")
+    # Raised outside the handler, so that pyarrow's error is not attached.
+    if match is None:
+        raise UsageError(f"{path}: not a whole CSV file after row {count:,}. {advice}")
 
-    row, header, fields = found.groups()
+    row, header, fields = match.groups()
     problem = f"has {fields} fields, the header has {header}; the file is cut off or damaged there"
     raise UsageError(
-        f"{path}: row {count + int(row):,} {problem if fields else 'is not UTF-8'}. {again}"
+        f"{path}: row {count + int(row):,} {problem if fields else 'is not UTF-8'}. {advice}"
     )
 
 
-# The longest notes have about 100 KB; a row beyond this is the rest of a file behind a
-# lost quote.
+# The longest notes have about 100 KB; a longer row is the rest of a file after a missing quote.
 ROW_LIMIT_BYTES = 16 * 1024 * 1024
 
 
 def _blocks(
-    path: Path, again: str, on_read: Callable[[int], None] = lambda _: None
+    path: Path, advice: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Generator[memoryview, None, None]:
-    """Cuts a file into blocks of whole rows, and refuses quotes that pyarrow takes for text.
+    """Cuts a file into blocks of whole rows, and refuses quotes that pyarrow would take for text.
 
-    Lost, open or amid a field.
-
-    A quote that opens a field follows a comma or line end, one that closes it comes
-    before one, or is one of two.
+    These are missing or open quotes, and quotes inside a field. A quote that opens a field must
+    follow a comma or line end; one that closes it must precede one, or be doubled.
     """
     import numpy as np
 
-    beside = np.zeros(256, dtype=bool)
-    beside[list(b',\r\n"')] = True
-    rest, line = b"", 1  # the row that is not whole, and the line on which it begins
-    for chunk in chain(
-        read_chunks(path, again=again, on_read=on_read), (b"\n",)
-    ):  # an empty line is no row
+    may_adjoin = np.zeros(256, dtype=bool)
+    may_adjoin[list(b',\r\n"')] = True
+    rest, line = b"", 1  # the incomplete row, and the line on which it begins
+    chunks = read_chunks(path, again=advice, on_read=on_read)
+    for chunk in chain(chunks, (b"\n",)):  # an empty line is not a row
         data = rest + chunk if rest or line > 1 else chunk.removeprefix(b"\xef\xbb\xbf")
         codes = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(codes == ord('"'))
         end = _last_end(data, quotes)
         rest = data[end:]
-        opening, closing = (each[each < end] for each in (quotes[::2], quotes[1::2]))
-        amid = (
-            opening[~beside[codes[opening - 1]] & (opening > 0)],
-            closing[~beside[codes[closing + 1]]],
+        opening, closing = (
+            positions[positions < end] for positions in (quotes[::2], quotes[1::2])
+        )
+        inside_fields = (
+            opening[~may_adjoin[codes[opening - 1]] & (opening > 0)],
+            closing[~may_adjoin[codes[closing + 1]]],
         )
         nul = data.find(b"\0", 0, end)
-        wrong = [*np.concatenate(amid).tolist(), *([nul] if nul >= 0 else [])]
+        wrong = [*np.concatenate(inside_fields).tolist(), *([nul] if nul >= 0 else [])]
         if wrong:
             where = line + data.count(b"\n", 0, min(wrong))
             raise UsageError(
                 f"{path}: line {where:,} is damaged: a quote is missing or is inside a field, or a "
-                f"byte is NUL. {again}"
+                f"byte is NUL. {advice}"
             )
 
         if len(rest) > ROW_LIMIT_BYTES:
@@ -220,21 +218,21 @@ def _blocks(
 
         line += int(np.count_nonzero(codes[:end] == ord("\n")))
         if end:
-            # copying millions of bytes takes as long as parsing them
+            # A view: copying millions of bytes takes as long as parsing them.
             yield memoryview(data)[:end]
 
     if rest:
         raise UsageError(
             f"{path}: the row that begins on line {line:,} has a quoted field that is left open, "
-            f"or more than {ROW_LIMIT_BYTES:,} bytes; the file is cut off or damaged. {again}"
+            f"or more than {ROW_LIMIT_BYTES:,} bytes; the file is cut off or damaged. {advice}"
         )
 
 
 def _last_end(data: bytes, quotes: npt.NDArray[np.intp]) -> int:
-    """Where the last row ends: behind the last line feed outside quotes, or 0."""
+    """Returns the end of the last row: after the last line feed outside quotes, or 0."""
     end, inside = len(data), bool(len(quotes) % 2)
     for quote in chain(map(int, quotes[::-1]), (-1,)):
-        if not inside and (found := data.rfind(b"\n", quote + 1, end)) >= 0:
-            return found + 1
+        if not inside and (line_feed := data.rfind(b"\n", quote + 1, end)) >= 0:
+            return line_feed + 1
         end, inside = quote, not inside
     return 0

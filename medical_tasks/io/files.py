@@ -1,4 +1,4 @@
-"""Reading and writing files: whole, or in chunks.
+"""Reads and writes files, whole or in chunks.
 
 Pipes, sockets and devices, which may never end, are refused.
 """
@@ -44,10 +44,10 @@ def readable(
     again: str = "",
     error: type[MedicalTasksError] = UsageError,
 ) -> Iterator[None]:
-    """Makes an error for the user of what the system, or a text that is not UTF-8, says of a file in the block.
+    """Turns errors of the system or of decoding in the block into errors for the user.
 
-    `missing`: what to do about a file that is not there; `again`: about one that cannot
-    be read, or whose text is no UTF-8.
+    `missing`: what to do about a missing file; `again`: about one that cannot be read, or is not
+    UTF-8.
     """
     step = f" {again}" if again else ""
     try:
@@ -67,14 +67,14 @@ def readable(
 
 
 def named_path(text: str) -> Path:
-    """Makes a path of what a user names; `~name` stays as it is where there is no such user."""
+    """Makes a path of a user's text; `~name` stays unchanged if there is no such user."""
     with contextlib.suppress(RuntimeError):
         return Path(text).expanduser()
     return Path(text)
 
 
 def found_at(path: Path) -> str:
-    """Says what is at a path: `file`, `folder`, `other`; "" for nothing and for too long a name."""
+    """Says what is at a path: `file`, `folder`, `other`; "" for nothing or an invalid name."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -83,16 +83,13 @@ def found_at(path: Path) -> str:
 
 
 def checked_file(path: Path) -> Path:
-    """Gives a path back, if it is no pipe, socket or device.
-
-    Those may be waited on for ever, or never end.
-    """
+    """Returns a path unless it is a pipe, socket or device, which may block or never end."""
     path = path.expanduser()
     kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode))
     if kind is not None:
         raise UsageError(
-            f"{path}: is {kind}, and a file is read here. Write what it gives into a file, and "
-            "name that."
+            f"{path}: is {kind}, and a file is needed. Write its content into a file, and name "
+            "that."
         )
 
     return path
@@ -120,7 +117,7 @@ def open_text(
 
 
 def _opened(path: Path, mode: str, **how: Any) -> Any:
-    # What became a pipe since it was looked at is not waited on either.
+    # Without blocking, in case it has become a pipe since the check.
     return open(
         checked_file(path),
         mode,
@@ -145,13 +142,13 @@ def read_text(path: Path, *, encoding: str = "utf-8", errors: str | None = None)
 
 
 def one_line(text: str) -> str:
-    """Puts one space where there was white space, and none at both ends."""
+    """Replaces white space by single spaces, and strips both ends."""
     return " ".join(text.split())
 
 
 @functools.cache
 def packaged(module: str, name: str) -> Any:
-    """The JSON file beside a module (its `__file__`), read once."""
+    """Reads the JSON file next to a module (its `__file__`), once."""
     return json.loads(read_text(Path(module).with_name(name)))
 
 
@@ -163,13 +160,13 @@ def folder_lock(
     wait: bool = True,
     opened: Callable[[Path], int] = lambda folder: os.open(folder, os.O_RDONLY),
 ) -> Iterator[bool]:
-    """Locks a folder itself: no file stays, and the system frees it however the process ends.
+    """Locks a folder itself: no file remains, and the system unlocks it however the process ends.
 
     Yields whether it is locked.
     """
     try:
         import fcntl
-    except ImportError:  # not a POSIX system: one at a time is up to the user
+    except ImportError:  # not a POSIX system: the user must avoid concurrent commands
         yield True
         return
 
@@ -191,14 +188,14 @@ def folder_lock(
 
 
 def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:
-    """The lines of a CSV file, for `csv.reader`, as far as it is a table and not absurdly wide."""
+    """Yields the lines of a CSV file, for `csv.reader`, and refuses absurdly wide ones."""
     first = True
     while line := stream.readline(LONGEST_LINE + 1):
         check_line(path, line)
         if first and line.count(",") >= MOST_COLUMNS:
-            found = f"about {line.count(',') + 1:,} columns in its first line, and at most {MOST_COLUMNS:,} are read"
+            problem = f"about {line.count(',') + 1:,} columns in its first line, and at most {MOST_COLUMNS:,} are read"
             raise UsageError(
-                f"{path}: has {found}. Keep the columns that are needed, or transpose the table."
+                f"{path}: has {problem}. Keep the columns that are needed, or transpose the table."
             )
 
         first = False
@@ -206,7 +203,7 @@ def csv_lines(path: Path, stream: io.TextIOBase) -> Iterator[str]:
 
 
 def check_line(path: Path, line: str | bytes, *, where: str = "") -> None:
-    """Refuses a line of more than 16 Mi characters or bytes, before a parser takes it for data."""
+    """Refuses a line of more than 16 Mi characters or bytes, before it is parsed."""
     if len(line) > LONGEST_LINE:
         raise UsageError(
             f"{path}{where}: a line has more than {LONGEST_LINE:,} characters, the most that is "
@@ -223,9 +220,9 @@ def check_columns(
     others: bool = False,
     private: bool = False,
 ) -> None:
-    """Refuses a header without these columns, or with others; of a `private` file no name is shown.
+    """Refuses a header without these columns, or with others.
 
-    It could be a row's text.
+    Messages show no names of a `private` file, which could be a row's text.
     """
     missing = [name for name in columns if name not in header]
     unexpected = [] if others else [name for name in header if name not in columns]
@@ -253,7 +250,7 @@ def check_columns(
 
 
 def make_folder(path: Path) -> Path:
-    """Makes a folder that only its owner can enter; one that is there is left as it is."""
+    """Makes a folder that only its owner can enter; an existing one is left unchanged."""
     path = path.expanduser()
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path}: is a file; a folder is needed. Give another name.")
@@ -271,39 +268,39 @@ def make_folder(path: Path) -> Path:
 
 
 def append_line(path: Path, line: bytes, *, mode: int = 0o644) -> None:
-    """Adds a line to a file, and returns when it is on the disk.
+    """Appends a line to a file, and returns when it is on the disk.
 
-    A line that a kill left half written is ended first, so that it takes no other with
-    it. A link is not followed: it could lead lines to where others read them.
+    A line that a kill left incomplete is ended first, so that it does not spoil the new one. A
+    link is not followed, since others might read its target.
 
     Args:
-        path: the file; made where there is none, with the rights `mode`.
-        line: without its end.
-        mode: of a new file.
+        path: the file; it is created with the permissions `mode` if missing.
+        line: the line without its end.
+        mode: the permissions of a new file.
 
     Raises:
-        OSError: the line is not on the disk, or not whole.
+        OSError: the line is not, or not completely, on the disk.
     """
-    made = not path.exists()
+    is_new = not path.exists()
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     handle = os.open(path, flags, mode)
     try:
         size = os.fstat(handle).st_size
-        begun = size and os.pread(handle, 1, size - 1) != b"\n"
-        whole = b"\n" * bool(begun) + line + b"\n"
-        if os.write(handle, whole) != len(whole):
+        unfinished = size and os.pread(handle, 1, size - 1) != b"\n"
+        content = b"\n" * bool(unfinished) + line + b"\n"
+        if os.write(handle, content) != len(content):
             raise OSError(None, "only a part of the line was written")
 
         os.fsync(handle)
     finally:
         os.close(handle)
 
-    if made:
+    if is_new:
         _sync(path.parent)
 
 
 def _sync(folder: Path) -> None:
-    """Puts the name of a new file on the disk."""
+    """Flushes the name of a new file to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -312,14 +309,14 @@ def _sync(folder: Path) -> None:
 
 
 class WholeFile:
-    """A file, of text or bytes, renamed into its place when the `with` block ends, and not when it ends by an error.
+    """A file, of text or bytes, that replaces the old one only when the `with` block succeeds.
 
-    Folders on the way are made, a link is followed; a `private` file has mode 0600 from
-    its first byte on.
+    Missing folders are made, a link is followed; a `private` file has mode 0600 from its first
+    byte on.
 
-    Example: while `results.json` is written, `.results.json.4711.part` lies beside it
-    (4711 is the process). A kill leaves the old `results.json`, whole; an error removes
-    the part; the end of the block puts it in its place, once it is on the disk.
+    Example: `results.json` is written as `.results.json.4711.part` next to it (4711 is the
+    process). A kill leaves the old `results.json` intact; an error removes the part; the end of
+    the block renames it, once it is on the disk.
     """
 
     def __init__(self, path: Path, *, private: bool = False) -> None:
@@ -345,9 +342,9 @@ class WholeFile:
         return self
 
     def write(self, text: str) -> int:
-        """Adds text, line ends as they are.
+        """Adds text with its line ends unchanged.
 
-        Returns the number of characters, as every text stream does.
+        Returns the number of characters, like any text stream.
         """
         self.write_bytes(text.encode("utf-8", "backslashreplace"))
         return len(text)
@@ -362,7 +359,7 @@ class WholeFile:
             raise self._failed(error) from error
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """Puts the file in its place, or removes what was written of it."""
+        """Renames the finished file, or removes an unfinished one."""
         stream, self._stream = self._stream, None
         if stream is None:
             return
@@ -395,15 +392,15 @@ _GZIP_MAGIC = b"\x1f\x8b"
 def read_chunks(
     path: Path, *, again: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Generator[bytes, None, None]:
-    """Yields the content of a plain or gzip file (of several members, zeros behind each), in pieces that are not empty.
+    """Yields the content of a plain or gzip file, also with several members, in nonempty chunks.
 
-    `again`: the next step where the file is damaged; `on_read`: called with the bytes
-    of the file read so far.
+    `again`: the next step if the file is damaged; `on_read`: called with the number of bytes read
+    so far.
     """
-    # two to three times as fast as Python's own
+    # Two to three times as fast as Python's own.
     gzip: Any = importlib.import_module("zlib_ng.gzip_ng")
-    # glibc keeps freed memory up to the largest size ever freed; else each chunk is
-    # fetched from the system page by page.
+    # glibc keeps freed memory up to the largest size ever freed; otherwise each chunk is
+    # allocated by the system page by page.
     bytearray(4 * CHUNK_BYTES)
     try:
         with open_file(path) as packed:

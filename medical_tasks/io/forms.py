@@ -1,8 +1,7 @@
-"""Forms of JSON from files that nobody vouches for, as pydantic models.
+"""Forms of JSON from untrusted files, as pydantic models.
 
-A form says in types what a value must be. Nothing is converted: `true` is no number and
-`"1"` is no count. `complaint` puts the first thing that is wrong into one line, with
-its path:
+A form declares a value's type. Nothing is converted: `true` is not a number and `"1"` is not a
+count. `complaint` reports the first error in one line, with its path:
 
     class Answer(Form):
         id: str
@@ -11,8 +10,8 @@ its path:
     complaint(Answer, {"id": "7", "tries": -1})
     # 'tries: must be greater than or equal to 0, got -1'
 
-pydantic takes 0.2 s to import, so that this module, and every one with forms, is
-imported inside the functions that check something.
+pydantic takes 0.2 s to import, so this module, and every one with forms, is imported inside the
+functions that check something.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Form(BaseModel):
 
 
 class OpenForm(Form):
-    """An object with these fields, beside which there may be others."""
+    """An object with these fields, and possibly others."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -62,7 +61,7 @@ _Form = TypeVar("_Form", bound=Form)
 
 
 def complaint(form: type[Form], value: object) -> str:
-    """Says how a value breaks a form first, as path, rule and value; "" where it does not."""
+    """Reports the first way in which a value breaks a form, as path, rule and value; "" if none."""
     try:
         form.model_validate(value)
     except ValidationError as error:
@@ -75,8 +74,8 @@ def form_lines(path: Path, form: type[_Form], *, again: str) -> Iterator[_Form]:
 
     Args:
         path: the file.
-        form: what each line must be.
-        again: what to do about a file of another form, one sentence.
+        form: the form of each line.
+        again: what to do about a file of another form, in one sentence.
     """
     example = f"an object of {', '.join(form.model_fields)}"
     with readable(path):
@@ -90,13 +89,13 @@ def form_lines(path: Path, form: type[_Form], *, again: str) -> Iterator[_Form]:
 
 
 def _first(error: ValidationError) -> str:
-    """The first thing that is wrong."""
+    """Words the first error."""
     first = error.errors(include_url=False, include_context=False)[0]
     return ": ".join(filter(None, (shown_path(*first["loc"]), _rule(first))))
 
 
 def _rule(first: ErrorDetails) -> str:
-    """What the first wrong value should be, in our words where pydantic's are of Python."""
+    """Words the rule that the first wrong value breaks, without pydantic's Python terms."""
     if first["type"] in _OUR_WORDS:
         return _OUR_WORDS[first["type"]]
     rule = first["msg"].removeprefix("Value error, ")
@@ -120,7 +119,7 @@ def _finite(value: object) -> object:
 
 
 def follows(rule: Rule) -> AfterValidator:
-    """The same rule as where the project reads files of its own."""
+    """Applies a rule that the project's own files follow too."""
 
     def check(value: object) -> object:
         if not rule.holds(value):
@@ -131,7 +130,7 @@ def follows(rule: Rule) -> AfterValidator:
 
 
 Plain = Annotated[str, AfterValidator(_plain)]
-"""A text of one line in which nothing is hidden."""
+"""A text of one line without hidden characters."""
 
 Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
 Counts = dict[str, Count]

@@ -1,6 +1,6 @@
-"""Strict reading of JSON records: an error names place, rule and value.
+"""Reads JSON records strictly: an error names position, rule and value.
 
-Of credentialed files only the value's kind and length.
+For credentialed files it gives only the value's kind and length.
 """
 
 from __future__ import annotations
@@ -22,12 +22,19 @@ _SHOWN_CHARS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """What a field of the file must be."""
+    """The rule for a field of a file.
+
+    Attributes:
+        holds: whether a value is valid.
+        rule: the rule in words, after "must be".
+        required: whether every line must have the field.
+        private: whether messages must not show its value, since the file is credentialed.
+    """
 
     holds: Callable[[object], bool]
-    rule: str  # in words, behind "must be"
+    rule: str
     required: bool = True
-    private: bool = False  # messages must not show its value: the file is credentialed
+    private: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +42,11 @@ class Record:
     """One line of a file.
 
     Attributes:
-        line: from 1.
-        values: field to value, checked.
+        path: the file.
+        line: the line's number, from 1.
+        values: field to checked value.
         private: fields whose values messages must not show.
-        words: what the reader calls lines and fields.
+        words: the reader's words for lines and fields.
     """
 
     path: Path
@@ -60,10 +68,7 @@ class Record:
         )
 
     def check_unique(self, field: str, name: str, lines: dict[str, int]) -> None:
-        """Refuses a field by whose `name` a record before is known.
-
-        `lines`: on which each stands.
-        """
+        """Refuses a record whose `name` an earlier record has; `lines` maps names to lines."""
         if (first := lines.setdefault(name, self.line)) != self.line:
             raise self.wrong(
                 field, f"must be unique, it stands on {self.words.row} {first} already"
@@ -71,7 +76,7 @@ class Record:
 
 
 def is_text(*, blank: bool = False) -> Field:
-    """A string, which says something unless it may be `blank`."""
+    """A string, which must not be empty unless `blank`."""
     return Field(
         holds=lambda value: (
             isinstance(value, str)
@@ -91,11 +96,11 @@ def is_text_or_null() -> Field:
 
 
 def is_list_of(element: Field, *, null: bool = False) -> Field:
-    """A list whose elements are as stated, or null where that is allowed."""
+    """A list with elements of this rule, or null if that is allowed."""
     return Field(
         holds=lambda value: (
             (null and value is None)
-            or (isinstance(value, list) and all(element.holds(each) for each in value))
+            or (isinstance(value, list) and all(element.holds(item) for item in value))
         ),
         rule=f"a list, each element {element.rule}{', or null' if null else ''}",
     )
@@ -107,20 +112,20 @@ def one_of(names: Sequence[str]) -> Field:
 
 
 def optional(field: Field) -> Field:
-    """The same, in files where lines may lack it."""
+    """Makes a field optional."""
     return dataclasses.replace(field, required=False)
 
 
 def read_records(
     path: Path, fields: Mapping[str, Field], *, release: str, again: str
 ) -> Iterator[Record]:
-    """Reads JSON Lines of these fields and no others.
+    """Reads JSON Lines with these fields and no others.
 
     Args:
         path: the file.
-        fields: what each must hold.
-        release: what the file should be, for messages.
-        again: what to do about a damaged one.
+        fields: the rule for each field.
+        release: the expected file, for messages.
+        again: what to do about a damaged file.
     """
     with readable(path):
         content = read_bytes(path)
@@ -141,8 +146,8 @@ def read_records(
 
 
 def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, object]]:
-    """The values of JSON Lines that are not blank, with the numbers of their lines."""
-    # Lines of bytes: JSON texts may hold the separators at which str.splitlines breaks.
+    """Yields the values of JSON Lines that are not blank, with their line numbers."""
+    # Lines of bytes: JSON texts may contain separators at which str.splitlines breaks.
     for number, raw in enumerate(
         io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")), start=1
     ):
@@ -157,10 +162,8 @@ def _numbered(path: Path, content: bytes, again: str) -> Iterator[tuple[int, obj
             raise UsageError(
                 f"{path}: line {number} is not UTF-8 (byte {byte}), as JSON must be. {again}"
             ) from error
-        except (
-            ValueError,
-            RecursionError,
-        ) as error:  # ValueError also for a number of thousands of digits
+        # ValueError also for a number with thousands of digits.
+        except (ValueError, RecursionError) as error:
             reason = (
                 "nested too deeply" if isinstance(error, RecursionError) else str(error)
             )
@@ -180,9 +183,9 @@ def checked_record(
     release: str,
     words: Words = RECORDS,
 ) -> Record:
-    """Makes a record of what was read, or raises what is wrong with it.
+    """Checks what was read and makes a record of it.
 
-    Arguments as of `read_records`; `words` are the reader's.
+    The arguments are those of `read_records`; `words` are the reader's.
     """
     _check_names(path, line, values, fields, release, words)
     for name, value in values.items():
@@ -216,9 +219,11 @@ def _check_names(
         if field.required and name not in values
     ]
     unexpected = [named(name) for name in values if name not in fields]
-    found = {"missing": missing, "unexpected": unexpected}
+    names_by_problem = {"missing": missing, "unexpected": unexpected}
     problems = [
-        f"{label}: {', '.join(names)}" for label, names in found.items() if names
+        f"{label}: {', '.join(names)}"
+        for label, names in names_by_problem.items()
+        if names
     ]
     if problems:
         raise UsageError(
@@ -262,17 +267,17 @@ def _shown(value: object, *, private: bool) -> str:
 
 _LARGEST = 1 << 28
 LONGEST_ID = 64
-"""Characters of an id; what is longer may be a text in the wrong field."""
+"""The most characters of an id; a longer one may be a text in the wrong field."""
 
 
 def named(text: str) -> str:
-    """A name as a message may show it; a long one may be a text in the wrong field."""
+    """Writes a name for a message; a long one may be a text in the wrong field, and is hidden."""
     plain = len(text) <= LONGEST_ID and len(text.split()) <= 2 and text.isprintable()
     return repr(text) if plain else f"a text of {len(text)} characters"
 
 
 def shown(value: object) -> str:
-    """A value as a message may show it: what kind it is, and how long."""
+    """Describes a value in a message by its kind and length."""
     if isinstance(value, str):
         return f"a text of {len(value)} characters"
     if isinstance(value, list | dict):
@@ -288,23 +293,20 @@ def shown(value: object) -> str:
 
 
 def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Makes an object for `json.loads`.
-
-    Refuses a name that appears twice, since neither value may be dropped in silence.
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Makes an object for `json.loads`; refuses repeated names, since no value may be dropped."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("a name appears twice in one object")
-    return found
+    return result
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=once)
-"""Made once, and not for each of many short lines."""
+"""Made once, not for each of many short lines."""
 
 
 def json_values(path: Path, content: bytes, *, form: str) -> list[object]:
-    """Reads a JSON list of one value or more; `form` is a record as it should be, for messages."""
-    again = f"Write a JSON list of records like {form}"
+    """Reads a JSON list of at least one value; `form` is an example record, for messages."""
+    advice = f"Write a JSON list of records like {form}"
     if len(content) > _LARGEST:
         raise UsageError(
             f"{path}: {len(content):,} bytes, and a JSON list may have {_LARGEST:,}. Write JSON "
@@ -312,30 +314,28 @@ def json_values(path: Path, content: bytes, *, form: str) -> list[object]:
         )
 
     try:
-        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=once)
+        values = json.loads(content.decode("utf-8-sig"), object_pairs_hook=once)
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{path}: not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8."
         ) from None
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError also for a number of thousands of digits
+    # ValueError also for a number with thousands of digits.
+    except (ValueError, RecursionError) as error:
         reason = (
             "nested too deeply" if isinstance(error, RecursionError) else str(error)
         )
-        raise UsageError(f"{path}: not JSON ({reason}). {again}") from None
+        raise UsageError(f"{path}: not JSON ({reason}). {advice}") from None
 
-    if not isinstance(found, list) or not found:
+    if not isinstance(values, list) or not values:
         raise UsageError(
-            f"{path}: a list of records is needed, got {shown(found)}. {again}"
+            f"{path}: a list of records is needed, got {shown(values)}. {advice}"
         )
 
-    return found
+    return values
 
 
 def json_lines(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, Any]]:
-    """Reads JSON Lines of any values, one or more, with their places, line by line.
+    """Yields the values of JSON Lines, at least one, with their positions.
 
     `form` as in `json_values`.
     """
@@ -348,7 +348,7 @@ def json_lines(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, 
 
 
 def json_objects(path: Path, content: bytes, *, form: str) -> list[dict[str, Any]]:
-    """Reads a list of objects, as `json_values` does."""
+    """Reads a JSON list of objects, like `json_values`."""
     objects: list[dict[str, Any]] = []
     for number, record in enumerate(json_values(path, content, form=form), start=1):
         if not isinstance(record, dict):
@@ -367,12 +367,12 @@ def _is_id(text: str) -> bool:
 
 def text_id(where: str, name: str, value: object) -> str:
     """Reads a record's id: a text without white space at its ends, or a whole number."""
-    found = (
+    text = (
         str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     )
-    if not isinstance(found, str) or not _is_id(found):
+    if not isinstance(text, str) or not _is_id(text):
         raise UsageError(
             f"{where}: {name} must be a whole number or a text of 1 to {LONGEST_ID} characters "
             f"without line ends and without spaces at its ends, got {shown(value)}."
         )
-    return found
+    return text

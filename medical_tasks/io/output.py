@@ -1,7 +1,4 @@
-"""What a command says on standard output.
-
-Text for people as it comes, or, with `--json`, one JSON value at its end.
-"""
+"""Writes a command's standard output: text for people, or one JSON value with `--json`."""
 
 from __future__ import annotations
 
@@ -22,10 +19,7 @@ _SIGNS = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
 
 
 class AsJson:
-    """What a command has said so far.
-
-    Named facts, or one whole content, and the lines for people.
-    """
+    """The output of a command so far: named facts, or one content, and the lines for people."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -33,49 +27,51 @@ class AsJson:
         self.content: object = None
 
     def value(self) -> object:
-        """The facts, or the content with the facts beside it."""
+        """Returns the facts, or the content together with the facts."""
         if self.content is None or (isinstance(self.content, dict) and self.facts):
             return {**(self.content or {}), **self.facts}
         return self.content
 
     def text(self) -> str:
-        """The value as JSON."""
+        """Returns the value as JSON."""
         return json.dumps(self.value(), indent=2, allow_nan=False, default=_plain)
 
 
-_told: ContextVar[AsJson | None] = ContextVar("told", default=None)
+_recorder: ContextVar[AsJson | None] = ContextVar("told", default=None)
 
 
 def tell(text: str | None, content: object = None, /, **facts: object) -> None:
-    """Says `text` to people (None for nothing).
+    """Outputs `text` for people (None for nothing), and a `content` and named facts for programs.
 
-    To programs a whole `content`, a mapping, list or dataclass, and facts by name.
+    The content is a mapping, list or dataclass.
     """
-    kept = _told.get()
-    if kept is None:
+    record = _recorder.get()
+    if record is None:
         if text is not None:
             print(text)
 
         return
 
     if text is not None:
-        kept.lines.append(text)
+        record.lines.append(text)
     if content is not None:
-        kept.content = _plain(content) if dataclasses.is_dataclass(content) else content
+        record.content = (
+            _plain(content) if dataclasses.is_dataclass(content) else content
+        )
 
-    kept.facts |= facts
+    record.facts |= facts
 
 
 @contextlib.contextmanager
 def as_json() -> Iterator[AsJson]:
-    """Collects what is said in the block; anything else that is printed goes to standard error."""
-    kept = AsJson()
-    before = _told.set(kept)
+    """Collects the output in the block; anything else that is printed goes to standard error."""
+    record = AsJson()
+    before = _recorder.set(record)
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            yield kept
+            yield record
     finally:
-        _told.reset(before)
+        _recorder.reset(before)
 
 
 def _plain(value: object) -> object:
@@ -89,14 +85,14 @@ def _plain(value: object) -> object:
 
 
 def styled(text: str, style: str, *, stream: TextIO | None = None) -> str:
-    """A text bold or in colour where it goes to a terminal (and NO_COLOR is not set), as it is elsewhere."""
+    """Styles a text for a terminal, unless NO_COLOR is set; elsewhere it stays unchanged."""
     if os.environ.get("NO_COLOR") or not (stream or sys.stdout).isatty():
         return text
     return f"\x1b[{_SIGNS[style]}m{text}\x1b[0m"
 
 
 def check_out(out: Path | None, read: Iterable[Path], what: str) -> None:
-    """Refuses to write over a file that is read."""
+    """Refuses to overwrite an input file."""
     if (
         out is not None
         and out.exists()
@@ -106,7 +102,7 @@ def check_out(out: Path | None, read: Iterable[Path], what: str) -> None:
 
 
 def write_figures(content: Mapping[str, object], out: Path) -> None:
-    """Writes what `--json` prints."""
+    """Writes the figures that `--json` prints."""
     with WholeFile(out) as stream:
         stream.write(
             json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -114,14 +110,14 @@ def write_figures(content: Mapping[str, object], out: Path) -> None:
 
 
 def tell_figures(text: str, content: Mapping[str, object], out: Path | None) -> None:
-    """Prints figures; with `out` what --json prints is written there too."""
+    """Prints figures, and writes what `--json` prints to `out`, if it is given."""
     if out is not None:
         write_figures(content, out)
     tell(text + (f"\n\n{out}" if out is not None else ""), content)
 
 
 def tell_private(folder: Path) -> int:
-    """Says that a folder is for its owner alone; the exit code."""
+    """Tells the user that a folder is private; returns the exit code."""
     tell(
         f"{folder} holds credentialed text, for your eyes alone. Keep it on this machine.",
         folder=folder,

@@ -1,6 +1,6 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
-Compiling all that a command might need takes longer than most commands do without.
+Compiling every expression that a command might need takes longer than most commands.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Matching = Callable[..., re.Match[str] | None]
 
 
 class Pattern:
-    """A regular expression that is compiled at its first use, and then as fast as any other.
+    """A regular expression that is compiled on first use, and then as fast as any other.
 
     Example:
         >>> Pattern("[0-9]+").search("stage 4")[0]
@@ -29,7 +29,7 @@ class Pattern:
         """The compiled expression."""
         return re.compile(self.pattern, self._flags)
 
-    # Each is looked up once: from then on it is the compiled expression's own.
+    # Each is looked up once, and is then the compiled expression's own method.
 
     @cached_property
     def search(self) -> Matching:
@@ -58,7 +58,7 @@ class Pattern:
 
     @cached_property
     def split(self) -> Callable[[str], list[str]]:
-        """`re.Pattern.split`; what groups match is text."""
+        """`re.Pattern.split`; groups match text."""
         return self.compiled.split
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, plain lines elsewhere (logs, batch systems)."""
+"""Shows progress of long work: a bar on a terminal, plain lines elsewhere (logs, batch systems)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MEGABYTE = 1_000_000
 class Progress:
     """Counts finished steps towards a total, on standard error.
 
-    `done` were done before (a resumed run).
+    `done` steps were finished before (in a resumed run).
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class Progress:
             self._bar.close()
 
     def step(self) -> None:
-        """Counts one more."""
+        """Counts one more step."""
         self.advance_to(self.done + 1)
 
     def advance_to(self, done: int) -> None:
-        """Says how many are finished by now; fewer or as many as before is no news."""
+        """Sets the number of finished steps; it never decreases."""
         if done <= self.done:
             return
 
@@ -73,19 +73,19 @@ class Progress:
             )
 
     def _pace(self) -> str:
-        """How fast it goes and how long the rest takes at that, once there is something to go by."""
-        took, made = time.monotonic() - self._began, self.done - self._before
-        if took < 1 or not made:
+        """Words the speed and the remaining time, once there is enough to measure."""
+        elapsed, finished = time.monotonic() - self._began, self.done - self._before
+        if elapsed < 1 or not finished:
             return ""
-        left = took / made * (self.total - self.done)
-        return f", {made / took:.3g} a second" + (
+        left = elapsed / finished * (self.total - self.done)
+        return f", {finished / elapsed:.3g} a second" + (
             f", {timedelta(seconds=round(left))} left" if left >= 1 else ""
         )
 
 
 @contextlib.contextmanager
 def reading(path: Path, doing: str = "MB read") -> Iterator[Callable[[int], None]]:
-    """Shows how far a file was read; what it gives takes the number of bytes."""
+    """Shows how far a file was read; yields a function that takes the number of bytes."""
     with readable(path):
         megabytes = path.stat().st_size // _MEGABYTE + 1
     with Progress(f"{path.name}, {doing}", megabytes) as progress:

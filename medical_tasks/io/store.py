@@ -1,8 +1,8 @@
-"""Finished work on disk: one SQLite file (WAL) of content-addressed records `(kind, key, payload)`.
+"""Stores finished work in one SQLite file (WAL) of content-addressed records `(kind, key, payload)`.
 
-The key hashes everything that decides the payload, so a record is never stale. Each
-`put` is its own transaction; several processes may use one file at once. `Texts` holds
-what one command must look up again and nobody needs afterwards.
+The key hashes everything that decides the payload, so a record is never stale. Each `put` is its
+own transaction; several processes may use one file at once. `Texts` holds texts that only the
+running command needs again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from medical_tasks.errors import IncompleteError, UsageError
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 60.0
-_IN_MEMORY = 2**24  # bytes of texts that are not worth a file
+_IN_MEMORY = 2**24  # bytes of texts held in memory before a file is used
 _LENGTH_BITS = 31
-_CHUNK = 500  # keys a query; SQLite's default limit of variables is far above
+_CHUNK = 500  # keys per query; SQLite's default limit of variables is far higher
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
@@ -40,9 +40,9 @@ _PUT = f"{_PUT_FIRST}, payload = excluded.payload"
 
 
 def content_key(parts: Mapping[str, object]) -> str:
-    """Hashes what decides a record (SHA-256 of the canonical JSON); `nan` is refused.
+    """Hashes everything that decides a record (SHA-256 of the canonical JSON); refuses `nan`.
 
-    Example: the order of names does not count, and every value does.
+    Example: the order of names does not matter, and every value does.
         >>> one = content_key({"model": "m", "vote": 0})
         >>> one == content_key({"vote": 0, "model": "m"})
         True
@@ -61,19 +61,18 @@ def content_key(parts: Mapping[str, object]) -> str:
 
 
 class Store:
-    """A file of finished records, readable by its owner alone; a context manager."""
+    """A file of finished records, readable only by its owner; a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file, or makes it.
+        """Opens the file, or creates it.
 
         Raises:
-            UsageError: where it is no store, or of a newer version.
-            IncompleteError: where the disk does not let it be written.
+            UsageError: it is not a store, or was written by a newer version.
+            IncompleteError: the disk cannot be written.
         """
         self.path = path
         if not path.exists():
-            # Before SQLite opens it, so that no moment exists in which others could
-            # read it.
+            # Created before SQLite opens it, so that others can never read it.
             path.touch(mode=0o600)
 
         self._connection = sqlite3.connect(
@@ -109,7 +108,7 @@ class Store:
 
     @contextlib.contextmanager
     def _disk(self) -> Iterator[None]:
-        """Turns a full or failing disk into a message; what was committed before stays whole."""
+        """Turns a full or failing disk into a message; committed records stay intact."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -130,7 +129,7 @@ class Store:
         except sqlite3.DatabaseError as error:
             raise UsageError(
                 f"{self.path}: not a store of medical-tasks, or a damaged one ({error}). Move it "
-                "away, or choose another --out; its answers are asked anew."
+                "away, or choose another --out; its answers are then asked again."
             ) from error
 
     def put(
@@ -138,19 +137,19 @@ class Store:
     ) -> None:
         """Commits one record.
 
-        A second one replaces it and is counted, unless `first`, by which processes
-        agree.
+        A second one with the same key replaces it and is counted; with `first` it is only
+        counted, so that processes agree.
 
-        Example: two processes judge the same question at once. Both put with `first`;
-        the second record is only counted, and both then read the same verdict.
+        Example: two processes judge the same question at once. Both put with `first`; the
+        second record is only counted, and both then read the same verdict.
         """
-        # ASCII JSON carries lone surrogates as escapes, which UTF-8 text cannot.
+        # ASCII JSON escapes lone surrogates, which UTF-8 text cannot hold.
         text = json.dumps(payload, ensure_ascii=True, separators=(",", ":"))
         with self._disk():
             self._connection.execute(_PUT_FIRST if first else _PUT, (kind, key, text))
 
     def holds(self, kind: str) -> bool:
-        """Says whether there is any record of a kind."""
+        """Whether there is any record of a kind."""
         with self._disk():
             row = self._connection.execute(
                 "SELECT 1 FROM records WHERE kind = ? LIMIT 1", (kind,)
@@ -158,11 +157,11 @@ class Store:
         return row is not None
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Reads the records that are there, by key."""
-        wanted = list(keys)
-        found: dict[str, dict[str, Any]] = {}
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
+        """Reads the existing records among these keys, by key."""
+        key_list = list(keys)
+        records: dict[str, dict[str, Any]] = {}
+        for start in range(0, len(key_list), _CHUNK):
+            chunk = key_list[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
             query = (
                 f"SELECT key, payload FROM records WHERE kind = ? AND key IN ({marks})"  # noqa: S608 - only marks
@@ -170,9 +169,9 @@ class Store:
             with self._disk():
                 rows = self._connection.execute(query, (kind, *chunk)).fetchall()
 
-            found.update((key, json.loads(text)) for key, text in rows)
+            records.update((key, json.loads(text)) for key, text in rows)
 
-        return found
+        return records
 
     def records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Reads all records, with kind and key."""
@@ -184,9 +183,9 @@ class Store:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Commits what is put inside a `with` block at its end.
+        """Commits everything put inside a `with` block at its end.
 
-        Nothing of it where the block fails, or the process is killed.
+        Nothing is committed if the block fails or the process is killed.
         """
         with self._disk():
             self._connection.execute("BEGIN IMMEDIATE")
@@ -203,25 +202,25 @@ class Store:
 class Texts(Mapping[str, str]):
     """Texts by name.
 
-    The first megabytes in memory, more in a temporary file without a name, which nobody
-    else can open.
+    The first megabytes are held in memory, more in an unnamed temporary file, which nobody else
+    can open.
     """
 
     def __init__(
         self, texts: Iterable[tuple[str, str]] = (), *, folder: Path | None = None
     ) -> None:
-        """Keeps some texts; a temporary file, where needed, lies in `folder`."""
+        """Stores some texts; a temporary file, if needed, is in `folder`."""
         where = None if folder is None else str(folder)
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=where)  # noqa: SIM115
         weakref.finalize(self, self._file.close)
-        # where a text begins, and its length in the lower bits
+        # A text's offset, and its length in the lower bits.
         self._places: dict[str, int] = {}
         self._end = 0
         for name, text in texts:
             self.put(name, text)
 
     def put(self, name: str, text: str) -> None:
-        """Keeps one text; a second one replaces it."""
+        """Stores one text; a second one with its name replaces it."""
         content = text.encode("utf-8", "surrogatepass")
         self._file.seek(self._end)
         self._file.write(content)
@@ -229,9 +228,9 @@ class Texts(Mapping[str, str]):
         self._end += len(content)
 
     def __getitem__(self, name: str) -> str:
-        place = self._places[name]
-        self._file.seek(place >> _LENGTH_BITS)
-        return self._file.read(place & (1 << _LENGTH_BITS) - 1).decode(
+        offset_and_length = self._places[name]
+        self._file.seek(offset_and_length >> _LENGTH_BITS)
+        return self._file.read(offset_and_length & (1 << _LENGTH_BITS) - 1).decode(
             "utf-8", "surrogatepass"
         )
 

@@ -1,4 +1,4 @@
-"""Aligned columns of text for the terminal."""
+"""Aligns columns of text for the terminal."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def decimals(value: float | None, form: str = "z.3f") -> str:
-    """Writes a number; `n/a` where there is none."""
+    """Writes a number; `n/a` if there is none."""
     return NONE if value is None else f"{value:{form}}"
 
 
 def figure(
     estimate: Mapping[str, Any], form: str = "z.3f", *, times: int = 1
 ) -> tuple[str, str, str]:
-    """Writes an estimate, as JSON has it: its value, its interval, and over how many."""
+    """Writes an estimate from JSON: its value, its interval, and its number of items."""
     ends = [
         None if estimate[end] is None else times * estimate[end]
         for end in ("value", "ci_low", "ci_high")

@@ -1,13 +1,12 @@
-"""Tables as people keep them: CSV, XLSX, parquet, and JSON records where a reader takes them.
+"""Reads tables as people keep them: CSV, XLSX, parquet, and JSON records if a reader allows them.
 
     table = read_table(path, knows=has_columns("id", "response", numbers="response"))
-    table.rows[0].cells["response"]      # the text that the spreadsheet shows; None where it is
-    empty table.rows[0].place("response")      # scores.csv: row 2, column 'response'
+    table.rows[0].cells["response"]      # the text that the spreadsheet shows; None if empty
+    table.rows[0].location("response")   # scores.csv: row 2, column 'response'
 
-CSV may have any separator and encoding that can be told, a title above its header, and
-numbers and dates as its country writes them (`cell_forms`). Of a workbook the one sheet
-with the columns is read. A list in a parquet file, and whatever JSON holds, stays as it
-is.
+CSV may have any recognisable separator and encoding, a title above its header, and numbers and
+dates in the format of its locale (`cell_forms`). In a workbook the one sheet with the columns is
+read. Lists in a parquet file, and all values of JSON, stay unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from medical_tasks.errors import UsageError, did_you_mean, listed
-from medical_tasks.io.cell_forms import note, settled, table_choice
+from medical_tasks.io.cell_forms import note, settle, table_choice
 from medical_tasks.io.cells import BrokenCell, escaped, plain, table_cell
 from medical_tasks.io.files import WholeFile, csv_lines, read_bytes, readable
 from medical_tasks.io.json_records import json_lines, json_values, named, shown
@@ -38,12 +37,12 @@ if TYPE_CHECKING:
 
 _FORM: Final = "Save it as CSV UTF-8 or XLSX, its columns named in the first row."
 _EDITED: Final = "Save it as CSV, UTF-8, with all of its columns."
-_MARK: Final = "\ufeff"  # by which spreadsheet programs know UTF-8
-_PROBLEMS: Final = 20  # of sheets, shown at once
+_MARK: Final = "\ufeff"  # marks UTF-8 for spreadsheet programs
+_PROBLEMS: Final = 20  # shown at once
 _AGAIN: Final = "Save it as CSV UTF-8 (in Excel: Save As, CSV UTF-8), or as XLSX."
 _QUOTED: Final = "A text with separators or line ends must stand in quotes."
-_CUT: Final = 32_767  # what a cell of Excel holds, in units of UTF-16
-_UPPER: Final = 20  # rows with something in them, of which one is the header
+_CUT: Final = 32_767  # the limit of an Excel cell, in units of UTF-16
+_UPPER: Final = 20  # the first rows with content, one of which is the header
 _SHOWN: Final = 5
 _PARQUET, _ZIP, _OLE = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _MARKS: Final = {
@@ -51,30 +50,30 @@ _MARKS: Final = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-# What other encodings become as Windows-1252: accents of old Macintosh files rare
-# letters, and capitals or signs within a word; other scripts runs of accented letters.
+# Signs that Windows-1252 is the wrong encoding: old Macintosh files show rare letters, and
+# capitals or signs within a word; other scripts show runs of accented letters.
 _NOT_1252: Final = Pattern("[ŠšŽžŸƒˆ]|[a-z][À-ÖØ-Þ§†‡‰¿]|[À-ÖØ-öø-ÿŒœ]{3}")
 
 
-_Placed: TypeAlias = tuple[str, dict[str, Any]]
-"""A row's place and its cells by column."""
+_PositionedRow: TypeAlias = tuple[str, dict[str, Any]]
+"""A row's position and its cells by column."""
 
 
 class _Row(NamedTuple):
-    place: str  # as in a spreadsheet, `row 3`
-    cells: Mapping[int, object]  # those that are not empty, by column from 1
-    width: int  # how many there are, empty ones too
+    position: str  # as in a spreadsheet, `row 3`
+    cells: Mapping[int, object]  # the cells that are not empty, by column from 1
+    width: int  # the number of cells, including empty ones
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """A row, which knows its place for messages.
+    """A row that knows its position for messages.
 
     Attributes:
         path: the file.
-        at: the place in it, as a spreadsheet counts (`row 3`; the header is in row 1),
-            or `line 3` and `record 3` of JSON.
-        cells: by column.
+        at: the position in the file, as a spreadsheet counts (`row 3`; the header is in row
+            1), or `line 3` and `record 3` of JSON.
+        cells: the cells by column.
     """
 
     path: Path
@@ -91,7 +90,7 @@ class TableRow:
         """Names the row for a message."""
         return f"{self.path}, {self.at}"
 
-    def place(self, column: str) -> str:
+    def location(self, column: str) -> str:
         """Names a cell for a message."""
         return f"{self.path}: {self.at}, column {column!r}"
 
@@ -101,10 +100,10 @@ class Table:
     """The rows of a file.
 
     Attributes:
-        columns: their names, in the file's order; none of JSON records, whose fields
-            may differ.
-        rows: those that are not blank.
-        content_sha256: of the file.
+        columns: the names of the columns, in the file's order; empty for JSON records,
+            whose fields may differ.
+        rows: the rows that are not blank.
+        content_sha256: the hash of the file.
     """
 
     columns: list[str]
@@ -113,12 +112,12 @@ class Table:
 
 
 def is_workbook(content: bytes) -> bool:
-    """Whether a zip file is an XLSX one."""
+    """Whether a zip file is an XLSX file."""
     return content.startswith(_ZIP) and b"xl/wor" in content
 
 
 def is_json(path: Path, content: bytes) -> bool:
-    """Whether a text is JSON or meant to be: by how it begins, and else by its name."""
+    """Whether a text is or should be JSON, by its beginning or else by its file's name."""
     if content.startswith((_PARQUET, _ZIP, _OLE)):
         return False
     return content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (
@@ -131,26 +130,28 @@ def is_json(path: Path, content: bytes) -> bool:
 
 
 def read_content(path: Path, *, form: str) -> bytes:
-    """Reads a whole file that a user names; `form` is what it should be, for messages."""
+    """Reads a whole file that a user names; messages describe the expected `form`."""
     with readable(path, missing=form, again=form):
         return read_bytes(path)
 
 
 Knows = Callable[[Sequence[str]], Collection[str] | None]
-"""What a reader says of the names in a row: None where they are not the header of its table, else
-the columns whose cells may be no more than a number or a date."""
+"""A reader's function for the names in a row: returns None if they are not its table's header, else
+the columns whose cells may be only a number or a date."""
 
 
 def has_columns(*needed: str, numbers: str = "") -> Knows:
-    """Knows a header with some columns, each a pattern of their names as `folded` writes them.
+    """Recognises a header with these columns, given as patterns of their `folded` names.
 
     >>> has_columns("id|key", "text", numbers="text")(["Key", "note", "Text"])
     ['Text']
     """
 
     def knows(names: Sequence[str]) -> Collection[str] | None:
-        known = [folded(name) for name in names]
-        if all(any(re.fullmatch(form, name) for name in known) for form in needed):
+        folded_names = [folded(name) for name in names]
+        if all(
+            any(re.fullmatch(form, name) for name in folded_names) for form in needed
+        ):
             return [name for name in names if re.fullmatch(numbers, folded(name))]
 
         return None
@@ -170,18 +171,18 @@ def read_table(
     missing: str = "",
     content: bytes | None = None,
 ) -> Table:
-    """Reads a table, whose form is told by its content.
+    """Reads a table, and recognises its format by its content.
 
-    The header is the first of the upper rows that a reader `knows`, on the one sheet
-    that has it. Notes on stderr say what was read where more than that could be meant.
+    The header is the first of the upper rows that the reader `knows`, on the only sheet that
+    has it. Notes on stderr say what was read if there was a choice.
 
     Args:
         path: the file.
-        form: what it should be, for messages.
-        record: a JSON record of it, for messages; without one JSON is no table here.
-        knows: tells the header, and which columns hold numbers or dates.
-        missing: what to give where there is no such file; by default `form`.
-        content: of the file, where it was read before.
+        form: the expected format, for messages.
+        record: an example JSON record, for messages; without one JSON is refused.
+        knows: recognises the header, and returns the columns with numbers or dates.
+        missing: what to give instead of a missing file; by default `form`.
+        content: the file's content, if it was already read.
     """
     if record:
         form = f"Give CSV, XLSX, parquet, JSON Lines or a JSON list with records like {record}"
@@ -207,20 +208,20 @@ def write_sheet(
     *,
     private: bool = True,
 ) -> None:
-    """Writes a sheet, whole and, if `private`, for its owner alone.
+    """Writes a complete sheet, readable only by its owner if `private`.
 
-    An int or a float is written as a number, anything else as text.
+    Ints and floats are written as numbers, anything else as text.
     """
-    with WholeFile(path, private=private) as part:
-        part.write(_MARK)
-        writer = csv.writer(part, lineterminator="\r\n")
+    with WholeFile(path, private=private) as file:
+        file.write(_MARK)
+        writer = csv.writer(file, lineterminator="\r\n")
         writer.writerow(columns)
         for row in rows:
             cells = (row[name] for name in columns)
             writer.writerow(
                 [
-                    each if type(each) in (int, float) else escaped(str(each))
-                    for each in cells
+                    cell if type(cell) in (int, float) else escaped(str(cell))
+                    for cell in cells
                 ]
             )
 
@@ -228,16 +229,15 @@ def write_sheet(
 def read_sheet(
     path: Path, columns: Sequence[str], *, numbers: str = ""
 ) -> list[TableRow]:
-    """Reads what `write_sheet` wrote and people edited, as CSV or XLSX, without its empty rows.
+    """Reads a sheet from `write_sheet` that people edited, as CSV or XLSX, without empty rows.
 
-    It has just these columns, in any order; into `numbers`, one of them, people write
-    numbers or dates. An empty cell is "".
+    It must have exactly these columns, in any order; `numbers` is the one with numbers or dates.
+    An empty cell is "".
     """
     table = read_table(path, form=_EDITED, knows=has_columns(*columns, numbers=numbers))
     missing = [repr(name) for name in columns if name not in table.columns]
     if missing or len(table.columns) != len(columns):
-        # Where the header is lost the first row takes its place: only expected names
-        # are shown.
+        # Without a header the first row would be taken for one: only expected names are shown.
         problem = (
             f"missing: {', '.join(missing)}"
             if missing
@@ -257,7 +257,7 @@ def read_sheet(
 
 
 def refuse(problems: Sequence[str]) -> None:
-    """Reports everything that is wrong with sheets."""
+    """Raises an error that lists all problems of sheets."""
     if problems:
         shown = listed(problems, _PROBLEMS, between="\n  ")
         raise UsageError(
@@ -268,14 +268,14 @@ def refuse(problems: Sequence[str]) -> None:
 def write_table(
     path: Path, rows: Iterable[Iterable[object]], *, private: bool = False
 ) -> None:
-    """Writes a table that nobody reads back as CSV, whole or not at all."""
-    with WholeFile(path, private=private) as part:
-        csv.writer(part, lineterminator="\n").writerows(
+    """Writes a CSV table that is never read back, completely or not at all."""
+    with WholeFile(path, private=private) as file:
+        csv.writer(file, lineterminator="\n").writerows(
             map(table_cell, row) for row in rows
         )
 
 
-def _records(path: Path, content: bytes, form: str) -> list[_Placed]:
+def _records(path: Path, content: bytes, form: str) -> list[_PositionedRow]:
     records = list(read_json(path, content, form=form))
     for at, record in records:
         if not isinstance(record, dict):
@@ -286,8 +286,8 @@ def _records(path: Path, content: bytes, form: str) -> list[_Placed]:
 
 
 def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, Any]]:
-    """Reads JSON Lines or a JSON list, whose values stay as they are there."""
-    if table_choice().said:
+    """Reads JSON Lines or a JSON list, and leaves the values unchanged."""
+    if table_choice().recorded:
         note(f"{path}: JSON is read as it is; what was said about tables is not used.")
     if content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
         values = json_values(path, content, form=form)
@@ -299,14 +299,14 @@ def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, A
 
 def _sheet(
     path: Path, content: bytes, form: str, knows: Knows
-) -> tuple[list[str], list[_Placed]]:
-    """Columns and rows of a table, whatever form its bytes are of.
+) -> tuple[list[str], list[_PositionedRow]]:
+    """Reads the columns and rows of a table in any format.
 
     Args:
-        path: for messages; the form is told by the content.
-        content: the file.
-        form: the example of a row, for messages.
-        knows: says which columns hold numbers or dates, given a header that it knows.
+        path: the file, for messages; its content decides the format.
+        content: the file's content.
+        form: the expected format, for messages.
+        knows: recognises the header, and returns the columns with numbers or dates.
     """
     workbook = is_workbook(content)
     if content.startswith(_OLE) or (content.startswith(_ZIP) and not workbook):
@@ -321,20 +321,20 @@ def _sheet(
     elif workbook:
         columns, rows = _workbook(path, content, form, knows)
     else:
-        lines, separator = _csv(path, _decoded(path, content), knows)
+        lines, separator = _csv(path, _decode(path, content), knows)
         columns, rows = _with_header(path, lines, form, knows)
         local = separator in ";\t"
 
     if table_choice().sheet and not workbook:
         note(f"{path}: has no sheets; what was said of sheets is not used.")
 
-    rows = settled_rows(path, rows, knows(columns) or (), local=local)
-    _tell_cut(path, rows)
+    rows = settle_rows(path, rows, knows(columns) or (), local=local)
+    _note_cut_texts(path, rows)
     return columns, rows
 
 
-def _tell_cut(path: Path, rows: Sequence[_Placed]) -> None:
-    """Says which texts are as long as a spreadsheet's cell can be: their ends may be lost."""
+def _note_cut_texts(path: Path, rows: Sequence[_PositionedRow]) -> None:
+    """Notes texts as long as a spreadsheet's cell can be: their ends may be lost."""
     cut = [
         f"{at}, column {named(name)}"
         for at, cells in rows
@@ -352,22 +352,22 @@ def _is_full(text: str) -> bool:
     return len(text) <= _CUT and len(text.encode("utf-16-le", "replace")) == 2 * _CUT
 
 
-def settled_rows(
+def settle_rows(
     path: object,
     rows: Sequence[tuple[str, Mapping[str, object]]],
     columns: Collection[str],
     *,
     local: bool = False,
-) -> list[_Placed]:
-    """Makes every value the text that a spreadsheet shows, numbers and dates of some columns in the form that is read."""
+) -> list[_PositionedRow]:
+    """Converts values to the texts that a spreadsheet shows, and settles the form of some columns."""
     cells = {(at, name): row[name] for name in columns for at, row in rows}
-    anew = settled(str(path), cells, local=local)
+    rewritten = settle(str(path), cells, local=local)
 
     return [
         (
             at,
             {
-                name: anew.get((at, name), cell_text(value))
+                name: rewritten.get((at, name), cell_text(value))
                 for name, value in row.items()
             },
         )
@@ -376,17 +376,14 @@ def settled_rows(
 
 
 def folded(name: str) -> str:
-    """A column's name as others may write it.
-
-    `Row Number`, `row_number` and ` ROW-NUMBER ` are one.
-    """
+    """Normalises a column's name: `Row Number`, `row_number` and ` ROW-NUMBER ` are the same."""
     return "_".join(re.split(r"[\s_-]+", name.strip())).casefold()
 
 
 def cell_text(value: object) -> object:
-    """A value as a spreadsheet shows it: `25` for 25.0, `0.3` for 0.1 + 0.2, `05/30/2024`, `TRUE`.
+    """Writes a value as a spreadsheet does: `25` for 25.0, `0.3` for 0.1 + 0.2, `05/30/2024`, `TRUE`.
 
-    Lists stay, nan is None.
+    Lists stay unchanged, nan becomes None.
     """
     value = value.item() if hasattr(value, "item") else value  # of numpy
     if value is None or value != value:
@@ -406,7 +403,7 @@ def cell_text(value: object) -> object:
 
 
 def _header(rows: Sequence[_Row], knows: Knows) -> int | None:
-    """Where the header is, by a reader; None where no row near the top is known."""
+    """Returns the index of the header that a reader knows; None if no upper row is known."""
     for number, row in enumerate(rows[:_UPPER]):
         if knows([str(text).strip() for text in row.cells.values()]) is not None:
             return number
@@ -415,19 +412,19 @@ def _header(rows: Sequence[_Row], knows: Knows) -> int | None:
 
 def _with_header(
     path: Path, rows: Sequence[_Row], form: str, knows: Knows
-) -> tuple[list[str], list[_Placed]]:
-    """Names the cells of rows by the header; only the first column may go without a name."""
+) -> tuple[list[str], list[_PositionedRow]]:
+    """Names the cells of rows by the header; only the first column may lack a name."""
     if not rows:
         raise UsageError(f"{path}: is empty. {form}")
 
     start = _header(rows, knows) or 0
     if start:
         note(
-            f"{path}: the header is in {rows[start].place}; what is above it is not read."
+            f"{path}: the header is in {rows[start].position}; what is above it is not read."
         )
 
     header, *body = rows[start:]
-    names = {place: str(text).strip() for place, text in header.cells.items()}
+    names = {column: str(text).strip() for column, text in header.cells.items()}
     if any(1 in row.cells for row in body):
         names = {1: ""} | names
 
@@ -444,7 +441,7 @@ def _with_header(
         raise UsageError(f"{path}: has a header and no rows. {form}")
 
     named_cells = [
-        (row.place, {name: row.cells.get(place) for place, name in names.items()})
+        (row.position, {name: row.cells.get(column) for column, name in names.items()})
         for row in body
     ]
     return list(names.values()), named_cells
@@ -453,28 +450,28 @@ def _with_header(
 def _check_row(
     path: Path, row: _Row, header: _Row, names: Collection[int], form: str
 ) -> None:
-    """Refuses a row of which a cell is lost, or belongs to no column."""
-    for place, cell in row.cells.items():
+    """Refuses a row with a broken cell, a cell without a column, or too few cells."""
+    for column, cell in row.cells.items():
         if isinstance(cell, BrokenCell):
-            raise UsageError(f"{path}, {row.place}: {cell}")
+            raise UsageError(f"{path}, {row.position}: {cell}")
 
-        if place not in names:
+        if column not in names:
             raise UsageError(
-                f"{path}, {row.place}: a cell in column {place}, which has no name in the header "
-                f"({header.place}). Name it. {_QUOTED} A header is found below a title if it has "
+                f"{path}, {row.position}: a cell in column {column}, which has no name in the header "
+                f"({header.position}). Name it. {_QUOTED} A header is found below a title if it has "
                 f"the right names. {form}"
             )
 
     if row.width < (width := max(header.cells)):
         raise UsageError(
-            f"{path}, {row.place}: {row.width} cells, the header has {width}. {_QUOTED}"
+            f"{path}, {row.position}: {row.width} cells, the header has {width}. {_QUOTED}"
         )
 
 
 def _workbook(
     path: Path, content: bytes, form: str, knows: Knows
-) -> tuple[list[str], list[_Placed]]:
-    """The sheet that is meant; hidden rows and merged cells get a note."""
+) -> tuple[list[str], list[_PositionedRow]]:
+    """Reads the right sheet of a workbook, with notes on hidden rows and merged cells."""
     from medical_tasks.io.xml_files import workbook_sheets
 
     sheets = workbook_sheets(path, content, again=form)
@@ -485,8 +482,8 @@ def _workbook(
         ]
         for sheet in sheets
     }
-    known = {name for name in rows if _header(rows[name], knows) is not None}
-    sheet = _meant(path, sheets, known, form)
+    with_header = {name for name in rows if _header(rows[name], knows) is not None}
+    sheet = _select_sheet(path, sheets, with_header, form)
     columns, table = _with_header(path, rows[sheet.name], form, knows)
 
     first, last = (int(table[end][0].split()[1]) for end in (0, -1))
@@ -507,23 +504,20 @@ def _workbook(
     return columns, table
 
 
-def _meant(
-    path: Path, sheets: Sequence[BookSheet], known: set[str], form: str
+def _select_sheet(
+    path: Path, sheets: Sequence[BookSheet], with_header: set[str], form: str
 ) -> BookSheet:
-    """The sheet to read.
-
-    The one with a `known` header of those named, or else of those that are shown.
-    """
+    """Selects the sheet to read: one `with_header` among the requested or else the visible ones."""
     shown = ", ".join(sheet.label for sheet in sheets)
-    chosen = _chosen(path, sheets)
+    chosen = _requested_sheets(path, sheets)
     filled = [
         sheet for sheet in chosen or sheets if sheet.rows and (chosen or sheet.visible)
     ]
-    likely = [sheet for sheet in filled if sheet.name in known] or filled
+    likely = [sheet for sheet in filled if sheet.name in with_header] or filled
     if len(likely) != 1:
         what = (
             "more than one"
-            if known.intersection(sheet.name for sheet in likely)
+            if with_header.intersection(sheet.name for sheet in likely)
             else "none that is shown"
         )
         example = table_choice().option("sheet", (likely or sheets)[0].name)
@@ -538,32 +532,32 @@ def _meant(
     return likely[0]
 
 
-def _chosen(path: Path, sheets: Sequence[BookSheet]) -> list[BookSheet]:
-    """The sheets of a workbook that were named; where names were given, one must be among them."""
-    wanted = table_choice().sheet
-    chosen = [sheet for sheet in sheets if sheet.name in wanted]
-    if wanted and not chosen:
-        hint = did_you_mean(wanted[0], [sheet.name for sheet in sheets])
-        there = ", ".join(sheet.label for sheet in sheets)
+def _requested_sheets(path: Path, sheets: Sequence[BookSheet]) -> list[BookSheet]:
+    """Returns the requested sheets of a workbook, at least one if any was requested."""
+    requested = table_choice().sheet
+    chosen = [sheet for sheet in sheets if sheet.name in requested]
+    if requested and not chosen:
+        hint = did_you_mean(requested[0], [sheet.name for sheet in sheets])
+        available = ", ".join(sheet.label for sheet in sheets)
         raise UsageError(
-            f"{path}: no sheet {' or '.join(map(repr, wanted))}.{hint} There are {there}."
+            f"{path}: no sheet {' or '.join(map(repr, requested))}.{hint} There are {available}."
         )
     return chosen
 
 
 def _csv(path: Path, text: str, knows: Knows) -> tuple[list[_Row], str]:
-    """The rows, and what separates their cells."""
+    """Parses CSV; returns the rows and the separator."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     declared = re.match(r"sep=([^\r\n])\r?\n", text)  # as Excel takes it
     tables = {
-        separator: _parsed(path, text, separator, int(declared is not None))
+        separator: _parse_csv(path, text, separator, int(declared is not None))
         for separator in (declared[1] if declared else ",;\t")
     }
 
     def unlikely(separator: str) -> tuple[int, int]:
-        """A title can hold any sign, and a row of numbers too.
+        """Ranks a separator by the first header, then by the widest.
 
-        The first header counts, and the widest.
+        A title, and a row of numbers, can contain any sign.
         """
         rows = tables[separator]
         start = _header(rows, knows)
@@ -575,10 +569,10 @@ def _csv(path: Path, text: str, knows: Knows) -> tuple[list[_Row], str]:
     return tables[separator], separator
 
 
-def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
-    """The rows of a CSV file that are not empty, with what is wrong with the last one.
+def _parse_csv(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
+    """Parses the rows of a CSV file that are not empty.
 
-    A row that the file breaks off in becomes a broken cell: the error names its row.
+    A row that is cut off becomes a broken cell, so that the error names its row.
     """
     lines = csv_lines(path, io.StringIO(text, newline=""))
     rows: list[_Row] = []
@@ -601,8 +595,8 @@ def _parsed(path: Path, text: str, separator: str, skipped: int) -> list[_Row]:
     return rows
 
 
-def _decoded(path: Path, content: bytes) -> str:
-    """The text of a file: UTF-8, UTF-16 with a mark, else Windows-1252, noted."""
+def _decode(path: Path, content: bytes) -> str:
+    """Decodes a file: UTF-8, UTF-16 with a byte order mark, or Windows-1252 with a note."""
     encoding = next(
         (name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8"
     )
@@ -629,7 +623,7 @@ def _decoded(path: Path, content: bytes) -> str:
     return text
 
 
-def _parquet(path: Path, content: bytes) -> tuple[list[str], list[_Placed]]:
+def _parquet(path: Path, content: bytes) -> tuple[list[str], list[_PositionedRow]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -647,7 +641,7 @@ def _parquet(path: Path, content: bytes) -> tuple[list[str], list[_Placed]]:
 
 
 def column_names(option: str, text: str | None) -> tuple[str, ...] | None:
-    """Reads a list of columns' names; one with a comma in it is quoted, as in the file."""
+    """Parses a list of column names; a name with a comma is quoted, as in the file."""
     if text is None:
         return None
 

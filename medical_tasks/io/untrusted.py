@@ -1,4 +1,4 @@
-"""Values of files that nobody vouches for: what they may be, and how a message shows them."""
+"""Checks values from untrusted files, and shows them in messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, TypeGuard
 LARGEST_COUNT: Final = 2**53
 """The largest whole number that every reader of JSON can count to."""
 
-# Half of a surrogate pair is no character: no terminal and no page can write it.
+# Half of a surrogate pair is not a character: no terminal and no page can show it.
 _CONTROL: Final = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -19,9 +19,9 @@ _SHOWN_CHARS: Final = 60
 
 
 def shown(value: object) -> str:
-    r"""Writes a hostile value for a message: short, one line of ASCII, all else escaped.
+    r"""Writes an untrusted value for a message: short, one line of ASCII, all else escaped.
 
-    A list or an object is told by its length alone: `shown([1, 2])` is `a list of 2`.
+    Only the length of a list or an object is shown: `shown([1, 2])` is `a list of 2`.
     """
     if isinstance(value, list | dict):
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
@@ -32,10 +32,10 @@ def shown(value: object) -> str:
 
 
 def shown_path(*parts: object) -> str:
-    """Writes where in a JSON document something stands, such as `medcalc, recipe, model`."""
+    """Writes a path in a JSON document, such as `medcalc, recipe, model`."""
     plain = (
-        part if isinstance(part, str) and _is_short_ascii(part) else shown(part)
-        for part in parts
+        step if isinstance(step, str) and _is_short_ascii(step) else shown(step)
+        for step in parts
     )
     return ", ".join(plain)
 
@@ -45,7 +45,7 @@ def _is_short_ascii(text: str) -> bool:
 
 
 def is_plain(text: str) -> bool:
-    """Whether no character hides something: none controls, reorders or separates lines."""
+    """Whether no character is hidden: none controls, reorders or separates lines."""
     if text.isascii() and text.isprintable():
         return True
     return not any(unicodedata.category(char) in _HIDDEN for char in text)
@@ -57,7 +57,7 @@ def is_one_line(text: str) -> bool:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a finite number, and no truth value."""
+    """Whether a value is a finite number, and not a truth value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:
@@ -67,7 +67,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def finite(text: str) -> float:
-    """Reads a number for `json.loads`; `ValueError` for one that no float can hold."""
+    """Parses a number for `json.loads`; raises `ValueError` for one that no float can hold."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"the number {shown(text)} is too large")

@@ -1,7 +1,7 @@
-"""Where the suite writes for a user beside `--out`, and which variable decided it.
+"""Where the suite writes a user's files besides `--out`, and which variable decided it.
 
-`MEDICAL_TASKS_HOME` moves everything. A variable for one place alone comes before it, and
-without both the XDG folders hold:
+`MEDICAL_TASKS_HOME` moves everything. A variable for a single place takes precedence, and without
+either the XDG folders apply:
 
 | place | its own variable | in `$MEDICAL_TASKS_HOME` | else |
 |---|---|---|---|
@@ -30,8 +30,8 @@ class UserPlace:
     """A file or folder of the user.
 
     Attributes:
-        use: what lies there.
-        path: the place; it need not exist, and is relative if the variable is.
+        use: what it holds.
+        path: its path, which need not exist, and is relative if the variable is.
         decided_by: the variable that decided, or "default".
     """
 
@@ -42,13 +42,13 @@ class UserPlace:
 
 @dataclass(frozen=True)
 class _Rule:
-    """How one place is found."""
+    """The rule that decides one place."""
 
     use: str
     name: str  # in the home or in the XDG folder
     xdg: str  # the XDG variable
-    default: str  # what that variable is when unset, below the user's home
-    own: str = ""  # the variable that moves this place alone
+    default: str  # the default of that variable, below the user's home
+    own: str = ""  # the variable that moves only this place
 
 
 _DATASETS: Final = _Rule(
@@ -60,28 +60,28 @@ _METRICS: Final = _Rule("metrics", "metrics", "XDG_CACHE_HOME", ".cache")
 
 
 def user_places() -> list[UserPlace]:
-    """Returns every place, as the variables are now."""
-    return [_place(rule) for rule in (_DATASETS, _PRIVATE, _AUDIT, _METRICS)]
+    """Returns every place by the current variables."""
+    return [_resolve(rule) for rule in (_DATASETS, _PRIVATE, _AUDIT, _METRICS)]
 
 
 def datasets_home() -> Path:
     """Returns the folder of built datasets, downloads and records of judge checks."""
-    return _place(_DATASETS).path
+    return _resolve(_DATASETS).path
 
 
 def private_home() -> Path:
     """Returns the folder of the answers to credentialed tasks; always absolute."""
-    return _place(_PRIVATE).path.absolute()
+    return _resolve(_PRIVATE).path.absolute()
 
 
 def audit_path() -> Path:
     """Returns the file of the guard's decisions."""
-    return _place(_AUDIT).path
+    return _resolve(_AUDIT).path
 
 
 def metrics_home() -> Path:
     """Returns the folder of written `evaluate` metrics; safe to delete."""
-    return _place(_METRICS).path
+    return _resolve(_METRICS).path
 
 
 def datasets_elsewhere() -> Path | None:
@@ -89,18 +89,18 @@ def datasets_elsewhere() -> Path | None:
 
     None if there is none, or if another variable decides.
     """
-    place = _place(_DATASETS)
-    if place.decided_by != HOME_VARIABLE:
+    current = _resolve(_DATASETS)
+    if current.decided_by != HOME_VARIABLE:
         return None
     other = _xdg_place(_DATASETS).path
-    same = other.absolute() == place.path.absolute()
+    same = other.absolute() == current.path.absolute()
     return other if other.is_dir() and not same else None
 
 
-def _place(rule: _Rule) -> UserPlace:
-    own = os.environ.get(rule.own) if rule.own else None
-    if own:
-        return UserPlace(rule.use, Path(own).expanduser(), rule.own)
+def _resolve(rule: _Rule) -> UserPlace:
+    own_path = os.environ.get(rule.own) if rule.own else None
+    if own_path:
+        return UserPlace(rule.use, Path(own_path).expanduser(), rule.own)
     home = os.environ.get(HOME_VARIABLE)
     if home:
         path = Path(home).expanduser() / rule.name
@@ -110,7 +110,7 @@ def _place(rule: _Rule) -> UserPlace:
 
 def _xdg_place(rule: _Rule) -> UserPlace:
     base = Path(os.environ.get(rule.xdg, ""))
-    # The XDG rules: a relative path is invalid and to be ignored.
+    # By the XDG rules a relative path is invalid and ignored.
     if base.is_absolute():
         return UserPlace(rule.use, base / _PACKAGE / rule.name, rule.xdg)
     path = Path.home() / rule.default / _PACKAGE / rule.name

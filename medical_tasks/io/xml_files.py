@@ -1,6 +1,6 @@
-"""XML and XLSX files from outside, size and depth bounded.
+"""Reads XML and XLSX files from outside, with bounded size and depth.
 
-A DOCTYPE, and so any entity, is refused. Messages give places alone.
+A DOCTYPE, and thus any entity, is refused. Messages give only positions.
 """
 
 from __future__ import annotations
@@ -27,28 +27,27 @@ if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 DEPTH_LIMIT: Final = 64
-"""Elements within one another; files of tables and of cases have less than ten."""
+"""The most nested elements; files of tables and of cases have fewer than ten."""
 
 
 class PlainXmlError(ValueError):
-    """What is wrong with a document, as the end of a sentence that begins with its name."""
+    """An error in a document, worded as the end of a sentence that begins with its name."""
 
 
 def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
-    """Reads a document, UTF-8 with or without a byte order mark, without its comments and processing instructions."""
+    """Parses a UTF-8 document, with or without a byte order mark, and drops its comments."""
     if len(data) > limit_bytes:
         raise PlainXmlError(f"has {len(data):,} bytes, more than {limit_bytes:,}")
 
     try:
-        # Decoded here, so that no declared encoding hides a document type from the next
-        # line.
+        # Decoded here, so that no declared encoding hides a document type from the check below.
         document = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise PlainXmlError(f"is not UTF-8 (byte {error.start:,})") from None
 
     if "\0" in document:
-        # Bytes of UTF-16 can be UTF-8 as well; the parser would tell them by their
-        # zeros, and find the document type then.
+        # Bytes of UTF-16 can be valid UTF-8; the parser would recognise them by their zeros, and
+        # then find the document type.
         raise PlainXmlError("is not whole: it has a character with the code 0")
 
     if "<!DOCTYPE" in document:
@@ -60,8 +59,7 @@ def xml_root(data: bytes, *, limit_bytes: int) -> ET.Element:
         root: ET.Element = parser.close()
     except ET.ParseError as error:
         line, column = error.position
-        # The parser's own message can quote the document, such as the name of an entity
-        # it does not know.
+        # The parser's own message can quote the document, such as the name of an unknown entity.
         raise PlainXmlError(
             f"is not whole: {ErrorString(error.code)}, line {line}, column {column + 1}"
         ) from None
@@ -89,16 +87,16 @@ class _Bounded(ET.TreeBuilder):
         return super().end(tag)
 
 
-# of a form: colours and languages, texts
+# Parts of a number format that are not units: colours, languages and texts.
 _NO_UNIT: Final = re.compile(r'\[[^]]*\]|"[^"]*"|\\.')
 SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
-"""Of all parts of a workbook, unpacked; the largest of the files this is for has half a megabyte."""
+"""The most bytes of all parts of a workbook, unpacked; real files have at most half a megabyte."""
 
 
 _NOT_XML: Final = Pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LIKE_A_SIGN: Final = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
-"""Begins what programs read as the sign of that number; `_x005F_` is the underscore itself."""
-_MEND: Final = "Mend the cell or take the column out."
+"""The beginning of an escaped character in XLSX; `_x005F_` is the underscore itself."""
+_MEND: Final = "Correct the cell or remove the column."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,27 +105,27 @@ class BookSheet:
 
     name: str
     visible: bool
-    # cells that are not empty, by row and column from 1
+    # The cells that are not empty, by row and column from 1.
     rows: dict[int, dict[int, object]]
     hidden_rows: Sequence[int]
-    merged: Sequence[str]  # such as B2:B4, of which B2 alone has a value
+    merged: Sequence[str]  # such as B2:B4, in which only B2 has a value
 
     @property
     def label(self) -> str:
-        """Names it for a person."""
+        """Names the sheet in a message."""
         return repr(self.name) + " (hidden)" * (not self.visible)
 
 
 def workbook_sheets(path: Path, content: bytes, *, again: str) -> list[BookSheet]:
     """Reads all sheets.
 
-    A share shown in percent is a text, and so is a date shown without a year.
+    A share shown in percent becomes a text, and so does a date shown without a year.
     """
     from openpyxl import load_workbook
 
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(part.file_size for part in archive.infolist())
+            size = sum(info.file_size for info in archive.infolist())
             if size > SIZE_LIMIT_BYTES:
                 raise ValueError(
                     f"it has {size:,} bytes unpacked, more than {SIZE_LIMIT_BYTES:,}"
@@ -136,15 +134,14 @@ def workbook_sheets(path: Path, content: bytes, *, again: str) -> list[BookSheet
             # Reading compares checksums; zeros could hide the word as UTF-16.
             parts = {name: archive.read(name) for name in archive.namelist()}
 
-        for name, part in parts.items():
-            if b"<!DOCTYPE" in part.replace(b"\0", b""):
+        for name, xml in parts.items():
+            if b"<!DOCTYPE" in xml.replace(b"\0", b""):
                 raise ValueError(
                     f"{name} declares entities, or could: it has a DOCTYPE"
                 )
 
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # of what is in the file and not read
+        # Warnings concern parts of the file that are not read.
+        with warnings.catch_warnings(action="ignore"):
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             if not book.worksheets:
                 raise ValueError("it has no sheet")
@@ -152,13 +149,13 @@ def workbook_sheets(path: Path, content: bytes, *, again: str) -> list[BookSheet
             # The path is not public; what openpyxl does not tell of a sheet is in that
             # part.
             return [
-                _sheet(each, parts[each._worksheet_path]) for each in book.worksheets
+                _sheet(worksheet, parts[worksheet._worksheet_path])
+                for worksheet in book.worksheets
             ]
     except MemoryError:
         raise
-    except (
-        Exception
-    ) as error:  # of a damaged file openpyxl raises whatever it stumbles over
+    # openpyxl raises all kinds of errors for damaged files.
+    except Exception as error:
         raise UsageError(f"{path}: not a whole XLSX file ({error}). {again}") from error
 
 
@@ -174,8 +171,8 @@ _NO_RESULT: Final = re.compile(
 )
 
 
-def _sheet(sheet: ReadOnlyWorksheet, part: bytes) -> BookSheet:
-    """A sheet's cells as shown, without its empty rows.
+def _sheet(sheet: ReadOnlyWorksheet, xml: bytes) -> BookSheet:
+    """Reads a sheet's cells as shown, without its empty rows.
 
     A formula that no program has computed yet is a broken cell, not an empty one.
     """
@@ -183,23 +180,23 @@ def _sheet(sheet: ReadOnlyWorksheet, part: bytes) -> BookSheet:
     from openpyxl.utils.escape import unescape
 
     rows: dict[int, dict[int, object]] = {}
-    sheet.reset_dimensions()  # what the file says of them may be wrong
+    sheet.reset_dimensions()  # the file's own dimensions may be wrong
     for number, row in enumerate(sheet.iter_rows(), start=1):
-        shown = {
-            place: _value(cell, unescape) for place, cell in enumerate(row, start=1)
+        values = {
+            column: _value(cell, unescape) for column, cell in enumerate(row, start=1)
         }
         cells = {
-            place: value
-            for place, value in shown.items()
+            column: value
+            for column, value in values.items()
             if value is not None and str(value).strip()
         }
         if cells:
             rows[number] = cells
 
-    for found in _NO_RESULT.finditer(part):
-        number, place = coordinate_to_tuple(found[1].decode())
-        rows.setdefault(number, {})[place] = BrokenCell(
-            f"{found[1].decode()} has a formula and no result, as no spreadsheet program has saved "
+    for match in _NO_RESULT.finditer(xml):
+        number, column = coordinate_to_tuple(match[1].decode())
+        rows.setdefault(number, {})[column] = BrokenCell(
+            f"{match[1].decode()} has a formula and no result, as no spreadsheet program has saved "
             f"it. {_MEND}"
         )
 
@@ -207,18 +204,18 @@ def _sheet(sheet: ReadOnlyWorksheet, part: bytes) -> BookSheet:
         name=sheet.title,
         visible=sheet.sheet_state == "visible",
         rows=dict(sorted(rows.items())),
-        hidden_rows=[int(row) for row in _HIDDEN_ROW.findall(part)],
-        merged=[area.decode() for area in _MERGED.findall(part)],
+        hidden_rows=[int(row) for row in _HIDDEN_ROW.findall(xml)],
+        merged=[area.decode() for area in _MERGED.findall(xml)],
     )
 
 
 def cell_text_of(text: str) -> str:
-    """A text as XML takes it: `?` for what it has no place for; `_x000A_` stays as it is."""
+    """Writes a text for XML, with `?` for invalid characters; `_x000A_` stays literal."""
     return _LIKE_A_SIGN.sub("_x005F_", _NOT_XML.sub("?", text))
 
 
 def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
-    """Makes a workbook of one sheet of texts, as in `cells`; what XML has no place for is `?`."""
+    """Makes a workbook of one sheet of texts, as in `cells`, with `?` for invalid characters."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
 
@@ -226,9 +223,9 @@ def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> byt
     sheet = book.create_sheet("unclear")
 
     def cell(text: str) -> WriteOnlyCell:
-        made = WriteOnlyCell(sheet, value=cell_text_of(workbook_text(text)))
-        made.data_type = "s"  # "=1+1" is no formula
-        return made
+        written = WriteOnlyCell(sheet, value=cell_text_of(workbook_text(text)))
+        written.data_type = "s"  # "=1+1" is no formula
+        return written
 
     for row in (columns, *rows):
         sheet.append([cell(text) for text in row])
@@ -239,7 +236,7 @@ def workbook_bytes(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> byt
 
 
 def _value(cell: ReadOnlyCell, unescape: Callable[[str], str]) -> object:
-    """What a cell shows; `24. Jul` has no year, whatever the spreadsheet holds."""
+    """Returns what a cell shows; `24. Jul` has no year, whatever the spreadsheet stores."""
     value = cell.value
     if cell.data_type == "e":
         return BrokenCell(f"{cell.coordinate} has {value}, a formula's error. {_MEND}")

@@ -1,7 +1,7 @@
-"""What a benchmark asks of a judge, and what every kind of judge offers.
+"""The questions a benchmark puts to a judge, and the interface of every kind of judge.
 
-A `Question` gets a `Verdict` or `Unscored` with its reason; there is no third outcome,
-and neither of them is a score.
+Each `Question` gets a `Verdict`, or `Unscored` with a reason. There is no third
+outcome, and neither of them is a score.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
 
 Label = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction", "not_entailment")
-"""What an entailment model can say; `not_entailment` is all a two-way model knows of the rest."""
+"""The labels of entailment models; two-way models use `not_entailment` for all but the first."""
 
 ENTAILS: Mapping[Label, bool] = {label: label == "entailment" for label in LABELS}
-"""What a label says where only entailment is asked about."""
+"""Whether each label means entailment: the values of a question that asks nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """The same question for a model of entailment, which reads no prompt."""
+    """The same question for an entailment model, which reads no prompt."""
 
     premise: str
     hypothesis: str
-    # label to the verdict's value (JSON): by default whether the premise entails the
-    # hypothesis. A label that is not there means that such a judge cannot tell
+    # maps a label to the verdict's value (JSON): by default, whether the premise entails
+    # the hypothesis. With a label that is missing here, the judge cannot decide
     values: Mapping[Label, Any] = field(default_factory=lambda: ENTAILS)
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A reply that is no verdict, or not a whole one.
+    """A reply without a verdict, or with an incomplete one.
 
     Attributes:
-        known: of a verdict in several parts what can be read all the same, in the form
-            of the question's value; it counts where asking again brings no whole
-            verdict. None where nothing can.
+        partial: the readable parts of a verdict with several, in the form of the
+            question's value; used if no re-ask brings a complete verdict. None if no
+            part is readable.
 
-    Example: a sentence is entailed, and which citations it needs is not told:
-    `known=(True, None)`.
+    Example: a sentence is entailed, but the reply does not say which citations it
+    needs: `partial=(True, None)`.
     """
 
     problem: str  # what is wrong with its form, for the re-ask and the coverage; never quotes the reply
-    known: Any = None
+    partial: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +60,18 @@ class Question:
 
     id: str  # name within its item and task (`<item id>/must/0`); unique in one `ask`
     messages: tuple[Message, ...]  # the chat that asks it, for judges that read prompts
-    template: str  # SHA-256 of the prompt texts it is made from; part of the key
-    # makes a value (JSON; hashable where several are counted) of a reply's text, or
+    template: str  # SHA-256 of the prompt texts it is built from; part of the key
+    # turns a reply's text into a value (JSON; hashable where several are counted), or
     # says why it cannot. Pure, and never raises
     read: Callable[[str], Any | Unreadable] = field(compare=False)
-    again: str  # what is said when a reply cannot be read, with `{problem}` in it
+    again: str  # the follow-up to an unreadable reply, with a slot `{problem}`
     max_tokens: int = 512
-    # the question for judges of entailment; None when it cannot be put so
+    # the question for entailment models; None when it has no such form
     pair: Pair | None = None
-    # only the first reply counts, as where authors' scripts are followed: one vote, and
-    # nothing is asked again
+    # only the first reply counts, as in authors' scripts: one vote and no re-asks
     once: bool = False
-    # JSON Schema of the reply that is asked for, None where it is no JSON; for judges
-    # opened with `structured=true`
+    # JSON Schema of the expected reply, None if it is not JSON; for judges opened with
+    # `structured=true`
     schema: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
@@ -82,11 +81,11 @@ class Verdict:
 
     id: str
     value: Any
-    # the value of each vote that was read, in order; one when a single vote was asked
-    # for
-    votes: tuple[object, ...]
-    text: str = ""  # the first reply with that value; "" from judges that say nothing but a label
-    # hash of what was asked (messages or pair); results of credentialed tasks hold it
+    votes: tuple[object, ...]  # the value of each readable vote, in order
+    text: str = (
+        ""  # the first reply with that value; "" from judges that return only a label
+    )
+    # hash of the question (messages or pair); results of credentialed tasks hold it
     # instead of texts
     sha256: str = ""
     reasked: int = field(default=0, compare=False)
@@ -104,7 +103,7 @@ class Unscored:
 
 
 def verdict_bool(outcome: Verdict) -> bool:
-    """The value of a verdict that is true or false; it may come from a file."""
+    """Returns the value of a true-or-false verdict, checked because it may come from a file."""
     if not isinstance(outcome.value, bool):
         raise UsageError(
             f"the verdict {outcome.value!r} of the question {outcome.id} is neither true nor "
@@ -114,32 +113,31 @@ def verdict_bool(outcome: Verdict) -> bool:
 
 
 class Judge(Protocol):
-    """What benchmarks see."""
+    """A judge as benchmarks use it."""
 
     name: str
-    # False when numbers made with it cannot be set beside anybody else's
+    # False when scores by this judge are not comparable with anybody else's
     comparable: bool
-    # `prompt`, or `pair` for a judge of entailment, which decides nothing but
-    # `Question.pair`
+    # `prompt`, or `pair` for an entailment model, which sees only `Question.pair`
     reads: Literal["prompt", "pair"]
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Decides all questions, in order.
 
-        May be called several times, when what is asked depends on what was said.
+        May be called several times, when questions depend on earlier verdicts.
         """
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgePrompts:
-    """The texts a benchmark asks its judge with."""
+    """The prompt texts of a benchmark's judge."""
 
     name: str
     sha256: str
     texts: Mapping[str, str]
 
     def turned(self, verdicts: Sequence[str]) -> JudgePrompts:
-        """The same with the verdicts to choose from in reverse order."""
+        """Returns the same prompts with the possible verdicts in reverse order."""
         return replace(
             self,
             texts={kind: turned(text, verdicts) for kind, text in self.texts.items()},
@@ -147,57 +145,53 @@ class JudgePrompts:
 
 
 def turned(text: str, verdicts: Sequence[str]) -> str:
-    """A prompt in which the verdicts to choose from come in reverse.
-
-    In lines that define them, and in lists (`A or B`).
-    """
-    lines, one = text.split("\n"), "|".join(map(re.escape, verdicts))
-    defined = [
-        place for place, line in enumerate(lines) if re.match(f"(?:{one}):", line)
+    """Reverses the possible verdicts in a prompt: lines that define them, and lists (`A or B`)."""
+    lines = text.split("\n")
+    verdict = "|".join(map(re.escape, verdicts))
+    numbers = [
+        number for number, line in enumerate(lines) if re.match(f"(?:{verdict}):", line)
     ]
-    for place, line in zip(
-        defined, [lines[place] for place in reversed(defined)], strict=True
-    ):
-        lines[place] = line
+    definitions = [lines[number] for number in numbers]
+    for number, definition in zip(numbers, reversed(definitions), strict=True):
+        lines[number] = definition
 
-    listed = re.compile(f"(?:{one})(?: or (?:{one}))+")
-    return listed.sub(
-        lambda found: " or ".join(reversed(found[0].split(" or "))), "\n".join(lines)
+    alternatives = re.compile(f"(?:{verdict})(?: or (?:{verdict}))+")
+    return alternatives.sub(
+        lambda match: " or ".join(reversed(match[0].split(" or "))), "\n".join(lines)
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judging:
-    """How a task's answers are judged; what a benchmark's `score_items` is given."""
+    """How a task's answers are judged; passed to a benchmark's `score_items`."""
 
     judge: Judge
     prompts: JudgePrompts
-    # `single` (one call a statement) or `batched` (all statements of an answer in one
+    # `single` (one call per statement) or `batched` (all statements of an answer in one
     # call)
     mode: Literal["single", "batched"] = "single"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One reply wanted from a backend."""
+    """A request for one reply from a backend."""
 
     key: str  # content address of judge, prompt, vote and settings; unique in one `answer`
     question: Question
-    # the question's chat, with what followed when it is asked again
+    # the question's chat, followed by earlier replies and re-asks
     messages: tuple[Message, ...]
     vote: int  # number of the vote, from 0; a backend that samples derives its seed from it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came back: a text, or a label.
+    """A backend's reply: a text, or a label.
 
     Attributes:
-        finish: why it ended, in the server's words; "" when it does not say.
-            `case.was_cut` decides by it.
+        finish: the server's finish reason; "" if it gives none. `case.was_cut` uses it.
         attempts: requests sent for it; 0 when nothing was sent anywhere.
 
-    What else it states of itself is what `models.base.Answer` states.
+    The other fields are those of `models.base.Answer`.
     """
 
     key: str
@@ -216,7 +210,7 @@ class Reply:
 
 @dataclass(frozen=True, kw_only=True)
 class NoReply:
-    """A call that finally got no reply; it is not kept, so that the next run asks again."""
+    """A call that failed for good; it is not stored, so that the next run asks again."""
 
     key: str
     reason: str  # short class of the failure (`http 500`, `timeout`, `budget spent`, `prompt too long`, ...)
@@ -229,19 +223,21 @@ OnReply = Callable[[Reply | NoReply], None]
 class Backend(Protocol):
     """A kind of judge.
 
-    By default one in this process that is asked with prompts, says the same each time,
-    and holds nothing.
+    By default it runs in this process, reads prompts, gives the same reply each time,
+    and holds no resources.
     """
 
     name: str
-    # everything that makes its replies what they are; part of every key and of the
-    # recipe. Never a secret
+    # everything that determines its replies; part of every key and of the recipe. Never
+    # a secret
     identity: Mapping[str, str]
     # base URL the text is sent to, None when it runs in this process
     endpoint: str | None = None
     comparable: bool = True
-    samples: bool = False  # whether another vote can bring another reply; votes above one are refused where it is False
-    # `prompt` when it is asked with `Call.messages`, `pair` when with `Question.pair`
+    samples: bool = (
+        False  # whether votes can differ; more than one vote is refused if not
+    )
+    # `prompt` if it reads `Call.messages`, `pair` if it reads `Question.pair`
     reads: Literal["prompt", "pair"] = "prompt"
 
     def answer(
@@ -249,8 +245,10 @@ class Backend(Protocol):
     ) -> None:
         """Calls `on_reply` exactly once for each call, in the calling thread, as soon as its outcome is known.
 
-        MissingError or UsageError when no call can be answered (key refused, unknown
-        model); what was answered is delivered.
+        Raises:
+            MissingError: No call can be answered (key refused, unknown model). Replies
+                that arrived before are delivered.
+            UsageError: The same, where the user's arguments are the cause.
         """
         ...
 
@@ -261,14 +259,14 @@ class Backend(Protocol):
 
 @runtime_checkable
 class AsksInBatches(Protocol):
-    """What a backend offers besides, where a provider answers batches."""
+    """A backend whose provider also answers batches."""
 
     def ask_in_batches(self, journal: Path) -> None:
-        """Has `answer` ask in batches from now on, noted in a journal (`models.batches`)."""
+        """Makes `answer` send batches from now on, recorded in a journal (`models.batches`)."""
 
 
 def ask_in_batches(backend: Backend, journal: Path) -> None:
-    """Has a judge asked in batches, or refuses where it has none."""
+    """Makes a judge send batches, or refuses a judge that cannot."""
     if not isinstance(backend, AsksInBatches):
         raise UsageError(
             f"--judge-batch: {backend.name} is asked one by one. Leave it out."
@@ -283,11 +281,10 @@ class JudgeKind:
     Attributes:
         name: what a judge's name begins with, up to the first slash.
         summary: one line that says how such a judge is named and what it is.
-        opener: opens a judge of its full name, the arguments that were given, and a
-            folder for logs. Nothing is sent yet, but what can be checked is.
-        alone: whether the kind's name is all of a judge's name, as that of `lexical`
-            is.
-        samples: whether several votes differ; they are asked for with temperature 1 by
+        opener: opens a judge, from its full name, its arguments and a folder for logs.
+            It sends nothing yet, but checks what it can.
+        alone: whether the kind's name is the whole name of a judge, as `lexical` is.
+        samples: whether votes can differ; several are sampled with temperature 1 by
             default.
     """
 
@@ -303,17 +300,17 @@ class JudgeOptions:
     """How a judge is asked, whatever its kind."""
 
     votes: int = 1
-    # how often every question is decided anew, each time with votes of its own
+    # how often every question is decided anew, each time with its own votes
     evaluations: int = 1
     # how often an unreadable reply is asked for again, in the same conversation
     reasks: int = 2
-    max_calls: int | None = None  # most requests sent in this run, None for no limit
-    # most tokens, prompt and reply together, None for no limit
+    max_calls: int | None = None  # limit of requests sent in this run, None for none
+    # limit of tokens, prompts and replies together, None for none
     max_tokens: int | None = None
-    # longest reply instead of the questions' own, None for theirs; for judges that
-    # reason before they speak
+    # overrides the questions' own limit of reply tokens, None to keep it; for judges
+    # that reason before they answer
     reply_tokens: int | None = None
-    batch: bool = False  # asked in batches, at a provider
+    batch: bool = False  # send batches to the provider
     forecast: bool = False
-    replayed: bool = False  # replies in the store are this run's own, made by its parts: they count as asked in it
+    replayed: bool = False  # replies in the store come from parts of this run, and count as its requests
     upstream: Path | None = None

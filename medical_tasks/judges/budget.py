@@ -1,4 +1,4 @@
-"""What a round of judging will cost; what it may cost is in `models.budget`."""
+"""Forecasts the cost of a round of judging; `models.budget` has its limits."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from medical_tasks.models.usage import Prices, cost_usd
 
 
 def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
-    """Says what the cases will yet take; each span goes from what is certain to every vote and re-ask.
+    """Estimates what the cases will still take, from the least to every vote and re-ask.
 
-    Of a judge that reads no prompt `requests` alone.
+    Only `requests` for a judge that reads no prompts.
 
     Example: a question with three votes and two re-asks each takes 2 to 9 requests: two
-    votes that agree, or three of which each is asked for three times.
+    votes that agree, or three votes with three requests each.
     """
     calls, prompts, outputs = [0, 0], [0, 0], [0, 0]
     seen: set[str] = set()
@@ -37,11 +37,11 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
         )
         now = sum(estimate_chat(thread.messages) for thread in waiting)
         later = unopened * estimate_chat(case.question.messages)
-        for place, (prompt, count) in enumerate(
+        for end, (prompt, count) in enumerate(
             ((now, len(waiting)), (now + later, len(waiting) + unopened))
         ):
-            prompts[place] += prompt
-            outputs[place] += count * case.question.max_tokens
+            prompts[end] += prompt
+            outputs[end] += count * case.question.max_tokens
 
     prompted = bool(cases) and cases[0].rules.reads == "prompt"
     return {
@@ -53,29 +53,35 @@ def foresee(cases: Sequence[Case]) -> dict[str, list[int]]:
 def forecast(
     cases: Sequence[Case], *, judge: str, label: str, prices: Prices | None
 ) -> str:
-    """Says in one line what is about to be asked.
+    """Describes the next questions in one line.
 
-    The cases have already taken in what the store knows.
+    The cases have already read the store.
     """
     stored = sum(isinstance(case.outcome, Verdict) for case in cases)
     of = f" ({label})" if label else ""
-    said = f"judge {judge}{of}: {len(cases):,} verdict{'s' * (len(cases) != 1)}, {stored:,} in the store"
-    return f"{said}; {foreseen_said(foresee(cases), prices)}"
+    plural = "s" * (len(cases) != 1)
+    return (
+        f"judge {judge}{of}: {len(cases):,} verdict{plural}, {stored:,} in the store; "
+        f"{foreseen_said(foresee(cases), prices)}"
+    )
 
 
 def foreseen_said(foreseen: Mapping[str, Sequence[int]], prices: Prices | None) -> str:
-    """Writes what `foresee` says."""
+    """Writes the result of `foresee` as text."""
     calls = list(foreseen["requests"])
-    parts = [f"{_span(f'{count:,}' for count in calls)} call{'s' * (calls != [1, 1])}"]
+    texts = [f"{_span(f'{count:,}' for count in calls)} call{'s' * (calls != [1, 1])}"]
     if "prompt_tokens" in foreseen:
         prompts, outputs = foreseen["prompt_tokens"], foreseen["output_tokens"]
-        parts.append(f"about {_span(map(count_said, prompts))} prompt tokens")
-        parts.append(f"at most {_span(map(count_said, outputs))} output tokens")
-        costs = [cost_usd(*each, prices) for each in zip(prompts, outputs, strict=True)]
+        texts.append(f"about {_span(map(count_said, prompts))} prompt tokens")
+        texts.append(f"at most {_span(map(count_said, outputs))} output tokens")
         if prices is not None:
-            parts.append(f"about $ {_span(f'{cost:,.2f}' for cost in costs)}")
+            costs = [
+                cost_usd(prompt, output, prices)
+                for prompt, output in zip(prompts, outputs, strict=True)
+            ]
+            texts.append(f"about $ {_span(f'{cost:,.2f}' for cost in costs)}")
 
-    return ", ".join(parts)
+    return ", ".join(texts)
 
 
 def _span(ends: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
-"""One question on its way to a decision, the mode of its votes; a tie goes to the value that was voted for first.
+"""Decides one question by the mode of its votes; in a tie the value voted for first wins.
 
-A decision is certain when no missing vote could change it; so stopping early decides
-exactly as asking on.
+A decision is certain when no missing vote could change it, so that stopping early gives
+the same decision as asking for every vote.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ CUT: Final = "judge: cut reply"
 NO_PAIR: Final = "judge: no question of entailment"
 
 FORM_REASONS: Final = (UNREADABLE, CUT, NO_PAIR, "judge: prompt too long")
-"""Reasons that a smaller question may cure."""
+"""Reasons that a question about fewer things may avoid."""
 
 READING: Final = 2
-"""Version of how replies are kept and read; part of every prompt's key. From 2 on a record says why its reply ended."""
+"""Version of how replies are stored and read; part of every prompt's key. Since 2 a record holds the finish reason."""
 
 _ENDS: Final = frozenset(
     {
@@ -36,13 +36,13 @@ _ENDS: Final = frozenset(
         "finished",
     }
 )
-"""How servers say that a model ended its reply itself: OpenAI, vLLM, TGI, Together, Anthropic, Cohere. All else is a cut."""
+"""Finish reasons for a reply that the model ended itself: OpenAI, vLLM, TGI, Together, Anthropic, Cohere. All others mean a cut."""
 
 
 def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
-    """Says whether a reply was cut by its length, a filter or an error.
+    """Whether a reply was cut off by a length limit, a filter or an error.
 
-    Without a finish reason its tokens decide.
+    Without a finish reason, the number of tokens decides.
 
     Example:
         >>> was_cut("stop", tokens=10, longest=10)
@@ -52,11 +52,11 @@ def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
         >>> was_cut("", tokens=10, longest=10)
         True
     """
-    said = finish.strip().casefold()
-    if said in ("", "unknown"):
+    reason = finish.strip().casefold()
+    if reason in ("", "unknown"):
         return tokens is not None and tokens >= longest
 
-    return said not in _ENDS
+    return reason not in _ENDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Rules:
     identity: Mapping[str, str]
     reads: Literal["prompt", "pair"]
     votes: int
-    reasks: int  # most re-asks of a reply that is cut or unreadable, a vote
+    reasks: int  # limit of re-asks per vote, of cut or unreadable replies
     first: int = 0  # number of a question's first vote
 
 
@@ -75,26 +75,26 @@ class Thread:
     """One vote."""
 
     vote: int
-    messages: tuple[Message, ...]  # the chat so far, ending with what is to be answered
+    messages: tuple[Message, ...]  # the chat so far, ending with the user's turn
     key: str
     reasks: int = 0
-    # the vote in a tuple, which tells a vote of None from none
+    # the vote in a tuple, to tell a vote for None from no vote
     value: tuple[object] | None = None
-    # why there is no vote, as a reason of `Unscored`; None while there is one or may be
+    # why the vote failed, as a reason of `Unscored`; None if it did not, or not yet
     problem: str | None = None
     text: str = ""
 
     @property
     def waits(self) -> bool:
-        """Whether a reply is wanted."""
+        """Whether a reply is still needed."""
         return self.value is None and self.problem is None
 
 
 class Case:
-    """A question, the votes on it so far, and in the end its outcome."""
+    """A question, the votes on it so far, and finally its outcome."""
 
     def __init__(self, question: Question, rules: Rules) -> None:
-        """Opens the first votes, or ends where the judge needs a pair and has none."""
+        """Opens the first votes; ends at once if the judge needs a pair and there is none."""
         self.question = question
         self.rules = rules
         self.votes = 1 if question.once else rules.votes
@@ -116,18 +116,14 @@ class Case:
 
     @property
     def text(self) -> str:
-        """What the judge said.
-
-        The first reply for the verdict, else the last one of a vote that could not be
-        read.
-        """
+        """The first reply for the verdict; without one, the last reply of an unreadable vote."""
         if isinstance(self.outcome, Verdict):
             return self.outcome.text
         return next((thread.text for thread in self.threads if thread.text), "")
 
     @property
     def waiting(self) -> list[Thread]:
-        """The votes for which a reply is wanted."""
+        """The votes that need a reply."""
         return (
             []
             if self.outcome is not None
@@ -135,10 +131,7 @@ class Case:
         )
 
     def hear(self, thread: Thread, reply: Mapping[str, Any]) -> None:
-        """Takes a reply as the store has it.
-
-        `text` and `finish`, or the `label` of an entailment model.
-        """
+        """Takes a reply as stored: `text` and `finish`, or an entailment model's `label`."""
         question, label = self.question, reply["label"]
         thread.text = reply["text"]
         if label is not None:
@@ -148,8 +141,8 @@ class Case:
             else:
                 thread.problem = f"judge: cannot tell {label}"
         else:
-            # Here alone, before any reader sees it: what a cut reply seems to say is
-            # not what the judge was about to say.
+            # Checked only here, before any reader sees the reply: what a cut reply
+            # seems to say is not what the judge was about to say.
             cut = was_cut(
                 reply.get("finish", ""),
                 tokens=reply.get("output_tokens"),
@@ -166,15 +159,15 @@ class Case:
             elif thread.reasks < self.rules.reasks and not question.once:
                 self._ask_again(thread, read.problem)
                 return
-            elif read.known is not None:
-                thread.value = (read.known,)
+            elif read.partial is not None:
+                thread.value = (read.partial,)
             else:
                 thread.problem = CUT if cut else UNREADABLE
 
         self._proceed()
 
     def fail(self, thread: Thread, reason: str) -> None:
-        """Takes note that a reply cannot be had in this run."""
+        """Records that a vote gets no reply in this run."""
         thread.problem = f"judge: {reason}"
         self._proceed()
 
@@ -193,7 +186,7 @@ class Case:
         thread.key = self._key(asked_sha256(thread.messages), thread.vote)
 
     def _proceed(self) -> None:
-        """Decides, or opens the votes that are needed next, once all that were asked for have ended."""
+        """Once no open vote waits for a reply: decides, or opens the votes needed next."""
         if any(thread.waits for thread in self.threads):
             return
 
@@ -228,30 +221,32 @@ class Case:
                 problem=self.problem,
             )
 
-    def _key(self, asked: str, vote: int) -> str:
-        # The wording of prompts and the length of replies are nothing to a judge that
-        # reads pairs.
+    def _key(self, content_sha256: str, vote: int) -> str:
+        # A judge that reads pairs depends neither on the wording of prompts nor on the
+        # length of replies.
         prompted = self.rules.reads == "prompt"
         parts = {
             "judge": dict(self.rules.identity),
             "template": self.question.template if prompted else "",
-            "asked": asked,
+            "asked": content_sha256,
             "vote": vote,
             "max_tokens": self.question.max_tokens if prompted else 0,
         }
         return content_key(parts | {"reading": READING} if prompted else parts)
 
 
-def asked_sha256(asked: tuple[Message, ...] | Pair) -> str:
-    """Hashes what a judge is asked: a chat, or a pair without what its labels stand for."""
-    if isinstance(asked, Pair):
-        return content_key({"premise": asked.premise, "hypothesis": asked.hypothesis})
-    return content_key({"messages": [dict(message) for message in asked]})
+def asked_sha256(content: tuple[Message, ...] | Pair) -> str:
+    """Hashes the content of a question: a chat, or a pair without the values of its labels."""
+    if isinstance(content, Pair):
+        return content_key(
+            {"premise": content.premise, "hypothesis": content.hypothesis}
+        )
+    return content_key({"messages": [dict(message) for message in content]})
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The mode of all votes, however the unknown ones would turn out."""
+    """The mode of all votes, whatever the missing ones would be."""
 
     value: Any
     vote: int
@@ -262,10 +257,10 @@ _NEW, _OTHER = object(), object()
 
 
 def decide(votes: Sequence[object | None], k: int) -> Decided | int:
-    """Decides by the mode of `k` votes, of which some may be known; None stands for a vote that could not be had.
+    """Decides by the mode of `k` votes, the first of which are known; None stands for a failed vote.
 
-    Where nothing is certain yet: fewest further votes with which it could become so, 0
-    when none could make it so.
+    While nothing is certain, returns the smallest number of further votes that could
+    settle it; 0 if no number could.
 
     Example, by three votes:
         >>> decide([], 3)  # two alike could settle it
@@ -279,15 +274,14 @@ def decide(votes: Sequence[object | None], k: int) -> Decided | int:
         >>> decide(["a", "b", "c"], 3)  # a tie
         Decided(value='a', vote=0)
     """
-    if (found := _certain(votes, k)) is not None:
-        return Decided(found, votes.index(found))
+    if (value := _certain(votes, k)) is not None:
+        return Decided(value, votes.index(value))
 
-    # More votes for one value, with none against it, are the shortest way; that value
-    # may be one not yet seen.
+    # Further votes that all name one value settle it soonest; that value may be new.
     for more in range(1, k - len(votes) + 1):
         if any(
-            _certain([*votes, *[value] * more], k) is not None
-            for value in (*_named(votes), _NEW)
+            _certain([*votes, *[candidate] * more], k) is not None
+            for candidate in (*_named(votes), _NEW)
         ):
             return more
 
@@ -295,14 +289,14 @@ def decide(votes: Sequence[object | None], k: int) -> Decided | int:
 
 
 def _certain(votes: Sequence[object | None], k: int) -> object | None:
-    """The value that stays the mode even if all votes not read or not yet asked for name the same other value."""
+    """The value that stays the mode even if all failed and all open votes name the same other value."""
     modes = []
     for other in (*_named(votes), _OTHER):
         full = [
             other if vote is None else vote
             for vote in (*votes, *[None] * (k - len(votes)))
         ]
-        modes.append(max(full, key=full.count))  # of equals the one first voted for
+        modes.append(max(full, key=full.count))  # in a tie, the value voted for first
 
     return (
         modes[0]
@@ -312,8 +306,9 @@ def _certain(votes: Sequence[object | None], k: int) -> object | None:
 
 
 def _named(votes: Sequence[object | None]) -> list[object]:
+    """The different values of the votes, in order. Values need not be hashable."""
     return [
         vote
-        for place, vote in enumerate(votes)
-        if vote is not None and vote not in votes[:place]
+        for number, vote in enumerate(votes)
+        if vote is not None and vote not in votes[:number]
     ]

@@ -1,6 +1,6 @@
-"""Judges that are chat models: behind an OpenAI-compatible `/v1/chat/completions`, or in this process.
+"""Chat models as judges, behind an OpenAI-compatible `/v1/chat/completions` or in this process.
 
-Every request, retries included, asks the budget before it is sent.
+The budget must admit every request, retries included, before it is sent.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from medical_tasks.models.spending import taken_by
 from medical_tasks.models.till import Till
 
 CONCURRENCY: Final = 32
-"""Requests in flight at each replica when none are named: judged statements are short."""
+"""Default of requests in flight at each replica; it is high because judged statements are short."""
 
 
 CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {
@@ -53,7 +53,7 @@ CHAT_JUDGE_OPTIONS: Mapping[str, Reader] = {
     "structured": FLAG,
     "varies": FLAG,
 }
-"""What only judges take; none of it but `structured` changes a verdict's key."""
+"""Options of judges alone; of these, only `structured` changes a verdict's key."""
 
 _MAY_TAKE_ONE: Final = ("http 400", "http 422")
 
@@ -70,46 +70,46 @@ class ChatJudge(Backend):
 
     def __init__(
         self,
-        place: EndpointModel
-        | ServedModel,  # a `seed` of its sampling is the first vote's
+        model: EndpointModel | ServedModel,
         *,
         n_choices: bool = False,
         varies: bool = False,
         structured: bool = False,
-        each: int
-        | None = None,  # requests in flight at each replica; None for what `place` says
+        per_replica: int | None = None,
     ) -> None:
-        """Prepares a judge at an endpoint; nothing is sent.
+        """Prepares a judge at an endpoint; sends nothing.
 
         Args:
-            place: the endpoint.
+            model: the model at its endpoint. A `seed` of its sampling is the first
+                vote's.
             n_choices: whether several votes on a question come from one request (`n`).
             varies: whether the server's own settings make it sample.
-            structured: whether replies are held to a JSON Schema by the server.
-            each: requests in flight at each replica.
+            structured: whether the server constrains replies to a JSON Schema.
+            per_replica: requests in flight at each replica; None for the model's own
+                setting.
         """
-        self.name = place.name
+        self.name = model.name
         self.identity: Mapping[str, str] = {
-            **place.identity,
+            **model.identity,
             **({"structured": "true"} if structured else {}),
         }
-        self.endpoint = place.endpoint
-        # A temperature left to the server is taken for one that samples.
-        self.samples = varies or place.sampling.get("temperature") != 0
-        self._place = place
-        self._each = each
+        self.endpoint = model.endpoint
+        # Without an explicit temperature, the server is assumed to sample.
+        self.samples = varies or model.sampling.get("temperature") != 0
+        self._model = model
+        self._per_replica = per_replica
         self._shares = n_choices
         self._structured = structured
         self._batches: Batches | None = None
 
     def ask_in_batches(self, journal: Path) -> None:
-        """Has `answer` ask in batches from now on."""
-        if isinstance(self._place, ServedModel):
+        """Makes `answer` send batches from now on."""
+        if isinstance(self._model, ServedModel):
             raise UsageError(
                 f"--judge-batch: {self.name} is started for the run, and asked one by one. Leave "
                 "it out."
             )
-        with self._place.asking() as settings:
+        with self._model.asking() as settings:
             self._batches = Batches(replace(settings, purpose="judge"), journal)
 
     def answer(
@@ -117,16 +117,16 @@ class ChatJudge(Backend):
     ) -> None:
         """Asks for all replies.
 
-        A call ends with `budget spent` when nothing in flight can free any.
+        A call fails with `budget spent` when no call in flight can free budget.
         """
         if not calls:
             return
 
-        with self._place.asking() as settings:
+        with self._model.asking() as settings:
             self.endpoint = " ".join(settings.addresses)
             most = (
-                self._each * len(settings.addresses)
-                if self._each
+                self._per_replica * len(settings.addresses)
+                if self._per_replica
                 else settings.concurrency
             )
             settings = replace(settings, purpose="judge", concurrency=most)
@@ -141,7 +141,7 @@ class ChatJudge(Backend):
             self._round(settings, [(call,) for call in left], till, on_reply)
 
     def _groups(self, calls: Sequence[Call]) -> list[_Group]:
-        """Groups of calls that one request answers: by `n`, the votes on one chat."""
+        """Groups the calls that one request answers: with `n`, the votes on one chat."""
         groups: dict[Any, list[Call]] = {}
         for call in calls:
             chat = tuple(
@@ -163,10 +163,7 @@ class ChatJudge(Backend):
         till: Till,
         on_reply: OnReply,
     ) -> Sequence[Call]:
-        """Asks once for each group.
-
-        Returns the calls that shared a request and got nothing from it.
-        """
+        """Sends a request for each group; returns the calls that shared one and got no reply."""
         alone: list[Call] = []
 
         async def ask(client: ChatClient, group: _Group) -> Completion | None:
@@ -174,7 +171,7 @@ class ChatJudge(Backend):
 
         def deliver(group: _Group, outcome: Completion | CallFailed | None) -> None:
             keys = [call.key for call in group]
-            answered = 0 if outcome is None else _told(keys, outcome, on_reply)
+            answered = 0 if outcome is None else _deliver(keys, outcome, on_reply)
             alone.extend(group[answered:])
 
         run_calls(settings, groups, ask, deliver)
@@ -189,10 +186,10 @@ class ChatJudge(Backend):
         budget: RunBudget,
         on_reply: OnReply,
     ) -> None:
-        """Asks for all replies, a batch a round.
+        """Asks for all replies, with a batch in each round.
 
-        Again for those that shared a request and got none of it, or that the budget
-        held back.
+        Further rounds ask for replies that a shared request did not bring, or that the
+        budget held back.
         """
         waiting = {call.key: call for call in calls}
         reserved = Reserved(budget)
@@ -222,7 +219,7 @@ class ChatJudge(Backend):
                 self._shares = False
                 return
 
-            answered = _told(keys, outcome, hear)
+            answered = _deliver(keys, outcome, hear)
             self._shares = self._shares and not answered == 1 < len(keys)
 
         while waiting:
@@ -239,7 +236,7 @@ class ChatJudge(Backend):
     async def _ask(
         self, client: ChatClient, group: _Group, till: Till
     ) -> Completion | None:
-        """Sends one request for a group; None when its calls have to be asked singly."""
+        """Sends one request for a group; None if its calls need requests of their own."""
         if len(group) > 1 and not self._shares:
             return None
 
@@ -254,8 +251,8 @@ class ChatJudge(Backend):
                 spending=till.call(_most(group)),
             )
         except CallFailed as failed:
-            # Several at once can be too much for a server, or for what is left of the
-            # budget, where one is not.
+            # Several votes can be too much for a server, or for the rest of the budget,
+            # where one is not.
             if len(group) == 1 or failed.reason not in (*_MAY_TAKE_ONE, SPENT):
                 raise
 
@@ -268,32 +265,32 @@ class ChatJudge(Backend):
         return completion
 
     def _asked_with(self, call: Call) -> dict[str, object]:
-        """What a request has besides the chat."""
-        body = self._place.fields(call.vote)
+        """The fields of a request besides the chat."""
+        body = self._model.fields(call.vote)
         if self._structured and call.question.schema is not None:
             form = {"name": "verdict", "strict": True, "schema": call.question.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
     def close(self) -> None:
-        """Stops the server, when one was started for this judge."""
-        self._place.close()
+        """Stops the server if one was started for this judge."""
+        self._model.close()
 
 
 def _most(group: _Group) -> Amount:
-    """Tokens of the prompt and of all replies of one request, rather above."""
+    """An upper estimate of a request's tokens: the prompt and all replies."""
     first = group[0]
     return Amount(estimate_chat(first.messages), first.question.max_tokens * len(group))
 
 
 def _too_many(keys: Sequence[str], outcome: Completion | CallFailed) -> bool:
-    """Whether several votes in one request were too much for a server, where one may not be."""
+    """Whether a server refused several votes in one request; it may accept one."""
     failed = isinstance(outcome, CallFailed) and outcome.reason in _MAY_TAKE_ONE
     return failed and len(keys) > 1
 
 
 def _used(outcome: Completion | CallFailed) -> Amount | None:
-    """What a request of a batch took; None where nobody knows."""
+    """What a request of a batch took; None if unknown."""
     if isinstance(outcome, CallFailed):
         return Amount()
     if outcome.prompt_tokens is None or outcome.output_tokens is None:
@@ -301,10 +298,10 @@ def _used(outcome: Completion | CallFailed) -> Amount | None:
     return Amount(outcome.prompt_tokens, outcome.output_tokens)
 
 
-def _told(
+def _deliver(
     keys: Sequence[str], outcome: Completion | CallFailed, on_reply: OnReply
 ) -> int:
-    """Tells what came of a request for several replies; returns for how many that is known."""
+    """Delivers the replies of a request for several; returns how many calls it settled."""
     if isinstance(outcome, CallFailed):
         for number, key in enumerate(keys):
             sent = 0 if number else outcome.attempts
@@ -319,7 +316,7 @@ def _told(
                 key=key,
                 text=choice.text,
                 finish=choice.finish,
-                # what the request took is booked on its first reply
+                # the request's usage is booked on its first reply
                 prompt_tokens=0 if number and prompt is not None else prompt,
                 output_tokens=0 if number and output is not None else output,
                 reasoning_tokens=0 if number else outcome.reasoning_tokens,
@@ -345,19 +342,21 @@ def open_chat(name: str, options: Mapping[str, str], *, log_dir: Path) -> ChatJu
         if option not in CHAT_JUDGE_OPTIONS
     }
     is_endpoint = name.startswith(PREFIX)
-    place = (
+    model = (
         open_endpoint(name, options=for_model)
         if is_endpoint
         else open_served(name, options=for_model, log_dir=log_dir)
     )
 
     return ChatJudge(
-        place,
+        model,
         n_choices=values.get("n_choices", False),
         varies=values.get("varies", False),
         structured=values.get("structured", False),
-        # `transformers serve` answers one by one, and has its own default.
-        each=None if kind == TRANSFORMERS or "concurrency" in options else CONCURRENCY,
+        # `transformers serve` answers one request at a time, and has its own default.
+        per_replica=None
+        if kind == TRANSFORMERS or "concurrency" in options
+        else CONCURRENCY,
     )
 
 
@@ -378,7 +377,7 @@ class LocalJudge(Backend):
     def answer(
         self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
     ) -> None:
-        """Asks for all replies, delivered batch by batch.
+        """Asks for all replies, and delivers them batch by batch.
 
         Calls that the budget refuses are tried again after each batch.
         """
@@ -392,7 +391,7 @@ class LocalJudge(Backend):
     def _generate(
         self, calls: Mapping[str, Call], budget: RunBudget, on_reply: OnReply
     ) -> None:
-        """Asks for all replies, and settles each with the budget as it comes."""
+        """Asks for all replies, and settles each with the budget as it arrives."""
 
         def on_result(result: Answer | Failure) -> None:
             most = _most_of(calls[result.key])
@@ -402,7 +401,7 @@ class LocalJudge(Backend):
         self._model.generate([self.request(call) for call in calls.values()], on_result)
 
     def _used(self, result: Answer | Failure, most: Amount) -> Amount | None:
-        """What a call took; None where nobody knows."""
+        """What a call took; None if unknown."""
         if isinstance(result, Answer):
             return taken_by(result, most, None)
         return (
@@ -410,7 +409,7 @@ class LocalJudge(Backend):
         )
 
     def request(self, call: Call) -> Request:
-        """The question of a call."""
+        """The model's request for a call."""
         return Request(
             key=call.key,
             messages=call.messages,
@@ -418,7 +417,7 @@ class LocalJudge(Backend):
         )
 
     def reply(self, result: Answer | Failure) -> Reply | NoReply:
-        """What a judge makes of a model's answer."""
+        """The judge's reply for a model's answer."""
         if isinstance(result, Failure):
             return NoReply(key=result.key, reason=result.reason, attempts=1)
 

@@ -1,7 +1,7 @@
-"""How well a judge's labels agree with people's: the figures of `medical-tasks judge-check`, and the page that it prints.
+"""Agreement of a judge's labels with people's: the figures of `medical-tasks judge-check`, and its printed page.
 
-A pair without a verdict counts in no share; one without a majority of people is in the
-figures of each rater alone.
+A pair without a verdict counts in no share. A pair without a majority of people counts
+only in the figures of each rater.
 """
 
 from __future__ import annotations
@@ -37,25 +37,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckPair:
-    """A pair with the label of people."""
+    """A pair labelled by people."""
 
     id: str
-    gold: str | None  # the label it should get; None where people are evenly divided
+    gold: str | None  # people's label; None where they are evenly divided
     cluster: str  # what it shares with others (the answer, the premise, the patient)
-    # the label of each person where several labelled it, always in the same order; None
-    # from those who did not
+    # each person's label if several labelled the set, always in the same order; None
+    # from those who did not label this pair
     ratings: tuple[str | None, ...] = ()
-    group: str = ""  # part of the set that is reported on its own; "" for none
-    model: str = ""  # whose answer it is about; "" where nobody says
-    words: int = 0  # how long that answer is
-    # of its question, by the task's names
+    group: str = ""  # part of the set with figures of its own; "" for none
+    model: str = ""  # the model that wrote the answer; "" if unknown
+    words: int = 0  # length of that answer
+    # the groups of its question, by the task's names
     groups: Mapping[str, str] = field(default_factory=dict)
 
 
 def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
-    """Takes the pairs whose hashed ids are smallest.
+    """Takes the pairs with the smallest hashed ids.
 
-    The same ones whatever the order, and nested for growing numbers.
+    The choice does not depend on the order of the pairs, and a larger subset contains
+    every smaller one.
     """
     if most is None or most >= len(pairs):
         return list(pairs)
@@ -66,29 +67,30 @@ def subset(pairs: Sequence[CheckPair], most: int | None) -> list[CheckPair]:
             pair.id.encode("utf-8", "surrogatepass")
         ).digest(),
     )
-    kept = {pair.id for pair in ranked[:most]}
-    return [pair for pair in pairs if pair.id in kept]
+    chosen = {pair.id for pair in ranked[:most]}
+    return [pair for pair in pairs if pair.id in chosen]
 
 
 def labels_of(
-    answers: Sequence[str | Unscored],
+    outcomes: Sequence[str | Unscored],
 ) -> tuple[list[str | None], dict[str, int]]:
-    """Separates labels (None where there is none) from the reasons for missing ones, which are counted."""
+    """Separates the labels, None where one is missing, from the reasons, counted."""
     reasons = Counter(
-        answer.reason for answer in answers if isinstance(answer, Unscored)
+        outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
     )
-    return [
-        None if isinstance(answer, Unscored) else answer for answer in answers
-    ], dict(reasons.most_common())
+    labels = [
+        None if isinstance(outcome, Unscored) else outcome for outcome in outcomes
+    ]
+    return labels, dict(reasons.most_common())
 
 
 def pair_labels(
-    pairs: Sequence[CheckPair], given: Sequence[str | None]
+    pairs: Sequence[CheckPair], labels: Sequence[str | None]
 ) -> dict[str, Sequence[object]]:
-    """What each pair is by people and by the judge, a number for its cluster, which may be a text or a patient, and its answer.
+    """The columns of `check.json`: people's and the judge's labels, clusters, and the answers' properties.
 
-    Of the answer there are its length, the model it is by, and the groups of its
-    question.
+    A cluster may be a text or a patient, so that a number stands for it. An answer's
+    properties are its length, its model and the groups of its question.
     """
     numbers = {
         name: number
@@ -98,7 +100,7 @@ def pair_labels(
 
     return {
         "gold": [pair.gold for pair in pairs],
-        "judge": list(given),
+        "judge": list(labels),
         "cluster": clusters,
         "words": [pair.words for pair in pairs],
         "model": [pair.model for pair in pairs],
@@ -111,82 +113,83 @@ def pair_labels(
 
 def check_figures(
     pairs: Sequence[CheckPair],
-    given: Sequence[str | None],
+    labels: Sequence[str | None],
     *,
     ways: int = 3,
     views: Sequence[View] = NLI,
     names: Sequence[str] = (),
     averages: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
-    """Computes everything that is reported of a judge's labels, as JSON values.
+    """Computes every reported figure of a judge's labels, as JSON values.
 
-    Each view has its figures (None for classes that the judge does not know); `people`
-    is None unless the same two or more people labelled every pair.
+    Args:
+        pairs: the labelled pairs.
+        labels: the judge's label of each pair, None where it gave no verdict.
+        ways: the largest number of classes that the judge was asked to distinguish.
+        views: the classes to report. A view has no figures (None) if the judge did not
+            use its classes.
+        names: names of the raters, if the judge is compared with each.
+        averages: names of means over groups, with their groups.
+
+    Returns:
+        The figures by view and kind; `people` is None unless the same two or more
+        people labelled every pair.
     """
-    known = [view for view in views if len(view.classes) <= ways and view.holds(given)]
-    figures: dict[str, Any] = {
-        view.key: _compared(pairs, given, view) if view in known else None
-        for view in views
-    }
-    figures["people"] = (
-        {view.key: _people(pairs, view) for view in views} if _rated(pairs) else None
-    )
-    if known and pairs and pairs[0].groups:
-        figures["within"] = {
-            by: _within(pairs, given, known[0], by) for by in pairs[0].groups
-        }
+    usable = [
+        view for view in views if len(view.classes) <= ways and view.holds(labels)
+    ]
+    figures: dict[str, Any] = dict.fromkeys(view.key for view in views)
+    figures |= {view.key: _compared(pairs, labels, view) for view in usable}
+    figures["people"] = _people(pairs, views)
+    if usable and pairs and pairs[0].groups:
+        figures["within"] = _within(pairs, labels, usable[0])
 
     if names:
-        figures["raters"] = _raters(pairs, given, views[-1], names)
+        figures["raters"] = _raters(pairs, labels, views[-1], names)
 
     groups = sorted({pair.group for pair in pairs})
     if len(groups) > 1:
-        most = max((len(view.classes) for view in known), default=0)
-        figures["groups"] = {
-            group: check_figures(
-                *_of_group(pairs, given, group), ways=most, views=views, names=names
+        most = max((len(view.classes) for view in usable), default=0)
+        figures["groups"] = {}
+        for group in groups:
+            own_pairs, own_labels = _of_group(pairs, labels, group)
+            figures["groups"][group] = check_figures(
+                own_pairs, own_labels, ways=most, views=views, names=names
             )
-            for group in groups
-        }
 
     if averages:
         figures["averages"] = {
-            view.key: {
-                name: _average(pairs, given, view, groups)
-                for name, groups in averages.items()
-            }
-            for view in known
+            view.key: _averages(pairs, labels, view, averages) for view in usable
         }
 
     return figures
 
 
 def _of_group(
-    pairs: Sequence[CheckPair], given: Sequence[str | None], group: str
+    pairs: Sequence[CheckPair], labels: Sequence[str | None], group: str
 ) -> tuple[list[CheckPair], list[str | None]]:
-    """The pairs of a part of the set, and the judge's labels of them."""
+    """The pairs of a group, and the judge's labels of them."""
     inside = [pair.group == group for pair in pairs]
-    return list(compress(pairs, inside)), list(compress(given, inside))
+    return list(compress(pairs, inside)), list(compress(labels, inside))
 
 
 def same_labels(
     pairs: Sequence[CheckPair],
-    one: Sequence[str | None],
-    other: Sequence[str | None],
+    first: Sequence[str | None],
+    second: Sequence[str | None],
     views: Sequence[View] = NLI,
 ) -> dict[str, Any]:
     """Compares two ways of asking the same judge, over the pairs that have a label from both."""
-    view = next(view for view in views if view.holds([*one, *other]))
-    columns, clusters = (
-        [_merged(labels, view) for labels in (one, other)],
-        [pair.cluster for pair in pairs],
+    view = next(view for view in views if view.holds([*first, *second]))
+    columns = [_merged(labels, view) for labels in (first, second)]
+    estimates = agreement.agreement_of(
+        *columns, classes=view.classes, clusters=[pair.cluster for pair in pairs]
     )
-    found = agreement.agreement_of(*columns, classes=view.classes, clusters=clusters)
     both = Counter(zip(*columns, strict=True))
 
     return {
-        "pairs": found.agreement.n,
-        **_agreed(found),
+        "pairs": estimates.agreement.n,
+        **_agreed(estimates),
         "classes": list(view.classes),
         "table": [[both[a, b] for b in view.classes] for a in view.classes],
     }
@@ -194,39 +197,46 @@ def same_labels(
 
 def choice_figures(
     pairs: Sequence[CheckPair],
-    given: Sequence[str | None],
+    labels: Sequence[str | None],
     view: View,
     *,
     judge: str,
     answers: int,
     whole: bool,
 ) -> dict[str, Any]:
-    """What a judge is chosen by beside its agreement, by verdicts of the view's first class.
+    """The figures, beside agreement, by which a judge is chosen; they count verdicts of the view's first class.
 
-    `lean`: how far it is ahead of people in such verdicts on longer answers, or on
-    those by models of its family, less how far it is ahead on the others. `apart`: what
-    true difference of two models it detects by so many `answers` of each, and what
-    people's own labels would; `whole`: the pairs of a cluster are about one such
-    answer.
+    `lean` is how much more often than people the judge gives that verdict on longer
+    answers (or on those by models of its family), less the same on the others. `apart`
+    is the true difference of two models that it detects with so many `answers` of each,
+    and that people's own labels would detect.
+
+    Args:
+        pairs: the labelled pairs.
+        labels: the judge's labels.
+        view: the classes.
+        judge: name of the judge.
+        answers: number of answers of each model.
+        whole: whether the pairs of a cluster are about one answer.
     """
-    kept = [
+    labelled = [
         (pair, pair.gold, label)
-        for pair, label in zip(pairs, given, strict=True)
+        for pair, label in zip(pairs, labels, strict=True)
         if pair.gold and label
     ]
-    true, said = (
-        np.array([view.of(str(row[k])) == view.classes[0] for row in kept], dtype=float)
-        for k in (1, 2)
+    kept = [pair for pair, *_ in labelled]
+    human, judged = (
+        np.array([view.of(label) == view.classes[0] for label in column], dtype=float)
+        for column in ([gold for _, gold, _ in labelled], [row[2] for row in labelled])
     )
-    labelled = [pair for pair, *_ in kept]
-    clusters = [pair.cluster for pair in labelled]
-    names = clusters if whole else [pair.id for pair in labelled]
-    youden, difference = tells_apart(true, said, names, answers, clusters=clusters)
-    people = tells_apart(true, true, names, answers, clusters=clusters)[1].value
+    clusters = [pair.cluster for pair in kept]
+    names = clusters if whole else [pair.id for pair in kept]
+    youden, difference = tells_apart(human, judged, names, answers, clusters=clusters)
+    people = tells_apart(human, human, names, answers, clusters=clusters)[1].value
 
     return {
-        "length": _by_length(labelled, true, said),
-        "own_model": _by_family(labelled, true, said, judge),
+        "length": _by_length(kept, human, judged),
+        "own_model": _by_family(kept, human, judged, judge),
         "apart": {
             "answers": answers,
             "youden": as_json(youden),
@@ -237,13 +247,13 @@ def choice_figures(
 
 
 def _by_length(
-    pairs: Sequence[CheckPair], true: Floats, said: Floats
+    pairs: Sequence[CheckPair], human: Floats, judged: Floats
 ) -> dict[str, object]:
-    """How the judge fares on answers that are longer than most, and on the others."""
+    """The judge's figures on answers longer than the median, and on the others."""
     words = [pair.words for pair in pairs]
     middle = np.median(words or [0])
     longer = np.array(words) > middle
-    shares = {"accuracy": true == said, "judge": said, "people": true}
+    shares = {"accuracy": human == judged, "judge": judged, "people": human}
 
     def means(chosen: npt.NDArray[np.bool_]) -> dict[str, float] | None:
         if not chosen.any():
@@ -255,14 +265,14 @@ def _by_length(
         "median_words": float(middle),
         "short": means(~longer),
         "long": means(longer),
-        **_lean(pairs, true, said, longer, "the answers are all of one length"),
+        **_lean(pairs, human, judged, longer, "the answers are all of one length"),
     }
 
 
 def _by_family(
-    pairs: Sequence[CheckPair], true: Floats, said: Floats, judge: str
+    pairs: Sequence[CheckPair], human: Floats, judged: Floats, judge: str
 ) -> dict[str, object]:
-    """How the judge fares on answers by models of its own family, and on those by others."""
+    """The judge's lean towards answers by models of its own family."""
     family = np.array(
         [same_family(judge, pair.model) if pair.model else math.nan for pair in pairs]
     )
@@ -270,61 +280,60 @@ def _by_family(
     otherwise = "the set does not name both models of its family and others"
     return {
         "models": sorted(models),
-        **_lean(pairs, true, said, family, otherwise),
+        **_lean(pairs, human, judged, family, otherwise),
     }
 
 
 def _lean(
     pairs: Sequence[CheckPair],
-    true: Floats,
-    said: Floats,
+    human: Floats,
+    judged: Floats,
     inside: npt.ArrayLike,
     otherwise: str,
 ) -> dict[str, object]:
-    """How far the judge is ahead of people inside of a part, less how far it is outside.
+    """How far the judge exceeds people inside a part of the pairs, less the same outside.
 
     Args:
-        pairs: with their clusters.
-        true: 1 where people say the view's first class, else 0.
-        said: the same of the judge.
+        pairs: the pairs, with their clusters.
+        human: 1 where people chose the view's first class, else 0.
+        judged: the same for the judge.
         inside: 1 for pairs of the part, 0 for others, `nan` for those of neither.
-        otherwise: the reason where one of them is empty.
+        otherwise: the reason to report if either side is empty.
     """
     here = np.asarray(inside, dtype=float)
-    sums = [(said - true) * here, here, (said - true) * (1.0 - here), 1.0 - here]
+    sums = [(judged - human) * here, here, (judged - human) * (1.0 - here), 1.0 - here]
     gap = bootstrap_statistic(
         sums,
         lambda a, n, b, m: a / n - b / m,
         clusters=[pair.cluster for pair in pairs],
         limits=(-2.0, 2.0),
     )
-    found = as_json(gap)
-    if found["value"] is None:
-        return {"lean": found, "reason": otherwise}
+    estimate = as_json(gap)
+    if estimate["value"] is None:
+        return {"lean": estimate, "reason": otherwise}
 
-    return {"lean": found}
+    return {"lean": estimate}
 
 
-def same_family(one: str, other: str) -> bool:
-    """Whether the first word in the name of one model, host and folders apart, stands in the other's: `gpt-4o` and `gpt35`."""
-    found = (
-        re.findall("[a-z]{3,}", name.rpartition("/")[2].lower())
-        for name in (one, other)
-    )
-    first, second = (
-        [word for word in words if word not in ("model", "judge", "llm")]
-        for words in found
-    )
+def same_family(model: str, other: str) -> bool:
+    """Whether the first word of one model's name is a word of the other's: `gpt-4o` and `gpt35`."""
+    first, second = _name_words(model), _name_words(other)
     return bool(first and second) and (first[0] in second or second[0] in first)
+
+
+def _name_words(model: str) -> list[str]:
+    """The words of a model's name, without host and folders."""
+    words = re.findall("[a-z]{3,}", model.rpartition("/")[2].lower())
+    return [word for word in words if word not in ("model", "judge", "llm")]
 
 
 def _compared(
     pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View
 ) -> dict[str, object]:
-    """A judge's labels beside people's in the classes of one view.
+    """Compares a judge's labels with people's in the classes of one view.
 
-    A pair without a verdict counts in no share: it widens `bounds`, the accuracy that
-    the judge would have if all its missing verdicts were wrong, or right.
+    A pair without a verdict counts in no share, but widens `bounds`: the accuracy if
+    all missing verdicts were wrong, and if all were right.
     """
     decided = [
         (pair, label)
@@ -332,30 +341,30 @@ def _compared(
         if pair.gold is not None
     ]
     gold = [view.of(pair.gold) for pair, _ in decided if pair.gold is not None]
-    given = _merged([label for _, label in decided], view)
+    judged = _merged([label for _, label in decided], view)
     clusters = [pair.cluster for pair, _ in decided]
-    table = agreement.confusion_matrix(gold, given, classes=view.classes)
-    right = [float(a == b) for a, b in zip(gold, given, strict=True) if b is not None]
+    table = agreement.confusion_matrix(gold, judged, classes=view.classes)
+    right = [float(a == b) for a, b in zip(gold, judged, strict=True) if b is not None]
     low, high = bounds(right, len(gold))
     compared: dict[str, object] = {
         "accuracy": as_json(
-            agreement.accuracy_interval(gold, given, clusters=clusters)
+            agreement.accuracy_interval(gold, judged, clusters=clusters)
         ),
         "bounds": [_json(low), _json(high)],
         "kappa": as_json(
             agreement.cohen_interval(
-                gold, given, classes=view.classes, clusters=clusters
+                gold, judged, classes=view.classes, clusters=clusters
             )
         ),
         "classes": {
-            name: {key: _json(value) for key, value in found.items()}
+            name: {key: _json(value) for key, value in shares.items()}
             | {
-                "recall_interval": _hits(gold, given, clusters, among=gold, name=name),
+                "recall_interval": _hits(gold, judged, clusters, among=gold, name=name),
                 "precision_interval": _hits(
-                    gold, given, clusters, among=given, name=name
+                    gold, judged, clusters, among=judged, name=name
                 ),
             }
-            for name, found in agreement.class_figures(table, view.classes).items()
+            for name, shares in agreement.class_figures(table, view.classes).items()
         },
         "confusion": {
             "rows": list(view.classes),
@@ -372,11 +381,11 @@ def _compared(
 def _with_people(
     pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View
 ) -> dict[str, object]:
-    """How often the judge says what each person says, and what the majority of the others says.
+    """How often the judge agrees with each person, and with the majority of the others.
 
-    The second is what a person can be compared by too: with two of three people, the
-    judge and the third one have the same task. So a judge that reaches people's
-    `leave_one_out` is as good as one of them.
+    The second figure exists for people too: against two of three people, the judge and
+    the third one have the same task. So a judge that reaches people's `leave_one_out`
+    is as good as one of them.
     """
     ratings, judged = _ratings(pairs, view), _merged(labels, view)
     agreed = [_share(judged, person) for person in zip(*ratings, strict=True)]
@@ -392,62 +401,67 @@ def _with_people(
 
 
 def _within(
-    pairs: Sequence[CheckPair], given: Sequence[str | None], view: View, by: str
-) -> dict[str, object]:
+    pairs: Sequence[CheckPair], labels: Sequence[str | None], view: View
+) -> dict[str, dict[str, object]]:
     """The accuracy within each group of questions or labels.
 
-    Example: of claims that are not entailed some are denied and some are not mentioned;
-    within either, accuracy is how often the judge says so.
+    Example: of the claims that are not entailed, some are denied and some are not
+    mentioned; within either, accuracy is how often the judge finds them not entailed.
     """
     decided = [
         (pair, label)
-        for pair, label in zip(pairs, given, strict=True)
+        for pair, label in zip(pairs, labels, strict=True)
         if pair.gold is not None
     ]
-    found: dict[str, object] = {}
-    for group in sorted({pair.groups[by] for pair, _ in decided}):
-        inside = [each for each in decided if each[0].groups[by] == group]
-        gold = [view.of(str(pair.gold)) for pair, _ in inside]
-        labels = _merged([label for _, label in inside], view)
-        clusters = [pair.cluster for pair, _ in inside]
-        found[group] = as_json(
-            agreement.accuracy_interval(gold, labels, clusters=clusters)
-        )
+    accuracies: dict[str, dict[str, object]] = {}
+    for by in pairs[0].groups:
+        accuracies[by] = {}
+        for group in sorted({pair.groups[by] for pair, _ in decided}):
+            inside = [row for row in decided if row[0].groups[by] == group]
+            gold = [view.of(str(pair.gold)) for pair, _ in inside]
+            judged = _merged([label for _, label in inside], view)
+            clusters = [pair.cluster for pair, _ in inside]
+            accuracies[by][group] = as_json(
+                agreement.accuracy_interval(gold, judged, clusters=clusters)
+            )
 
-    return found
+    return accuracies
 
 
-def _average(
+def _averages(
     pairs: Sequence[CheckPair],
-    given: Sequence[str | None],
+    labels: Sequence[str | None],
     view: View,
-    groups: Sequence[str],
-) -> dict[str, object]:
-    """Mean of groups' accuracies, each group weighing the same.
+    averages: Mapping[str, Sequence[str]],
+) -> dict[str, dict[str, object]]:
+    """Means of groups' accuracies by name, each group weighing the same.
 
-    Not defined where one has no pair with a verdict.
+    A mean is not defined if one of its groups has no pair with a verdict.
     """
-    right = [  # None where it does not count
+    right = [  # None where a pair does not count
         None
         if pair.gold is None or label is None
         else view.of(pair.gold) == view.of(label)
-        for pair, label in zip(pairs, given, strict=True)
+        for pair, label in zip(pairs, labels, strict=True)
     ]
-    columns: list[list[float]] = []
-    for group in groups:
-        inside = [
-            hit if pair.group == group else None
-            for pair, hit in zip(pairs, right, strict=True)
-        ]
-        columns += [
-            [float(hit or 0) for hit in inside],
-            [float(hit is not None) for hit in inside],
-        ]
+    clusters = [pair.cluster for pair in pairs]
+    means: dict[str, dict[str, object]] = {}
+    for name, groups in averages.items():
+        columns: list[list[float]] = []
+        for group in groups:
+            inside = [
+                hit if pair.group == group else None
+                for pair, hit in zip(pairs, right, strict=True)
+            ]
+            columns += [
+                [float(hit or 0) for hit in inside],
+                [float(hit is not None) for hit in inside],
+            ]
 
-    found = bootstrap_statistic(
-        columns, _mean_share, clusters=[pair.cluster for pair in pairs]
-    )
-    return {"groups": list(groups), **as_json(found)}
+        estimate = bootstrap_statistic(columns, _mean_share, clusters=clusters)
+        means[name] = {"groups": list(groups), **as_json(estimate)}
+
+    return means
 
 
 def _mean_share(*sums: npt.ArrayLike) -> npt.ArrayLike:
@@ -457,27 +471,36 @@ def _mean_share(*sums: npt.ArrayLike) -> npt.ArrayLike:
 
 def _hits(
     gold: Sequence[str],
-    given: Sequence[str | None],
+    judged: Sequence[str | None],
     clusters: Sequence[str],
     *,
     among: Sequence[str | None],
     name: str,
 ) -> list[float | None]:
-    """The interval of how often both say the same, among the pairs that one of them gives a class."""
+    """The interval of agreement, among the pairs that one of the two gives a class."""
     chosen = [number for number, label in enumerate(among) if label == name]
     estimate = agreement.accuracy_interval(
         [gold[number] for number in chosen],
-        [given[number] for number in chosen],
+        [judged[number] for number in chosen],
         clusters=[clusters[number] for number in chosen],
     )
     return [_json(estimate.ci_low), _json(estimate.ci_high)]
 
 
-def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, object]:
-    """How well people agree with one another: the standard a judge is held to.
+def _people(
+    pairs: Sequence[CheckPair], views: Sequence[View]
+) -> dict[str, dict[str, object]] | None:
+    """How well people agree by view; None unless the same people labelled every pair."""
+    if not _rated(pairs):
+        return None
+    return {view.key: _people_in(view, pairs) for view in views}
 
-    `leave_one_out` compares each rater with the majority of the others; where they have
-    none, the pair does not count, and `no_majority` says how often.
+
+def _people_in(view: View, pairs: Sequence[CheckPair]) -> dict[str, object]:
+    """How well people agree with one another: the standard for a judge.
+
+    `leave_one_out` compares each rater with the majority of the others. Without such a
+    majority a pair does not count, and `no_majority` says how often.
     """
     ratings = _ratings(pairs, view)
     counts = agreement.rating_counts(ratings, classes=view.classes)
@@ -505,7 +528,7 @@ def _people(pairs: Sequence[CheckPair], view: View) -> dict[str, object]:
 
 def _raters(
     pairs: Sequence[CheckPair],
-    given: Sequence[str | None],
+    labels: Sequence[str | None],
     view: View,
     names: Sequence[str],
 ) -> dict[str, object]:
@@ -513,30 +536,33 @@ def _raters(
     ratings = [pair.ratings for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
     beside = agreement.with_raters(
-        _merged(given, view), ratings, classes=view.classes, clusters=clusters
+        _merged(labels, view), ratings, classes=view.classes, clusters=clusters
     )
     among = agreement.among_raters(ratings, classes=view.classes, clusters=clusters)
 
     return {
         "names": list(names),
         "labelled": [
-            sum(labels[rater] is not None for labels in ratings)
+            sum(row[rater] is not None for row in ratings)
             for rater in range(len(names))
         ],
         "no_majority": sum(pair.gold is None for pair in pairs),
         "judge": [
-            {"rater": name, **_agreed(found)}
-            for name, found in zip(names, beside, strict=True)
+            {"rater": name, **_agreed(estimates)}
+            for name, estimates in zip(names, beside, strict=True)
         ],
         "among": [
-            {"raters": [names[one], names[other]], **_agreed(found)}
-            for (one, other), found in among.items()
+            {"raters": [names[first], names[second]], **_agreed(estimates)}
+            for (first, second), estimates in among.items()
         ],
     }
 
 
-def _agreed(found: agreement.Agreement) -> dict[str, object]:
-    return {"agreement": as_json(found.agreement), "kappa": as_json(found.kappa)}
+def _agreed(estimates: agreement.Agreement) -> dict[str, object]:
+    return {
+        "agreement": as_json(estimates.agreement),
+        "kappa": as_json(estimates.kappa),
+    }
 
 
 def _rated(pairs: Sequence[CheckPair]) -> bool:
@@ -546,10 +572,10 @@ def _rated(pairs: Sequence[CheckPair]) -> bool:
     )
 
 
-def _share(given: Sequence[str | None], wanted: Iterable[str | None]) -> float:
+def _share(judged: Sequence[str | None], reference: Iterable[str | None]) -> float:
     equal = [
         a == b
-        for a, b in zip(given, wanted, strict=True)
+        for a, b in zip(judged, reference, strict=True)
         if a is not None and b is not None
     ]
     return sum(equal) / len(equal) if equal else math.nan
@@ -576,24 +602,21 @@ def render_check(check: Mapping[str, Any]) -> str:
         **dict.fromkeys(("groups", "averages", "raters", "within")),
         **check["figures"],
     }
-    known = {
+    titles = {
         view.key: view.title for view in VIEWS if figures.get(view.key) is not None
     }
-    said = {
-        "known": known,
-        "bounds": figures[next(iter(known))]["bounds"],
+    values = {
+        "titles": titles,
+        "bounds": figures[next(iter(titles))]["bounds"],
         "single_vs_batched": None,
         "orders": None,
-    }
-    said |= {
         "undecided": (figures["raters"] or {}).get("no_majority"),
         "left_out": check.get("rows_nobody_scored"),
     }
+    return rendered("check.jinja", **{**values, **check, "figures": figures})
 
-    return rendered("check.jinja", **{**said, **check, "figures": figures})
 
-
-_BAR = "\x1f"  # stands for a bar in a name, which parts no cells
+_BAR = "\x1f"  # replaces a bar in a name, which must not separate cells
 
 
 class _Cells(str):
@@ -601,9 +624,9 @@ class _Cells(str):
 
 
 def rendered(template: str, **values: object) -> str:
-    """Fills a template of text.
+    """Renders a text template.
 
-    In `{% filter table %}` a line is a row, and `|` parts its cells.
+    In `{% filter table %}` a line is a row, and `|` separates its cells.
     """
     text = _environment().get_template(template).render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n").replace(_BAR, "|")
@@ -611,7 +634,7 @@ def rendered(template: str, **values: object) -> str:
 
 @cache
 def _environment() -> Environment:
-    """What renders a check as Markdown; a bar in a value cannot end a cell."""
+    """The environment of the text templates; a bar in a value cannot end a cell."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(  # noqa: S701 - it makes no HTML
@@ -624,7 +647,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "both": lambda each: _Cells("|".join(_both(each))),
+        "both": lambda estimates: _Cells("|".join(_both(estimates))),
         "count": "{:,}".format,
         "decimals": decimals,
         "ends": lambda ends: " to ".join(dict.fromkeys(map(decimals, ends))),
@@ -645,6 +668,7 @@ def _table(text: str) -> str:
     return _Cells("\n".join(align(header, rows)) + "\n")
 
 
-def _both(each: Mapping[str, Mapping[str, float | None]]) -> tuple[str, ...]:
-    value, interval, n = figure(each["agreement"])
-    return value, interval, *figure(each["kappa"])[:2], n
+def _both(estimates: Mapping[str, Mapping[str, float | None]]) -> tuple[str, ...]:
+    """Cells of an agreement and a kappa on the same pairs."""
+    value, interval, n = figure(estimates["agreement"])
+    return value, interval, *figure(estimates["kappa"])[:2], n

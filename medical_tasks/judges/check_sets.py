@@ -1,7 +1,7 @@
-"""Sets of labelled pairs that a judge can be checked on, each with the way it is asked; a benchmark declares its own.
+"""Sets of labelled pairs for checking a judge, each with its questions; a benchmark declares its own.
 
-ANLI (Nie et al., 2020) and MedNLI (Romanov and Shivade, 2018) are read here; DocLens
-reports its judges on both (tables 4 and 5).
+This module reads ANLI (Nie et al., 2020) and MedNLI (Romanov and Shivade, 2018);
+DocLens reports its judges on both (tables 4 and 5).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
+from medical_tasks.io.csv_files import StreamedRow
 from medical_tasks.io.json_records import json_lines
 from medical_tasks.io.tables import read_content
 from medical_tasks.judges.base import (
@@ -46,12 +47,23 @@ Mode = Literal["single", "batched"]
 ROUNDS: Final = ("R1", "R2", "R3")
 
 MEDNLI: Final = "MedNLI"
-"""The part of the set of both that MedNLI is; the others are ANLI's rounds."""
+"""The group of MedNLI's pairs in the set of both; the other groups are ANLI's rounds."""
 
 _ANLI_AVERAGE: Final = {"ANLI, mean of rounds": ROUNDS}
 _AVERAGES: Final = {**_ANLI_AVERAGE, "mean of the four sets": (*ROUNDS, MEDNLI)}
 _OFFICIAL: Final = "its official files"
 _NLI_OPTIONS: Final = frozenset({"ways", "split", "style"})
+
+
+def pair_id(*texts: str) -> str:
+    """An id for texts that must not appear in results: 16 hexadecimal digits of their hash."""
+    content = "\0".join(texts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def cell_error(path: Path, row: StreamedRow, column: str, rule: str) -> UsageError:
+    """The error for a cell of a file of labels that breaks a rule."""
+    return UsageError(f"{path}, row {row.number}, column {column!r}: {rule}.")
 
 
 def _mednli_subject(name: str) -> Subject:
@@ -69,33 +81,35 @@ def _mednli_subject(name: str) -> Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSet:
-    """Labelled pairs and how a judge is asked about them."""
+    """Labelled pairs, and how a judge is asked about them."""
 
     name: str
     pairs: Sequence[CheckPair]
     # asks a judge, in one of two modes, for the label of each pair in order; if the
-    # third is true, with what our prompts have an order of in reverse: the verdicts to
-    # choose from, and the statements of a batch
+    # third argument is true, in reverse order: the possible verdicts of our prompts, and
+    # the statements of a batch
     ask: Callable[[Judge, Mode, bool], Sequence[str | Unscored]]
     # the same with the statements of a batch, or the answers' sentences, shuffled; None
-    # where the pairs are about no answer
+    # if the pairs are about no answer
     ask_shuffled: AskShuffled | None = None
-    answers: int = 1000  # as many of each model are compared: the benchmark's questions
-    whole: bool = False  # whether all pairs of a cluster are about one such answer; else each is about its own
+    answers: int = (
+        1000  # number of answers of each compared model: the benchmark's questions
+    )
+    whole: bool = False  # whether all pairs of a cluster are about one answer
     ways: int
     views: Sequence[View] = NLI
     source: Mapping[str, str]
     prompts: Mapping[str, Any]
-    # names of those who labelled, where each is compared with the judge
+    # names of the raters, if the judge is compared with each
     raters: Sequence[str] = ()
-    # name of a mean of several groups' accuracies to the groups
+    # maps the name of a mean of groups' accuracies to the groups
     averages: Mapping[str, Sequence[str]] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest:
-    """What a user asked of `judge-check`, beside the judge; None where an option was not given."""
+    """The options of `judge-check` without those of the judge; None for an option left out."""
 
     source: Path | None = None
     max_pairs: int | None = None
@@ -111,31 +125,30 @@ class CheckRequest:
     style: str | None = None
     mednli: Path | None = None
 
-    def needed(self, name: str, wanted: str) -> Path:
-        """The source."""
+    def needed(self, name: str, contents: str) -> Path:
+        """Returns the source, or raises UsageError that says what it should contain."""
         if self.source is None:
             raise UsageError(
-                f"judge-check {name} needs {wanted}: --source PATH. See: --help"
+                f"judge-check {name} needs {contents}: --source PATH. See: --help"
             )
         return self.source
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSetSource:
-    """A set of labelled pairs before it is read."""
+    """A set of labelled pairs that has not been read yet."""
 
     read: Callable[[CheckRequest], CheckSet]
-    # fields of `CheckRequest` that it takes beside those that all do
+    # fields of `CheckRequest` that it uses, beside those of all sets
     takes: frozenset[str]
     subjects: Sequence[Subject] = ()
-    # the task whose way of judging is checked, by the `format`; None for sets of no
-    # benchmark
+    # the task whose judging is checked, by `format`; None for sets of no benchmark
     task: Callable[[str | None], TaskSpec] | None = None
-    batched: bool = False  # whether the judge can be asked about several pairs at once
-    # by the name of each set of a benchmark's own that it makes, what `judge-check`
-    # needs to be told beside the judge
+    batched: bool = False  # whether one question can be about several pairs
+    # the options of `judge-check`, beside the judge's, by the name of each of the
+    # benchmark's own sets that this source can give
     commands: Mapping[str, str] = field(default_factory=dict)
-    votes: int = 1  # a verdict, when `judge-check` is not told
+    votes: int = 1  # default of votes per verdict in `judge-check`
 
 
 def _read_anli(request: CheckRequest) -> CheckSet:
@@ -156,7 +169,7 @@ def _read_mednli(request: CheckRequest) -> CheckSet:
 
 
 def _read_both(request: CheckRequest) -> CheckSet:
-    """ANLI's three rounds and MedNLI together, with the means that DocLens reports (tables 1 and 4)."""
+    """Reads ANLI's three rounds and MedNLI together, with the means of DocLens (tables 1 and 4)."""
     anli, split = request.needed("nli", _OFFICIAL), request.split or "test"
     if request.mednli is None:
         raise UsageError(
@@ -189,36 +202,36 @@ def _nli_set(
     files: Mapping[Path, str],
     averages: Mapping[str, Sequence[str]],
 ) -> CheckSet:
-    """A check of entailment: a judge labels pairs that people have labelled.
+    """Builds a check of entailment: a judge labels pairs that people have labelled.
 
     Args:
-        name: of the set.
-        request: how many pairs, two or three classes, and the style of the prompt.
-        labelled: the pairs, of which `subset` keeps some.
-        files: what they were read from, each with its group.
+        name: name of the set.
+        request: the number of pairs, two or three classes, and the prompt's style.
+        labelled: all pairs, of which `subset` keeps some.
+        files: the files they were read from, each with its group.
         averages: names of means over groups, with their groups.
     """
     ways, style = request.ways or 3, request.style or STYLE
     # Hypotheses about one premise are not independent.
     every = [
         CheckPair(
-            id=each.id,
-            gold=each.label,
-            cluster=each.premise,
-            group=each.group,
-            words=len(each.premise.split()),
+            id=pair.id,
+            gold=pair.label,
+            cluster=pair.premise,
+            group=pair.group,
+            words=len(pair.premise.split()),
         )
-        for each in labelled
+        for pair in labelled
     ]
     pairs = subset(every, request.max_pairs)
-    kept = {pair.id for pair in pairs}
+    chosen = {pair.id for pair in pairs}
 
     def ask(judge: Judge, mode: Mode, backwards: bool) -> list[Label | Unscored]:
-        wanted = [pair for pair in labelled if pair.id in kept]
         outcomes = judge.ask(
             [
                 nli_question(pair, ways=ways, style=style, backwards=backwards)
-                for pair in wanted
+                for pair in labelled
+                if pair.id in chosen
             ]
         )
         return [
@@ -235,8 +248,8 @@ def _nli_set(
             "/".join(filter(None, (group, path.name))): file_sha256(path)
             for path, group in files.items()
         },
-        # A check of another style is filed apart: it says little about the way
-        # benchmarks ask.
+        # A check of another style has a key of its own, since it says little about
+        # benchmarks' prompts.
         prompts={
             "set": "own" if style == STYLE else f"own_{style}",
             "sha256": template_sha256(style),
@@ -257,7 +270,7 @@ GENERAL_SETS: Final[Mapping[str, CheckSetSource]] = {
         subjects=(_mednli_subject("nli"),),
     ),
 }
-"""Sets of pairs that belong to no benchmark."""
+"""Sets of pairs that belong to no benchmark, by their name in `judge-check`."""
 
 
 SPLITS: Final = ("train", "dev", "test")
@@ -271,7 +284,7 @@ _LABELS: Final[dict[int, tuple[Label, ...]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledPair:
-    """A premise, a hypothesis and what is between them."""
+    """A premise, a hypothesis and the label of their relation."""
 
     id: str
     premise: str
@@ -283,33 +296,39 @@ class LabelledPair:
 def find_anli(
     source: Path, *, round_name: str | None = None, split: str = "test"
 ) -> dict[Path, str]:
-    """Finds the files of ANLI, each with its round ("" for a file whose folder is named after none)."""
+    """Finds the files of ANLI, each with its round; "" if its folder is not named after one."""
     source = source.expanduser()
-    if source.is_file() or (source.is_dir() and (source / f"{split}.jsonl").is_file()):
-        path = source if source.is_file() else source / f"{split}.jsonl"
+    path = source / f"{split}.jsonl" if source.is_dir() else source
+    if path.is_file():
         folder = path.resolve().parent.name
-        here = folder if folder in ROUNDS else ""
-        if round_name is not None and here != round_name:
-            place = f"round {here}" if here else "in a folder not named after a round"
+        own_round = folder if folder in ROUNDS else ""
+        if round_name is not None and own_round != round_name:
+            actual = (
+                f"round {own_round}"
+                if own_round
+                else "in a folder not named after a round"
+            )
             raise UsageError(
-                MESSAGES["anli_round"].format(path=path, place=place, wanted=round_name)
+                MESSAGES["anli_round"].format(
+                    path=path, place=actual, wanted=round_name
+                )
             )
 
-        return {path: here}
+        return {path: own_round}
 
-    wanted = ROUNDS if round_name is None else (round_name,)
-    found = {source / name / f"{split}.jsonl": name for name in wanted}
-    missing = [str(path) for path in found if not path.is_file()]
+    rounds = ROUNDS if round_name is None else (round_name,)
+    files = {source / name / f"{split}.jsonl": name for name in rounds}
+    missing = [str(path) for path in files if not path.is_file()]
     if missing:
         raise MissingError(
             f"ANLI: no such file: {', '.join(missing)}. {MESSAGES['anli']}"
         )
 
-    return found
+    return files
 
 
 def find_mednli(source: Path, *, split: str = "test") -> Path:
-    """Finds the file of MedNLI, or of one split in its folder."""
+    """Finds the file of MedNLI, or the split's file in its folder."""
     source = source.expanduser()
     path = source / f"mli_{split}_v1.jsonl" if source.is_dir() else source
     if not path.is_file():
@@ -340,86 +359,92 @@ def _read(
 ) -> list[LabelledPair]:
     """Reads pairs from lines of JSON; ids must differ over all files.
 
-    Messages never quote a sentence, as notes of patients may stand in the wrong field.
+    Messages never quote a sentence, as text of a patient's note may be in the wrong
+    field.
 
     Args:
         files: each with the group of its pairs, such as a round of ANLI.
-        fields: what id, premise, hypothesis and label are called.
-        labels: the label of the file to ours.
+        fields: the names of id, premise, hypothesis and label in the files.
+        labels: maps the files' labels to ours.
     """
     form = f'{{"{fields[0]}", "{fields[1]}", "{fields[2]}", "{fields[3]}": "{"|".join(labels)}"}}'
-    lines = (
-        (path, line)
-        for path in files
-        for line in json_lines(path, read_content(path, form=form), form=form)
-    )
     pairs: dict[str, LabelledPair] = {}
-    twice = ""
-    for path, (place, value) in lines:
-        where = f"{path}, {place}"
-        if not isinstance(value, dict):
-            raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
-
-        for name in fields:
-            if name not in value:
+    repeated = ""
+    for path, group in files.items():
+        content = read_content(path, form=form)
+        for line, value in json_lines(path, content, form=form):
+            where = f"{path}, {line}"
+            uid, premise, hypothesis, label = _field_texts(where, value, fields, form)
+            if label not in labels:
                 raise UsageError(
-                    f"{where}: field {name!r} is missing. A line is like {form}."
+                    f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got "
+                    f"{_shown(label)}."
                 )
 
-            if not isinstance(value[name], str) or not value[name].strip():
-                got = (
-                    "empty text"
-                    if isinstance(value[name], str)
-                    else type(value[name]).__name__
-                )
-                raise UsageError(f"{where}, field {name!r}: must be text, got {got}.")
-
-        uid, premise, hypothesis, label = (value[name] for name in fields)
-        if label not in labels:
-            # A long one, or one of several words, may be a sentence of a note in the
-            # wrong field: not shown.
-            short = len(label) <= _SHOWN and len(label.split()) <= 1
-            got = repr(label) if short else f"a text of {len(label)} characters"
-            raise UsageError(
-                f"{where}, field {fields[3]!r}: must be {', '.join(labels)}, got {got}."
+            repeated = repeated or (uid if uid in pairs else "")
+            pairs[uid] = LabelledPair(
+                id=uid,
+                premise=premise,
+                hypothesis=hypothesis,
+                label=labels[label],
+                group=group,
             )
 
-        twice = twice or (uid if uid in pairs else "")
-        pairs[uid] = LabelledPair(
-            id=uid,
-            premise=premise,
-            hypothesis=hypothesis,
-            label=labels[label],
-            group=files[path],
+    if repeated:
+        shown = (
+            repr(repeated) if " " not in repeated else f"of {len(repeated)} characters"
         )
-
-    if twice:
-        # as for a label
-        named = repr(twice) if " " not in twice else f"of {len(twice)} characters"
         raise UsageError(
-            f"{', '.join(map(str, files))}: the id {named} appears twice. Give each file once, as "
+            f"{', '.join(map(str, files))}: the id {shown} appears twice. Give each file once, as "
             "it was released."
         )
 
     return list(pairs.values())
 
 
+def _field_texts(
+    where: str, value: object, fields: Sequence[str], form: str
+) -> list[str]:
+    """The texts of a line's fields, none of them empty."""
+    if not isinstance(value, dict):
+        raise UsageError(f"{where}: not a JSON object. A line is like {form}.")
+
+    for name in fields:
+        if name not in value:
+            raise UsageError(
+                f"{where}: field {name!r} is missing. A line is like {form}."
+            )
+
+        text = value[name]
+        if not isinstance(text, str) or not text.strip():
+            got = "empty text" if isinstance(text, str) else type(text).__name__
+            raise UsageError(f"{where}, field {name!r}: must be text, got {got}.")
+
+    return [value[name] for name in fields]
+
+
+def _shown(label: str) -> str:
+    """A label for a message; a long one, or several words, may be a sentence of a note."""
+    short = len(label) <= _SHOWN and len(label.split()) <= 1
+    return repr(label) if short else f"a text of {len(label)} characters"
+
+
 STYLES: Final = ("json_cot", "json", "cot", "plain")
-"""JSON or a line (`cot`, `plain`), after a reason (`_cot`, `cot`) or without one."""
+"""The reply's form: JSON or a line (`cot`, `plain`), after a reason (`_cot`, `cot`) or without one."""
 
 STYLE: Final = "json_cot"
-"""What is asked for when nothing is said."""
+"""The default style."""
 
 MAX_TOKENS: Final = 512
 
 _TEXTS: Final[Mapping[str, Any]] = json.loads(
     Path(__file__).with_name("nli_prompts.json").read_text(encoding="utf-8")
 )
-"""What is asked; in `forms`, by style, the form of the reply, and what is said when it is not kept to."""
+"""The texts of the prompt; `forms` has, by style, the form of the reply and the re-ask."""
 
 
 def template_sha256(style: str) -> str:
-    """Hash of every text of ours that goes into the question of a style."""
+    """Hashes every text of ours that goes into the question of a style."""
     classes = _TEXTS["classes"]
     texts = (
         _TEXTS["task"],
@@ -434,18 +459,11 @@ def template_sha256(style: str) -> str:
 def nli_question(
     pair: LabelledPair, *, ways: int = 3, style: str = STYLE, backwards: bool = False
 ) -> Question:
-    """Makes the question whether a premise entails a hypothesis.
-
-    The values of its verdicts are labels.
-    """
+    """Asks whether a premise entails a hypothesis; its verdicts are labels."""
     labels = _LABELS[ways][:: -1 if backwards else 1]
     classes = _TEXTS["classes"][str(ways)]
     in_json = style.startswith("json")
-    shown = (
-        " or ".join(f'"{label}"' for label in labels)
-        if in_json
-        else " or ".join(labels)
-    )
+    alternatives = " or ".join(f'"{label}"' if in_json else label for label in labels)
     content = "\n\n".join(
         (
             _TEXTS["task"],
@@ -453,7 +471,7 @@ def nli_question(
             _TEXTS["pair"].format(
                 premise=quoted(pair.premise), hypothesis=quoted(pair.hypothesis)
             ),
-            _TEXTS["forms"][style]["form"].format(labels=shown),
+            _TEXTS["forms"][style]["form"].format(labels=alternatives),
         )
     )
     values: dict[Label, Any] = {label: label for label in labels}
@@ -469,8 +487,8 @@ def nli_question(
         if not in_json:
             return read_choice(text, labels)
 
-        found = read_object(text, check)
-        return found if isinstance(found, Unreadable) else found["label"]
+        reply = read_object(text, check)
+        return reply if isinstance(reply, Unreadable) else reply["label"]
 
     return Question(
         id=pair.id,

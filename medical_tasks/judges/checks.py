@@ -1,7 +1,7 @@
-"""The record of checks: how well each judge did when it was last compared with people (docs/judge_check.md).
+"""The record of checks: how well each judge last agreed with people (docs/judge_check.md).
 
-A judge is known by its identity, votes, judging mode and prompts, and a check belongs
-to a set of labelled pairs.
+A check is filed under the judge's identity, votes, judging mode and prompts, and under
+its set of labelled pairs.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 CHECK_FORMAT: Final = 2
-"""Of `check.json`; since 2 it holds each pair's labels."""
+"""Format of `check.json`; since 2 it holds each pair's labels."""
 GENERAL = ("anli", "mednli", "nli")
-"""Sets of pairs that belong to no benchmark: shown where a judge was not checked on a benchmark's own."""
+"""Sets of pairs that belong to no benchmark: shown if a judge was not checked on a benchmark's own."""
 
 
 def check_set_of(task: TaskSpec) -> str:
-    """Names the set of labelled pairs that is a task's own.
+    """Names a task's own set of labelled pairs.
 
-    One for all tasks of its benchmark, else its dataset, and its format where it has
-    one.
+    Its benchmark's set for all tasks, else the name of its dataset and, if it has one,
+    of its format.
     """
     if task.benchmark.check_set:
         return task.benchmark.check_set
@@ -49,9 +49,9 @@ def check_set_of(task: TaskSpec) -> str:
 
 
 def asked_of(check: Mapping[str, Any]) -> dict[str, Any]:
-    """The judge of a check and how it was asked, as far as it must be the same elsewhere.
+    """The judge of a check and its settings, as far as a recipe's judge must have the same.
 
-    By the names of a recipe's judge.
+    The keys are those of a recipe's judge.
     """
     keys = ("votes",) if check["set"] in GENERAL else ("votes", "mode", "prompts")
     judge = check["judge"]
@@ -63,22 +63,22 @@ def asked_of(check: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_of(check: Mapping[str, Any], judge: Mapping[str, Any]) -> bool:
-    """Whether a check is of a recipe's judge, asked in the same way."""
-    asked = asked_of(check)
-    return asked == {key: judge.get(key) for key in asked}
+    """Whether a check is of a recipe's judge, with the same settings."""
+    settings = asked_of(check)
+    return settings == {key: judge.get(key) for key in settings}
 
 
 def _own_set(name: str) -> tuple[str, CheckSetSource] | None:
-    """The set as `judge-check` calls it, and its source; None for sets of no benchmark."""
+    """The name of a set in `judge-check`, and its source; None for sets of no benchmark."""
     for benchmark in catalog.benchmarks():
-        for called, source in benchmark.check_sets().items():
+        for command_name, source in benchmark.check_sets().items():
             if name in source.commands:
-                return called, source
+                return command_name, source
     return None
 
 
 def checks_file() -> Path:
-    """Where the record is kept: beside the built datasets."""
+    """Path of the record, beside the built datasets."""
     return datasets_home() / "judge_checks.json"
 
 
@@ -89,14 +89,14 @@ def check_key(
     mode: str = "single",
     prompts: str = "own",
 ) -> str:
-    """What a check is filed under."""
+    """The key under which a check is filed."""
     return content_key(
         {"identity": dict(identity), "votes": votes, "mode": mode, "prompts": prompts}
     )
 
 
 def record_check(key: str, check: Mapping[str, Any]) -> bool:
-    """Keeps a check as the last one of its judge on its set of pairs, unless the one recorded has more pairs."""
+    """Records a check as its judge's last on its set of pairs, unless the recorded one has more pairs."""
     path = checks_file()
     with contextlib.ExitStack() as stack:
         try:
@@ -109,8 +109,8 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
             ) from error
 
         checks = _read(path)
-        there = checks.setdefault(key, {}).get(check["set"])
-        if there is not None and there["scored"] > check["scored"]:
+        recorded = checks.setdefault(key, {}).get(check["set"])
+        if recorded is not None and recorded["scored"] > check["scored"]:
             return False
 
         checks[key][check["set"]] = dict(check)
@@ -120,17 +120,14 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
             indent=1,
             sort_keys=True,
         )
-        with WholeFile(path) as part:
-            part.write(text + "\n")
+        with WholeFile(path) as file:
+            file.write(text + "\n")
 
     return True
 
 
 def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes from a whole check (content of `check.json`) what is kept of it.
-
-    The figures of its finest classes.
-    """
+    """Reduces a whole check (content of `check.json`) to what is recorded: the figures of its finest classes."""
     figures = check["figures"]
     view = next(view for view in VIEWS if figures.get(view.key) is not None)
     people, raters = figures["people"], figures.get("raters")
@@ -153,7 +150,7 @@ def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
     }
     if raters is not None:
         summary |= {
-            f"{side}_kappas": [each["kappa"]["value"] for each in raters[side]]
+            f"{side}_kappas": [pair["kappa"]["value"] for pair in raters[side]]
             for side in ("judge", "among")
         }
 
@@ -161,21 +158,22 @@ def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def last_check(
-    identity: Mapping[str, Any], *, name: str, **asked: Any
+    identity: Mapping[str, Any], *, name: str, **settings: Any
 ) -> dict[str, Any] | None:
-    """Looks up the last check of a judge asked so (`check_key`): on a benchmark's own pairs, else on pairs of no benchmark.
+    """Looks up a judge's last check, with the settings of `check_key`.
 
-    Returns `{"problem": ...}` for a damaged record, which does not end a run.
+    A check on the set `name` comes first, then the newest on a set of no benchmark. A
+    damaged record does not end a run: it gives `{"problem": ...}`.
     """
     try:
-        found = _read(checks_file()).get(check_key(identity, **asked), {})
+        checks = _read(checks_file()).get(check_key(identity, **settings), {})
     except UsageError as error:
         return {"problem": str(error)}
 
-    if name in found:
-        return found[name]
+    if name in checks:
+        return checks[name]
 
-    general = [check for other, check in found.items() if other in GENERAL]
+    general = [check for other, check in checks.items() if other in GENERAL]
     return max(general, key=lambda check: str(check["date"]), default=None)
 
 
@@ -188,7 +186,7 @@ def describe(
     prompts: str = "own",
     name: str,
 ) -> str:
-    """Says in one line how far a judge is to be trusted."""
+    """Describes in one line how well a judge agreed with people."""
     if check is None:
         command = check_command(
             name, judge=judge, votes=votes, mode=mode, prompts=prompts
@@ -198,7 +196,7 @@ def describe(
         )
 
     if "problem" in check:
-        return f"judge {judge}: its checks are not known. {check['problem']}"
+        return f"judge {judge}: its checks cannot be read. {check['problem']}"
 
     pairs = f"{check['pairs']} pairs"
     if check["scored"] < check["pairs"]:
@@ -207,16 +205,16 @@ def describe(
     two_way = (
         check.get("view", TWO_WAY.key if check["ways"] == 2 else "") == TWO_WAY.key
     )
-    parts = f"accuracy {_figure(check['accuracy'])}, kappa {_figure(check['kappa'])}"
+    figures = f"accuracy {_figure(check['accuracy'])}, kappa {_figure(check['kappa'])}"
     return (
         f"judge {judge}: checked on {check['set']} "
         f"({pairs}{f', {TWO_WAY.title}' if two_way else ''}, {check['date']}): "
-        f"{parts}{_people(check)}"
+        f"{figures}{_people(check)}"
     )
 
 
 def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
-    """Reads a whole check (its folder, or its file), whose pairs' labels it holds."""
+    """Reads a whole check, with its pairs' labels, from its folder or file."""
     path = path.expanduser()
     path = path / "check.json" if path.is_dir() else path
     with readable(
@@ -226,99 +224,90 @@ def read_check(path: Path) -> tuple[Path, bytes, dict[str, Any]]:
 
     try:
         check = json.loads(raw)
-        name, checked, version = (
-            str(check["set"]),
-            check["judge"],
-            check["schema_version"],
-        )
-        how = {
+        name, version = str(check["set"]), check["schema_version"]
+        settings = {
+            "judge": str(check["judge"].get("name")),
             "votes": check["votes"],
             "mode": check["mode"],
             "prompts": check["prompts"]["set"],
         }
-        sound = isinstance(checked["identity"], dict) and isinstance(
+        valid = isinstance(check["judge"]["identity"], dict) and isinstance(
             check["pairs"] + check["clusters"], int
         )
         if version == CHECK_FORMAT:
-            kinds: dict[str, Any] = {
-                "gold": str | None,
-                "judge": str | None,
-                "cluster": int,
-            }
-            kinds |= {
-                name: int if name == "words" else str
-                for name in check["labels"].keys() - kinds
-            }
-            columns = [check["labels"][name] for name in kinds]
-            sound &= len(set(map(len, columns))) == 1
-            sound &= all(
-                isinstance(each, kind)
-                for column, kind in zip(columns, kinds.values(), strict=True)
-                for each in column
-            )
-    except (ValueError, LookupError, TypeError, RecursionError):
-        sound = False
+            valid &= _are_columns(check["labels"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        valid = False
 
-    if not sound:
+    if not valid:
         raise UsageError(
             f"{path}: not a result of judge-check. Give its folder, or its check.json."
         )
 
     if version != CHECK_FORMAT:
         raise UsageError(
-            f"{path}: has format {version!r}, and format {CHECK_FORMAT} is needed, which holds the "
-            "label of each pair. Make it again: "
-            f"{check_command(name, judge=str(checked.get('name')), **how)}"
+            f"{path}: has format {version!r}, but format {CHECK_FORMAT} is needed, which holds the "
+            f"label of each pair. Make it again: {check_command(name, **settings)}"
         )
 
     return path, raw, check
 
 
+def _are_columns(labels: Mapping[str, Any]) -> bool:
+    """Whether the labels of pairs are columns of one length and of the right types."""
+    types: dict[str, Any] = {"gold": str | None, "judge": str | None, "cluster": int}
+    types |= {
+        name: int if name == "words" else str for name in labels.keys() - types.keys()
+    }
+    columns = [(labels[name], kind) for name, kind in types.items()]
+    lengths = {len(column) for column, _ in columns}
+    return len(lengths) == 1 and all(
+        isinstance(value, kind) for column, kind in columns for value in column
+    )
+
+
 def check_command(
     name: str, *, judge: str, votes: int = 1, mode: str = "single", prompts: str = "own"
 ) -> str:
-    """The command that checks a judge on a set of pairs.
-
-    On general ones where a benchmark has none of its own.
-    """
-    called, further, usual_votes, usual_mode = (
-        name if name in GENERAL else "nli",
-        " --source ANLI",
-        1,
-        "single",
-    )
+    """The command that checks a judge on a set of pairs, or on a general set if there is no such set."""
     own = _own_set(name)
-    if own is not None:
-        called, source = own
-        further, usual_votes = source.commands[name], source.votes
+    if own is None:
+        set_name = name if name in GENERAL else "nli"
+        source_options = " --source ANLI"
+        settings: dict[str, tuple[object, object]] = {"--votes": (votes, 1)}
+    else:
+        set_name, source = own
+        source_options = source.commands[name]
         usual_mode = "single" if source.task is None else source.task(None).judging
+        settings = {
+            "--votes": (votes, source.votes),
+            "--judging": (mode, usual_mode),
+            "--prompts": (prompts, "own"),
+        }
 
-    asked = {
-        "--votes": (votes, usual_votes),
-        "--judging": (mode if own else "single", usual_mode),
-        "--prompts": (prompts if own else "own", "own"),
-    }
     options = "".join(
         f" {option} {value}"
-        for option, (value, usual) in asked.items()
+        for option, (value, usual) in settings.items()
         if value != usual
     )
-    return f"medical-tasks judge-check {called} --judge {judge}{further}{options}"
+    return (
+        f"medical-tasks judge-check {set_name} --judge {judge}{source_options}{options}"
+    )
 
 
 def _people(check: Mapping[str, Any]) -> str:
-    """How people agree, for one line of a table; "" where the check does not say."""
-    said = [
+    """How people agree, for the line of `describe`; "" if the check does not say."""
+    kappas = [
         f"{kappa:.2f}" for kappa in check.get("judge_kappas", ()) if kappa is not None
     ]
-    if said:
-        theirs = [kappa for kappa in check.get("among_kappas", ()) if kappa is not None]
-        among = (
-            f", theirs with each other {min(theirs):.2f} to {max(theirs):.2f}"
-            if theirs
+    if kappas:
+        among = [kappa for kappa in check.get("among_kappas", ()) if kappa is not None]
+        span = (
+            f", theirs with each other {min(among):.2f} to {max(among):.2f}"
+            if among
             else ""
         )
-        return f"; kappa with each rater {', '.join(said)}{among}"
+        return f"; kappa with each rater {', '.join(kappas)}{span}"
 
     return (
         f"; physicians agree pairwise {check['pairwise']:.3f}"
@@ -339,7 +328,7 @@ def _figure(estimate: Mapping[str, Any]) -> str:
 
 
 def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """The record of checks, by judge and set; none where there is no file yet."""
+    """The record of checks, by judge and set; empty if there is no file yet."""
     try:
         content = json.loads(read_text(path))
     except FileNotFoundError:
@@ -369,19 +358,18 @@ def _read(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def _is_check(check: object) -> bool:
-    """Whether an entry has all that tables show, each of its kind."""
+    """Whether an entry has every field that tables show, with the right type."""
     if not isinstance(check, dict):
         return False
 
-    kinds = {
+    types = {
         int: ("pairs", "scored", "ways"),
         str: ("set", "date", "judge"),
         dict: ("accuracy", "kappa"),
     }
-    lists = [check.get(name, []) for name in ("judge_kappas", "among_kappas")]
     if not all(
         isinstance(check.get(name), kind)
-        for kind, names in kinds.items()
+        for kind, names in types.items()
         for name in names
     ):
         return False
@@ -391,9 +379,10 @@ def _is_check(check: object) -> bool:
         for name in ("accuracy", "kappa")
         for end in ("value", "ci_low", "ci_high")
     ]
-    return all(isinstance(each, list) for each in lists) and all(
+    kappas = [check.get(name, []) for name in ("judge_kappas", "among_kappas")]
+    return all(isinstance(values, list) for values in kappas) and all(
         isinstance(number, float | int | None)
-        for number in (check.get("pairwise"), *estimates, *lists[0], *lists[1])
+        for number in (check.get("pairwise"), *estimates, *kappas[0], *kappas[1])
     )
 
 
@@ -405,12 +394,12 @@ def _damaged(path: Path, reason: str) -> UsageError:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """Classes, and how labels become them."""
+    """A set of classes, and how labels map to them."""
 
     key: str
     title: str
     classes: tuple[str, ...]
-    # the class that every other label counts as; None where there are no others
+    # the class of every other label; None if there are no others
     rest: str | None = None
 
     def of(self, label: str) -> str:
@@ -418,7 +407,7 @@ class View:
         return label if label in self.classes or self.rest is None else self.rest
 
     def holds(self, labels: Iterable[str | None]) -> bool:
-        """Says whether every label (None: there is none) has a class here."""
+        """Whether every label has a class here; None is a missing label."""
         return self.rest is not None or all(
             label is None or label in self.classes for label in labels
         )
@@ -440,7 +429,7 @@ CORRECTNESS: Final = View(
 )
 
 NLI: Final = (THREE_WAY, TWO_WAY)
-"""A pair of texts: entailed, neutral or contradicted; and entailed or not, which is all that some judges know."""
+"""Views of a pair of texts: entailed, neutral or contradicted; and entailed or not, for judges that know only these."""
 
 VIEWS: Final = (*NLI, CORRECTNESS)
-"""All there are, finer ones first."""
+"""All views, finer ones first."""

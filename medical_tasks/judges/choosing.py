@@ -1,4 +1,4 @@
-"""Judges' checks on the same pairs side by side, and which judge to take (the rule: docs/judge_check.md)."""
+"""Compares judges' checks on the same pairs, and recommends a judge (the rule: docs/judge_check.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from medical_tasks.scoring.paired import ALPHA, holm
 COVERED: Final = 0.95
 """The share of pairs on which a judge needs a verdict."""
 SAME: Final = 0.9
-"""The share of labels that should stay when a judge is asked again, or in reverse order."""
+"""The share of labels that should stay the same when a judge is asked again, or in reverse order."""
 COLUMNS: Final[Mapping[str, tuple[str, str, int]]] = {
     "kappa": ("kappa.value", "z.3f", 1),
     "from": ("kappa.ci_low", "z.3f", 1),
@@ -34,7 +34,7 @@ COLUMNS: Final[Mapping[str, tuple[str, str, int]]] = {
     "seconds": ("spent.seconds", ",.1f", 1),
     "$": ("spent.cost_usd", ",.4f", 1),
 }
-"""Of the table: where a figure stands in a judge's row, how it is written, and by what it is multiplied."""
+"""The table's columns: a figure's path in a judge's row, its format and its factor."""
 NOTES: Final = (
     "kappa: with people's labels (from, to: 95 % interval). again, reverse: % of labels that stay "
     "when it is asked again, or with verdicts and statements in reverse order. longer, family: "
@@ -50,13 +50,13 @@ def choose(
 ) -> dict[str, Any]:
     """Compares checks of judges on the same pairs, and recommends one.
 
-    The judge with the highest kappa is best. Those that are worse with statistical
-    significance are out; of the others, which the pairs cannot tell apart, the cheapest
-    without cautions is taken.
+    The judge with the highest kappa is best. Judges that are significantly worse are
+    out. Of the others, which the pairs cannot distinguish, the cheapest without cautions
+    is recommended.
 
     Args:
         checks: contents of `check.json`, by judge.
-        failed: why others have none.
+        failed: why other judges have no check.
     """
     _require_same_pairs(checks)
     about: Mapping[str, Any] = next(
@@ -79,7 +79,7 @@ def choose(
     lost = {
         name: {"reason": reason, "against": "failed"} for name, reason in failed.items()
     }
-    made = {
+    choice = {
         "schema_version": 1,
         "suite_version": __version__,
         **{key: about[key] for key in ("set", "source", "pairs", "clusters")},
@@ -91,11 +91,12 @@ def choose(
         "by": by,
         "cleaner": len({bool(rows[name]["cautions"]) for name in alike}) > 1,
     }
-    return {**made, "conclusions": rendered("conclusions.jinja", **made).split("\n")}
+    conclusions = rendered("conclusions.jinja", **choice)
+    return {**choice, "conclusions": conclusions.split("\n")}
 
 
 def _require_same_pairs(checks: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuses checks on different pairs, which say nothing of which judge is better."""
+    """Refuses checks on different pairs, which cannot say which judge is better."""
     pairs = {
         name: (
             check["set"],
@@ -109,7 +110,7 @@ def _require_same_pairs(checks: Mapping[str, Mapping[str, Any]]) -> None:
     for name in pairs:
         if pairs[name] != pairs[first]:
             raise UsageError(
-                f"{name}: is checked on other pairs than {first}. Check it on the same ones."
+                f"{name}: was checked on other pairs than {first}. Check it on the same pairs."
             )
 
 
@@ -119,25 +120,25 @@ def _mark_worse(
     checks: Mapping[str, Mapping[str, Any]],
     view: View,
 ) -> None:
-    """Says in the rows of all judges but the best, the first of `fit`, how far below it they are.
+    """Adds to the rows of all judges but the best, the first of `fit`, how far below it they are.
 
-    Several judges are compared with one, so that p-values are Holm's.
+    Several judges are compared with one, so that p-values are adjusted by Holm's method.
     """
     below = {
         name: _below(checks[name]["labels"], checks[fit[0]]["labels"], view)
         for name in fit[1:]
     }
-    for name, p in zip(
-        below, holm([each["p_value"] for each in below.values()]), strict=True
-    ):
+    p_values = holm([difference["p_value"] for difference in below.values()])
+    for name, p in zip(below, p_values, strict=True):
         rows[name]["below"] = below[name] | {"p_value": p}
         rows[name]["against"] = "worse" if p <= ALPHA else ""
 
 
 def _sort_by_price(names: list[str], rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Sorts judges: without cautions first, then the cheaper; returns what was taken for the price.
+    """Sorts judges in place: those without cautions first, then by price.
 
-    That is money where it is known of all, else time.
+    Returns:
+        The price's name in a row: money if it is known of all, else time.
     """
     priced = all(rows[name]["spent"]["cost_usd"] is not None for name in names)
     by = "cost_usd" if priced else "seconds"
@@ -154,86 +155,105 @@ def _sort_by_price(names: list[str], rows: Mapping[str, Mapping[str, Any]]) -> s
 
 
 def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:
-    """What is known of a judge, and what speaks against it."""
-    usage, scored = check.get("verdict_usage") or {}, check["scored"]
+    """A judge's figures, and the reasons and cautions against it."""
+    copied = (
+        "votes",
+        "mode",
+        "scored",
+        "again",
+        "turned",
+        "length",
+        "own_model",
+        "apart",
+    )
+    figures = check["figures"][view.key]
     row = {
-        key: check.get(key)
-        for key in (
-            "votes",
-            "mode",
-            "scored",
-            "again",
-            "turned",
-            "length",
-            "own_model",
-            "apart",
-        )
-    }
-    row |= {key: check["figures"][view.key][key] for key in ("kappa", "accuracy")} | {
+        **{key: check.get(key) for key in copied},
+        **{key: figures[key] for key in ("kappa", "accuracy")},
         "below": None,
         "reason": None,
+        "spent": _spent(check),
     }
+    return {**row, "against": _against(check, row), "cautions": _cautions(row)}
+
+
+def _spent(check: Mapping[str, Any]) -> dict[str, float | None]:
+    """What a judge takes for 1,000 verdicts."""
+    usage = check.get("verdict_usage") or {}
     names = ("requests", "prompt_tokens", "output_tokens", "seconds", "cost_usd")
-    row["spent"] = {
-        name: None if usage.get(name) is None else 1000 * usage[name] / max(1, scored)
+    return {
+        name: None
+        if usage.get(name) is None
+        else 1000 * usage[name] / max(1, check["scored"])
         for name in names
     }
-    against = {
-        "coverage": scored < COVERED * check["pairs"],
-        "not comparable": not check["judge"]["comparable"],
-        "chance": (_at(row, "kappa.ci_low") or 0.0) <= 0.0,
-        "apart": row["apart"] is not None
-        and _at(row, "apart.difference.value") is None,
-    }
-    row["against"] = next((reason for reason, holds in against.items() if holds), "")
-    same = {key: _at(row, f"{key}.agreement.value") for key in ("again", "turned")}
-    cautions = [
-        key for key, share in same.items() if share is not None and share < SAME
-    ]
-    for key in ("length", "own_model"):
-        low, high = (
-            _at(row, f"{key}.lean.{end}") or 0.0 for end in ("ci_low", "ci_high")
-        )
-        cautions += [key] * (low > 0.0 or high < 0.0)
 
-    return {**row, "cautions": cautions}
+
+def _against(check: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """The first reason not to use a judge at all; "" if there is none."""
+    if check["scored"] < COVERED * check["pairs"]:
+        return "coverage"
+    if not check["judge"]["comparable"]:
+        return "not comparable"
+    if (_at(row, "kappa.ci_low") or 0.0) <= 0.0:
+        return "chance"
+
+    detects_nothing = _at(row, "apart.difference.value") is None
+    return "apart" if row["apart"] is not None and detects_nothing else ""
+
+
+def _cautions(row: Mapping[str, Any]) -> list[str]:
+    """The figures of a judge that call for caution."""
+    cautions = []
+    for key in ("again", "turned"):
+        share = _at(row, f"{key}.agreement.value")
+        if share is not None and share < SAME:
+            cautions.append(key)
+
+    for key in ("length", "own_model"):
+        low = _at(row, f"{key}.lean.ci_low") or 0.0
+        high = _at(row, f"{key}.lean.ci_high") or 0.0
+        if low > 0.0 or high < 0.0:
+            cautions.append(key)
+
+    return cautions
 
 
 def _below(
     labels: Mapping[str, Any], best: Mapping[str, Any], view: View
 ) -> dict[str, Any]:
-    """How far the kappa of a judge's labels is below that of the best one's, on the pairs that both label."""
+    """How far a judge's kappa is below the best one's, on the pairs that both labelled."""
     columns = zip(
         labels["gold"], labels["judge"], best["judge"], labels["cluster"], strict=True
     )
-    kept = [row for row in columns if None not in row[:3]]
-    gold, own, other = ([view.of(row[place]) for row in kept] for place in range(3))
-    found = cohen_difference(
-        gold, own, other, classes=view.classes, clusters=[row[3] for row in kept]
+    rows = [row for row in columns if None not in row[:3]]
+    gold, own, others = ([view.of(row[column]) for row in rows] for column in range(3))
+    estimate = cohen_difference(
+        gold, own, others, classes=view.classes, clusters=[row[3] for row in rows]
     )
-    return {"value": found.difference, **as_json(found)}
+    return {"value": estimate.difference, **as_json(estimate)}
 
 
 def _at(row: Any, path: str) -> Any:
-    """What stands in nested mappings under names with points between them.
-
-    None where nothing does.
-    """
+    """The value in nested mappings at a dotted path; None if there is none."""
     for key in path.split("."):
         row = (row or {}).get(key)
     return row
 
 
 def cells(row: Mapping[str, object]) -> list[tuple[str, float | None]]:
-    """A judge's row of the table, as texts and numbers."""
-    found = [(_at(row, path), form, times) for path, form, times in COLUMNS.values()]
+    """The cells of a judge in the table, as texts and numbers."""
+    columns = [
+        (_at(row, path), form, factor) for path, form, factor in COLUMNS.values()
+    ]
     return [
-        (decimals(value and times * value, form), value) for value, form, times in found
+        (decimals(value and factor * value, form), value)
+        for value, form, factor in columns
     ]
 
 
 def render_choice(choice: Mapping[str, Any]) -> str:
-    """Formats what `choose` gives as text."""
+    """Formats the result of `choose` as text."""
     rows = [
         (name, "", "", *(text for text, _ in cells(row)))
         for name, row in choice["judges"].items()

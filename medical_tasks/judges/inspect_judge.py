@@ -1,7 +1,7 @@
 """Judges behind inspect_ai's model providers: `inspect/<provider>/<model>`.
 
-inspect retries by itself and does not say how often, so the budget counts calls and not
-their retries.
+inspect retries by itself without saying how often, so that the budget counts calls, not
+retries.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from medical_tasks.models.inspect_model import InspectModel, open_inspect
 
 
 class InspectJudge(LocalJudge):
-    """A model behind an inspect provider asked as a judge; of its votes each has a seed of its own."""
+    """A judge behind an inspect provider; each vote has a seed of its own."""
 
     def __init__(self, model: InspectModel) -> None:
         super().__init__(model)
-        # A temperature left to the provider is taken for one that samples.
+        # Without an explicit temperature, the provider is assumed to sample.
         self.samples = model.settings.config.get("temperature") != 0
 
     def ask_in_batches(self, journal: Path) -> None:
-        """Has `answer` ask in batches of inspect's."""
+        """Makes `answer` use inspect's batches."""
         self._model.ask_in_batches(journal)
 
     def request(self, call: Call) -> Request:
-        """The question of a vote."""
+        """The model's request for a vote."""
         return Request(
             key=call.key,
             messages=call.messages,
@@ -37,7 +37,7 @@ class InspectJudge(LocalJudge):
         )
 
     def reply(self, result: Answer | Failure) -> Reply | NoReply:
-        """A judge that says nothing has not answered, though that was paid for."""
+        """The judge's reply; an empty one is a failure, though it was paid for."""
         if isinstance(result, Answer) and not result.text.strip():
             return NoReply(key=result.key, reason="empty content", attempts=1)
         return super().reply(result)

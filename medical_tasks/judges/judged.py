@@ -1,8 +1,8 @@
-"""What judged benchmarks share: prompts with their slots filled, and verdicts counted.
+"""Helpers of judged benchmarks: fill the slots of prompts, and count verdicts.
 
-The project's each have a `judge_prompts.py` (what a judge is asked), `judging.py` (from
-answers to questions, and from replies to verdicts) and `scoring.py` (from verdicts to
-metrics). What benchmarks with a rubric share beside is in `rubrics`.
+Each of the project's has a `judge_prompts.py` (the judge's prompts), a `judging.py`
+(answers to questions, and replies to verdicts) and a `scoring.py` (verdicts to
+metrics). `rubrics` has more for benchmarks with a rubric.
 """
 
 from __future__ import annotations
@@ -26,20 +26,19 @@ def user_message(text: str, values: Mapping[str, str]) -> tuple[Message, ...]:
 def filled(text: str, values: Mapping[str, str]) -> str:
     """Fills the slots of a prompt.
 
-    All slots are filled at once, so that what stands in a note or an answer is never a
-    slot, and braces that hold no name of a value, as in an example of JSON, stay what
-    they are.
+    All slots are filled at once, so that text of a note or an answer is never taken for
+    a slot. Braces without the name of a value, as in an example of JSON, stay.
 
-    Example: `'Reply {"x": 1}: {answer}'` with `{"answer": "{note}"}` says `Reply {"x":
+    Example: `'Reply {"x": 1}: {answer}'` with `{"answer": "{note}"}` gives `Reply {"x":
     1}: {note}`.
     """
     return _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), text)
 
 
 def check_different(ids: Iterable[str], what: str) -> None:
-    """Refuses two answers to one item: verdicts and scores are told apart by its id."""
-    known = list(ids)
-    if len(set(known)) != len(known):
+    """Refuses two answers to one item: its id identifies verdicts and scores."""
+    listed = list(ids)
+    if len(set(listed)) != len(listed):
         raise UsageError(f"{what} have the same id. Give each item one response.")
 
 
@@ -51,17 +50,17 @@ def count_verdicts(
     weight: float = 1.0,
     classes: Iterable[str] = (),
 ) -> Verdicts:
-    """Counts outcomes of one kind; None is a verdict that is missing.
+    """Counts outcomes of one kind; None is a missing verdict.
 
-    Example: of True, None, False and True there are two hits among three that are
-    known; with the missing one the share lies between 2/4 and 3/4.
+    Example: True, None, False and True are two hits of three known verdicts; with the
+    missing one, the share lies between 2/4 and 3/4.
 
     Args:
         outcomes: whether each is a hit.
         kind: what they have in common; see `spec.Verdicts`.
-        unasked: how many more are no hits, known without a judge.
+        unasked: how many more are misses, known without a judge.
         weight: what a hit adds.
-        classes: of each its class, where a judge tells several.
+        classes: the class of each outcome, if the judge distinguishes several.
     """
     missing = outcomes.count(None)
     return Verdicts(

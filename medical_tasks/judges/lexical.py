@@ -1,6 +1,6 @@
-"""`lexical`: entailment by word overlap. Offline, deterministic.
+"""`lexical`: entailment by word overlap, offline and deterministic.
 
-**its numbers are not comparable** (docs/judges_local.md).
+**Its numbers are not comparable** with any others (docs/judges_local.md).
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from medical_tasks.judges.windows import sentence_spans
 from medical_tasks.models.budget import RunBudget
 
 VERSION = "1"
-"""Counts up with every change that can move a label."""
+"""Incremented with every change that can alter a label."""
 
 ENTAILS_FROM = 0.4
-"""Share of the hypothesis' content, in letters, from which it counts as entailed.
+"""Smallest share of the hypothesis' content, in letters, for an entailment.
 
 Chosen, with `STEM` and `WINDOW`, on half of K-QA's physician-labelled questions; docs/judges_local.md has both halves."""
 
 WINDOW = 2
-"""Neighbouring sentences that count as one place; what is meant often stands in one and is explained in the next."""
+"""Number of neighbouring sentences searched together; the second often explains the first."""
 
 SAME_FROM = 0.6
-"""Overlap (Dice) with one sentence from which a clash is a contradiction; too few are labelled to choose it by them."""
+"""Smallest overlap (Dice) with one sentence for a clash to be a contradiction; there are too few labels to tune it."""
 
 LEXICAL = "lexical (not comparable)"
 GIVEN = "given by the caller"
-"""What a metric for answers at hand says of its verdicts: this judge's, or those that it was given."""
+"""The source of verdicts in metrics for existing answers: this judge, or the caller."""
 
 _PREMISES_KEPT = 16
 _ENDS = ".!?。！？"
@@ -65,7 +65,7 @@ class LexicalJudge(Backend):
         self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
     ) -> None:
         """Labels every call's pair. Nothing is sent, so the budget is not asked."""
-        # an answer is judged against many statements in a row
+        # Successive statements are judged on the same answer.
         read = lru_cache(maxsize=_PREMISES_KEPT)(_Premise)
         for call in calls:
             pair = call.question.pair
@@ -83,18 +83,18 @@ class LexicalJudge(Backend):
 
 
 def decide(premise: str, hypothesis: str) -> Label:
-    """Says whether a text entails another, as far as words tell, in this order.
+    """Decides by words whether a text entails another, with these rules in order.
 
-    Entailment: the hypothesis is a line or whole sentences of the premise.
-    Contradiction: it clashes with the likest sentence. Entailment: its numbers and
-    `ENTAILS_FROM` of its content are in the premise, on average of the best window and
-    the whole.
+    1. Entailment: the hypothesis is a line or whole sentences of the premise.
+    2. Contradiction: it clashes with the most similar sentence.
+    3. Entailment: its numbers and `ENTAILS_FROM` of its content are in the premise, as
+       the mean of the best window and the whole.
     """
     return _decide(_Premise(premise), hypothesis)
 
 
 def _decide(premise: _Premise, text: str) -> Label:
-    """As `decide`, of a premise that is taken apart once for many hypotheses.
+    """Like `decide`, with a premise that is parsed once for many hypotheses.
 
     A number of the hypothesis that the premise lacks rules out entailment, however many
     words agree.
@@ -106,32 +106,32 @@ def _decide(premise: _Premise, text: str) -> Label:
         return "entailment"
 
     hypothesis = Sentence(text)
-    wanted = hypothesis.content
-    if not wanted or not premise.sentences:
+    content = hypothesis.content
+    if not content or not premise.sentences:
         return "neutral"
 
     closest = max(
-        premise.sentences, key=lambda sentence: _overlap(wanted, sentence.content)
+        premise.sentences, key=lambda sentence: _overlap(content, sentence.content)
     )
-    if _overlap(wanted, closest.content) >= SAME_FROM and hypothesis.clashes(closest):
+    if _overlap(content, closest.content) >= SAME_FROM and hypothesis.clashes(closest):
         return "contradiction"
-    if any(word[0].isdigit() for word in wanted - premise.content):
+    if any(word[0].isdigit() for word in content - premise.content):
         return "neutral"
 
-    best = max(_letters(wanted & window) for window in premise.windows)
-    share = (best + _letters(wanted & premise.content)) / (2 * _letters(wanted))
+    best = max(_letters(content & window) for window in premise.windows)
+    share = (best + _letters(content & premise.content)) / (2 * _letters(content))
     return "entailment" if share >= ENTAILS_FROM else "neutral"
 
 
 @dataclass(frozen=True)
 class _Premise:
-    """A text in the forms that hypotheses are compared with, made when needed."""
+    """A text in the forms that are compared with hypotheses, each computed when needed."""
 
     text: str
 
     @cached_property
     def sentences(self) -> list[Sentence]:
-        return [Sentence(part) for part in split_sentences(self.text)]
+        return [Sentence(text) for text in split_sentences(self.text)]
 
     @cached_property
     def windows(self) -> list[frozenset[str]]:
@@ -147,65 +147,65 @@ class _Premise:
 
     @cached_property
     def _folded(self) -> tuple[str, frozenset[int], frozenset[int]]:
-        """The text folded, and where in it lines and sentences begin and end."""
+        """The folded text, with the positions where lines and sentences begin and end."""
         words: list[str] = []
         starts: set[int] = set()
         ends: set[int] = set()
-        place = 0
+        position = 0
         for line in self.text.splitlines():
             fresh = True
-            parts = line.split()
-            for number, part in enumerate(parts):
-                word = part.casefold()
+            tokens = line.split()
+            for number, token in enumerate(tokens):
+                word = token.casefold()
                 if fresh:
-                    starts |= {place, place + len(word) - len(word.lstrip(_OPENERS))}
+                    starts |= {
+                        position,
+                        position + len(word) - len(word.lstrip(_OPENERS)),
+                    }
 
                 words.append(word)
                 bare = word.rstrip(_CLOSERS)
                 ended = bare.endswith(tuple(_ENDS))
-                if ended or number == len(parts) - 1:
+                if ended or number == len(tokens) - 1:
                     ends |= {
-                        place + len(word),
-                        place + len(word.rstrip(_CLOSERS + _ENDS + ":;,")),
+                        position + len(word),
+                        position + len(word.rstrip(_CLOSERS + _ENDS + ":;,")),
                     }
 
-                # What follows a bullet or a list number begins a line as well.
+                # Text after a bullet or a list number also begins a line.
                 fresh = ended or (
                     fresh and (word in _BULLETS or word.rstrip(".):").isdigit())
                 )
-                place += len(word) + 1
+                position += len(word) + 1
 
         return " ".join(words), frozenset(starts), frozenset(ends)
 
     def holds(self, needle: str) -> bool:
-        """Whether a folded text stands in it as a line or as whole sentences."""
+        """Whether it has a folded text as a line or as whole sentences."""
         text, starts, ends = self._folded
         bare = needle.rstrip(_CLOSERS + _ENDS + ":;,")
         return any(
-            start + len(wanted) in ends and text.startswith(wanted, start)
-            for wanted in {needle, bare} - {""}
+            start + len(candidate) in ends and text.startswith(candidate, start)
+            for candidate in {needle, bare} - {""}
             for start in starts
         )
 
 
 def _letters(words: frozenset[str]) -> int:
-    """Whole numbers only.
-
-    A sum of fractions would depend on the order in which a set gives its members.
-    """
+    """The number of letters; a sum of fractions would depend on the order of a set's members."""
     return sum(map(len, words))
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return 2 * len(one & other) / (len(one) + len(other))
+def _overlap(first: frozenset[str], second: frozenset[str]) -> float:
+    return 2 * len(first & second) / (len(first) + len(second))
 
 
 def _folded(text: str) -> str:
-    return " ".join(part.casefold() for part in text.split())
+    return " ".join(word.casefold() for word in text.split())
 
 
 STEM = 6
-"""Letters that count of a word: `recommended` and `recommendation` are one, `increases` and `increasing` too."""
+"""Letters of a word's stem: `recommended` and `recommendation` are one word, and so are `increases` and `increasing`."""
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|%")
 
@@ -224,33 +224,26 @@ _SIDES = {
 
 
 def split_sentences(text: str) -> list[str]:
-    """Splits a text into its sentences; parts without a word are left out."""
-    parts = (text[start:end] for start, end in sentence_spans(text))
-    return [part for part in parts if _TOKEN.search(part)]
+    """Splits a text into its sentences, leaving out those without a word."""
+    sentences = (text[start:end] for start, end in sentence_spans(text))
+    return [sentence for sentence in sentences if _TOKEN.search(sentence)]
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A text read as words."""
+    """A text as words."""
 
     text: str
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """All words in order, in lower case.
-
-        Numbers without thousands separators and trailing zeros.
-        """
+        """All words in order, in lower case; numbers without thousands separators and trailing zeros."""
         folded = unicodedata.normalize("NFKC", self.text).casefold().replace("’", "'")
         return tuple(_plain(word) for word in _TOKEN.findall(folded))
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """What it is about.
-
-        Stems without function words and negations, opposites under one name, and
-        numbers.
-        """
+        """Its content: stems without function words and negations, opposites under one name, and numbers."""
         return frozenset(
             _stem(word)
             for word in self.words
@@ -260,11 +253,11 @@ class Sentence:
     @cached_property
     def numbers(self) -> Mapping[str, set[str]]:
         """Numbers by the stem of the word that follows them (`""` at the end)."""
-        found: defaultdict[str, set[str]] = defaultdict(set)
+        by_unit: defaultdict[str, set[str]] = defaultdict(set)
         for word, unit in itertools.pairwise((*self.words, "")):
             if word[0].isdigit():
-                found[_stem(unit)].add(word)
-        return found
+                by_unit[_stem(unit)].add(word)
+        return by_unit
 
     @cached_property
     def negated(self) -> bool:
@@ -273,12 +266,12 @@ class Sentence:
 
     @cached_property
     def sides(self) -> dict[str, int]:
-        """For each pair of opposites of which it holds one side only: which."""
-        found = {_SIDES[word] for word in self.words if word in _SIDES}
-        return {name: side for name, side in found if (name, 1 - side) not in found}
+        """The side it holds, for each pair of opposites of which it holds only one."""
+        held = {_SIDES[word] for word in self.words if word in _SIDES}
+        return {name: side for name, side in held if (name, 1 - side) not in held}
 
     def clashes(self, other: Sentence) -> bool:
-        """Whether negation and opposites differ an odd number of times (`not safe`/`unsafe`: twice), or all numbers of a unit."""
+        """Whether negation and opposites differ an odd number of times (`not safe`/`unsafe`: twice), or a unit's numbers all do."""
         flips = self.negated != other.negated
         for name, side in self.sides.items():
             flips ^= other.sides.get(name, side) != side

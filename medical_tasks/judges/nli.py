@@ -1,4 +1,4 @@
-"""`nli/<folder or repository>`: a local model of natural language inference as judge; docs/judges_local.md describes its forms.
+"""`nli/<folder or repository>`: a local model for natural language inference as a judge; docs/judges_local.md describes its forms.
 
 TRUE form: `premise: ... hypothesis: ...`, answered by `1` or `0` (DocLens, section 4;
 Honovich et al. 2022).
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Columns = dict[str, list[int]]
-"""What a model reads of each token, by the name of its argument."""
+"""A model's input for each token, by the name of the argument."""
 
 
 class Form(ABC):
-    """A loaded model with its way of being asked.
+    """A loaded model with the form of its input and output.
 
-    `max_length` counts special tokens, and None is no bound.
+    `max_length` includes special tokens; None is no limit.
     """
 
     def __init__(
@@ -78,14 +78,14 @@ class Form(ABC):
     def encode(
         self, premises: Sequence[str], hypotheses: Sequence[str]
     ) -> list[Columns]:
-        """Tokenises pairs, whatever their length."""
+        """Tokenises pairs of any length."""
 
     @abstractmethod
     def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
-        """Reads some rows at once; returns rows x labels."""
+        """Reads rows in one pass; returns rows x labels."""
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each of some texts, special ones left out."""
+        """Counts the tokens of each text, without special ones."""
         return [
             len(columns["input_ids"])
             for columns in self.tokenize(list(texts), add_special_tokens=False)
@@ -96,13 +96,13 @@ class Form(ABC):
     ) -> list[Columns]:
         """Calls the tokenizer.
 
-        Special tokens inside a judged text are read as text or, by tokenizers of T5's
-        kind, left out.
+        Special tokens inside a judged text are read as text or, by tokenizers like T5's,
+        left out.
         """
         if not texts[0]:
             return []
 
-        made = self.tokenizer(
+        encoded = self.tokenizer(
             *texts,
             add_special_tokens=add_special_tokens,
             split_special_tokens=True,
@@ -111,39 +111,42 @@ class Form(ABC):
             return_attention_mask=False,
             return_special_tokens_mask=True,
         )
-        masks = made.pop("special_tokens_mask")
+        masks = encoded.pop("special_tokens_mask")
         rows: list[Columns] = []
         for row, mask in enumerate(masks):
             # Special tokens that the tokenizer did not add itself are dropped.
-            kept = [
+            own_tokens = [
                 own or token not in self._marks
-                for token, own in zip(made["input_ids"][row], mask, strict=True)
+                for token, own in zip(encoded["input_ids"][row], mask, strict=True)
             ]
             rows.append(
-                {name: list(itertools.compress(made[name][row], kept)) for name in made}
+                {
+                    name: list(itertools.compress(encoded[name][row], own_tokens))
+                    for name in encoded
+                }
             )
 
         return rows
 
     def tensors(self, rows: Sequence[encoder.Row]) -> dict[str, Tensor]:
-        """Rows as the model reads them."""
+        """Pads rows to the model's input."""
         return encoder.pad(
             rows, padding=self.tokenizer.pad_token_id, device=self.model.device
         )
 
 
 SMALLEST_ROOM = 32
-"""Tokens that must be left for a window of the premise beside the hypothesis."""
+"""Smallest number of tokens for a window of the premise beside the hypothesis."""
 
-_ROOM_STEP = 8  # rooms are rounded down to this, so that hypotheses of like length share a premise's windows
+_ROOM_STEP = 8  # rooms are rounded down to a multiple, so that hypotheses of similar length share a premise's windows
 
 _Cut = Callable[[str, int], list[str]]
 
 
 def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
-    """Tokenises pairs, one row a window of the premise.
+    """Tokenises pairs, with a row for each window of the premise.
 
-    None where the hypothesis leaves no room for a window.
+    None for a pair whose hypothesis leaves no room for a window.
     """
     whole = form.encode(
         [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
@@ -167,33 +170,33 @@ def make_rows(form: Form, pairs: Sequence[Pair]) -> list[list[Columns] | None]:
 
 
 def _windows(form: Form, pair: Pair, longest: int, cut: _Cut) -> list[Columns] | None:
-    """A pair as rows of tokens, the premise cut into windows; None where nothing fits.
+    """Tokenises a pair with the premise cut into windows; None if nothing fits.
 
-    The room beside the hypothesis is an estimate, as tokens of sentences need not add
-    up: where a row is too long, all is cut anew with that much less.
+    The room beside the hypothesis is an estimate, as the tokens of sentences need not
+    add up. If a row is too long, the premise is cut anew with that much less room.
     """
     beside = len(form.encode([""], [pair.hypothesis])[0]["input_ids"])
     room = longest - beside
     while room >= SMALLEST_ROOM:
         room -= room % _ROOM_STEP
         texts = cut(pair.premise, room)
-        made = form.encode(texts, [pair.hypothesis] * len(texts))
-        excess = max(len(columns["input_ids"]) for columns in made) - longest
+        rows = form.encode(texts, [pair.hypothesis] * len(texts))
+        excess = max(len(columns["input_ids"]) for columns in rows) - longest
         if excess <= 0:
-            return made
+            return rows
 
-        room -= excess  # sentences were counted one by one; joined they can be some tokens more
+        room -= excess  # joined sentences can have more tokens than counted singly
 
     return None
 
 
 class ClassifierForm(Form):
-    """A classifier."""
+    """A sequence classifier."""
 
     def encode(
         self, premises: Sequence[str], hypotheses: Sequence[str]
     ) -> list[Columns]:
-        """As the tokenizer joins two texts."""
+        """Tokenises pairs as the tokenizer joins two texts."""
         return self.tokenize(list(premises), list(hypotheses))
 
     def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
@@ -207,7 +210,7 @@ class ClassifierForm(Form):
 
 
 OFFICIAL_WORDS = 500
-"""Words, between single spaces, that the authors keep of a premise."""
+"""Number of words, split at single spaces, that the authors keep of a premise."""
 
 OFFICIAL_NEW_TOKENS = 3
 _TRUE_LABELS: tuple[Label, ...] = ("entailment", "not_entailment")
@@ -216,10 +219,7 @@ _TRUE_LABELS: tuple[Label, ...] = ("entailment", "not_entailment")
 def answer_tokens(
     tokenizer: PreTrainedTokenizerBase, *, model: str
 ) -> tuple[list[int], int, int]:
-    """Finds the step at which `1` and `0` part.
-
-    The tokens both begin with, and the next token of each.
-    """
+    """Finds where the tokens of `1` and `0` differ: their common prefix, and the next token of each."""
     yes, no = (
         tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("1", "0")
     )
@@ -238,7 +238,7 @@ def answer_tokens(
 
 
 class TrueForm(Form):
-    """One step of the decoder."""
+    """A T5 in the TRUE form, scored by one step of the decoder."""
 
     def __init__(
         self,
@@ -281,9 +281,9 @@ class TrueForm(Form):
 
 
 class OfficialTrueForm(TrueForm):
-    """As DocLens' authors do.
+    """A T5 in the TRUE form, used as DocLens' authors do.
 
-    Nothing beyond 500 words is read, and whatever is not exactly `1` is no entailment.
+    It reads the first 500 words, and any output but exactly `1` is no entailment.
     """
 
     def __init__(
@@ -294,24 +294,19 @@ class OfficialTrueForm(TrueForm):
     def encode(
         self, premises: Sequence[str], hypotheses: Sequence[str]
     ) -> list[Columns]:
-        """Tokenises pairs, their premises cut.
-
-        Marks that end a text are honoured, wherever they come from.
-        """
+        """Tokenises pairs with their premises cut; end-of-text marks in the input are effective."""
         texts = _in_form(
             [" ".join(premise.split(" ")[:OFFICIAL_WORDS]) for premise in premises],
             hypotheses,
         )
-        made = (
-            self.tokenizer(texts, truncation=False, verbose=False)["input_ids"]
-            if texts
-            else []
-        )
+        if not texts:
+            return []
 
-        return [{"input_ids": ids} for ids in made]
+        encoded = self.tokenizer(texts, truncation=False, verbose=False)
+        return [{"input_ids": ids} for ids in encoded["input_ids"]]
 
     def score(self, rows: Sequence[encoder.Row]) -> list[list[float]]:
-        """Writes greedily; 1 or 0 is all that is said of a probability."""
+        """Decodes greedily; probabilities are only 1 or 0."""
         import torch
         from transformers import GenerationConfig
 
@@ -332,19 +327,19 @@ class OfficialTrueForm(TrueForm):
 
 def _in_form(premises: Sequence[str], hypotheses: Sequence[str]) -> list[str]:
     return [
-        f"premise: {premise} hypothesis: {given}"
-        for premise, given in zip(premises, hypotheses, strict=True)
+        f"premise: {premise} hypothesis: {hypothesis}"
+        for premise, hypothesis in zip(premises, hypotheses, strict=True)
     ]
 
 
 WINDOWS = "1"
-"""Version of how premises are cut and windows combined; counts up with every change that can move a label."""
+"""Version of how premises are cut and windows combined; incremented with every change that can alter a label."""
 
 _CALLS_AT_ONCE = 4096  # sorted by length together
 
 
 def open_nli(name: str, options: Mapping[str, str]) -> Backend:
-    """Opens `nli/` and a folder or a repository of the Hub, which is downloaded unless `HF_HUB_OFFLINE` is set."""
+    """Opens `nli/` with a folder or a Hub repository, which is downloaded unless `HF_HUB_OFFLINE` is set."""
     target = name.removeprefix("nli/")
     if target == name or not target:
         raise UsageError(
@@ -352,7 +347,7 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
         )
 
     encoder.check_packages(name, "torch", "transformers", "accelerate")
-    # The revision finds the model, and the model decides which options there are.
+    # The revision identifies the model, and the model decides which options are valid.
     checkpoint = find_checkpoint(target, revision=options.get("revision"))
     family = find_family(checkpoint.read("config.json"), model=name)
     values = read_nli_options(options, family, model=name)
@@ -378,7 +373,7 @@ def open_nli(name: str, options: Mapping[str, str]) -> Backend:
 
 
 class NliJudge(encoder.Opened[Form], Backend):
-    """A model of entailment in this process."""
+    """An entailment model in this process."""
 
     reads = "pair"
 
@@ -393,7 +388,7 @@ class NliJudge(encoder.Opened[Form], Backend):
         super().__init__(form, name)
         self.name = name
         self.identity = identity
-        # Without a padding token, rows of different length cannot stand side by side.
+        # Without a padding token, rows of different length cannot share a batch.
         alone = (
             form.tokenizer.pad_token_id is None
             or form.model.config.pad_token_id is None
@@ -411,38 +406,37 @@ class NliJudge(encoder.Opened[Form], Backend):
             self._answer(calls[start : start + _CALLS_AT_ONCE], on_reply)
 
     def _answer(self, calls: Sequence[Call], on_reply: OnReply) -> None:
-        """Labels some calls' pairs, each as soon as the last window of its premise was read.
+        """Labels calls' pairs, each as soon as the last window of its premise was read.
 
-        A premise that is longer than the model takes is read in windows, whose chances
-        `combine` makes into one label. Windows of all calls are read together, those of
-        like length side by side.
+        A premise longer than the model's limit is read in windows, whose probabilities
+        `combine` turns into one label. Windows of all calls are read together, those of
+        similar length in one batch.
         """
         form = self._loaded
-        pairs = {number: call.question.pair for number, call in enumerate(calls)}
-        asked = {number: pair for number, pair in pairs.items() if pair is not None}
-        made = dict(zip(asked, make_rows(form, list(asked.values())), strict=True))
+        pairs = {
+            number: call.question.pair
+            for number, call in enumerate(calls)
+            if call.question.pair is not None
+        }
+        windows = dict(zip(pairs, make_rows(form, list(pairs.values())), strict=True))
         rows: list[tuple[int, Columns]] = []
         for number, call in enumerate(calls):
-            if (columns := made.get(number)) is not None:
+            if (columns := windows.get(number)) is not None:
                 rows += [(number, row) for row in columns]
-            else:  # the hypothesis leaves too little room for the premise, or there is none
-                on_reply(
-                    NoReply(
-                        key=call.key,
-                        reason="prompt too long" if number in asked else "no pair",
-                    )
-                )
+            else:
+                reason = "prompt too long" if number in pairs else "no pair"
+                on_reply(NoReply(key=call.key, reason=reason))
 
-        said: dict[int, list[Sequence[float]]] = defaultdict(list)
-        for place, chances in self._batches.pieces(
+        outputs: dict[int, list[Sequence[float]]] = defaultdict(list)
+        for position, chances in self._batches.pieces(
             [row for _, row in rows], form.score
         ):
-            number = rows[place][0]
-            said[number].append(chances)
-            windows = made[number] or []
-            if len(said[number]) == len(windows):
-                label = combine(said.pop(number), form.labels)
-                tokens = sum(len(row["input_ids"]) for row in windows)
+            number = rows[position][0]
+            outputs[number].append(chances)
+            own_windows = windows[number] or []
+            if len(outputs[number]) == len(own_windows):
+                label = combine(outputs.pop(number), form.labels)
+                tokens = sum(len(row["input_ids"]) for row in own_windows)
                 on_reply(
                     Reply(
                         key=calls[number].key,
@@ -456,7 +450,7 @@ class NliJudge(encoder.Opened[Form], Backend):
 Family = Literal["true", "classifier"]
 
 TRUE_TOKENS = 2048
-"""Longest input of a T5, in tokens, unless `max_length` says otherwise. Its positions are relative and set no bound."""
+"""Default of `max_length` for a T5, in tokens; its positions are relative and set no limit."""
 
 _T5 = frozenset({"t5", "mt5", "umt5"})
 
@@ -469,11 +463,11 @@ NLI_OPTIONS: Mapping[str, Reader] = {
     "official": FLAG,
     "revision": WORD,
 }
-"""What `nli/...` takes."""
+"""The arguments of `nli/...`."""
 
 
 def find_family(config: Mapping[str, Any], *, model: str) -> Family:
-    """Finds out how a model is asked."""
+    """Finds a model's family in its config."""
     names = [str(name) for name in config.get("architectures") or ()]
     kind = str(config.get("model_type", ""))
     if kind in _T5 and (
@@ -484,16 +478,18 @@ def find_family(config: Mapping[str, Any], *, model: str) -> Family:
     if any(name.endswith("ForSequenceClassification") for name in names):
         return "classifier"
 
-    said = ", ".join(names) or "no architectures"
+    architectures = ", ".join(names) or "no architectures"
     raise UsageError(
-        MESSAGES["nli_kind"].format(model=model, kind=kind or "nothing", said=said)
+        MESSAGES["nli_kind"].format(
+            model=model, kind=kind or "nothing", said=architectures
+        )
     )
 
 
 def read_nli_options(
     options: Mapping[str, str], family: Family, *, model: str
 ) -> dict[str, Any]:
-    """Reads the arguments and refuses those that the family has no use for."""
+    """Reads the arguments, and refuses those that do not apply to the family."""
     values = read_options(options, NLI_OPTIONS, model=model)
     if family == "true" and "labels" in values:
         raise UsageError(
@@ -504,7 +500,7 @@ def read_nli_options(
     if values.get("official"):
         if family == "classifier":
             raise UsageError(
-                f"official=true: {model} is a classifier; DocLens' way is for a T5 in the TRUE "
+                f"official=true: {model} is a classifier; DocLens' method is for a T5 in the TRUE "
                 "form."
             )
 
@@ -539,19 +535,16 @@ _CAUTIOUS: Mapping[Label, int] = {
 
 
 def read_label(name: str) -> Label | None:
-    """Reads one label name (`ENTAILMENT`, `non-entailment`, `Contradicts`, `NOT ENOUGH INFO`).
-
-    None when it says nothing.
-    """
+    """Reads one label name (`ENTAILMENT`, `non-entailment`, `Contradicts`, `NOT ENOUGH INFO`); None if unknown."""
     return _LABELS.get(re.sub(r"[\s_\-]+", "", name).casefold())
 
 
 def read_labels(
-    config: Mapping[str, object], given: str | None, *, model: str
+    config: Mapping[str, object], option: str | None, *, model: str
 ) -> tuple[Label, ...]:
-    """Finds what the outputs of a classifier mean, in order.
+    """Finds the labels of a classifier's outputs, in order.
 
-    The option `labels` goes before the config.
+    The option `labels` overrides the config.
     """
     named = config.get("id2label")
     if isinstance(named, Mapping) and named:
@@ -560,43 +553,43 @@ def read_labels(
         )
         names = [str(named[key]) for key in order]
     else:
-        # what transformers takes when a config says nothing
+        # the defaults of transformers
         count = config.get("num_labels", 2)
         names = [
             f"LABEL_{number}"
             for number in range(count if isinstance(count, int) else 2)
         ]
 
-    if given is not None:
-        listed = [name.strip() for name in given.split(",")]
+    if option is not None:
+        listed = [name.strip() for name in option.split(",")]
         if len(listed) != len(names):
             raise UsageError(
-                f"{model}: labels={given} names {len(listed)} labels, the model has {len(names)} "
+                f"{model}: labels={option} names {len(listed)} labels, the model has {len(names)} "
                 "outputs."
             )
 
         names = listed
 
-    found = tuple(label for label in map(read_label, names) if label is not None)
-    if len(found) == len(names) == len(set(found)) and set(found) in _LABEL_SETS:
-        return found
+    labels = tuple(label for label in map(read_label, names) if label is not None)
+    if len(labels) == len(names) == len(set(labels)) and set(labels) in _LABEL_SETS:
+        return labels
 
-    where = "labels" if given is not None else "the label names in its config.json"
+    where = "labels" if option is not None else "the label names in its config.json"
     raise UsageError(
         MESSAGES["nli_labels"].format(model=model, where=where, names=", ".join(names))
     )
 
 
 def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Label:
-    """Combines a premise's windows, each voting for its most likely label.
+    """Combines a premise's windows, each of which votes for its most likely label.
 
-    Entailment if at least as sure as contradiction.
+    Entailment wins if its highest probability is at least that of contradiction.
     """
     surest: dict[Label, float] = {}
     for row in windows:
         chances = dict(zip(labels, row, strict=True))
-        said = min(chances, key=lambda label: (-chances[label], _CAUTIOUS[label]))
-        surest[said] = max(surest.get(said, 0.0), chances[said])
+        likeliest = min(chances, key=lambda label: (-chances[label], _CAUTIOUS[label]))
+        surest[likeliest] = max(surest.get(likeliest, 0.0), chances[likeliest])
 
     entailed, denied = surest.get("entailment"), surest.get("contradiction")
     if entailed is not None and (denied is None or entailed >= denied):
@@ -610,9 +603,10 @@ def combine(windows: Sequence[Sequence[float]], labels: Sequence[Label]) -> Labe
 def load_form(
     name: str, checkpoint: Checkpoint, family: Family, values: Mapping[str, Any]
 ) -> tuple[Form, str]:
-    """Loads tokenizer and weights, onto the accelerators where there are any.
+    """Loads tokenizer and weights, onto accelerators if there are any.
 
-    Returns the form and the type of its weights.
+    Returns:
+        The form, and the type of its weights.
     """
     import torch
     import transformers
@@ -623,9 +617,8 @@ def load_form(
         else ()
     )
     dtype = values.get("dtype", "auto")
-    if (
-        dtype == "auto"
-    ):  # half precision where the hardware has it and T5 bears it; CPUs compute in float32
+    if dtype == "auto":
+        # Half precision only where the hardware has it; CPUs compute in float32.
         half = torch.cuda.is_available() and torch.cuda.is_bf16_supported(
             including_emulation=False
         )
@@ -641,21 +634,20 @@ def load_form(
             else transformers.AutoModelForSequenceClassification,
             name,
             checkpoint.folder,
-            again=", or name a model that was trained for natural language inference",
+            advice=", or name a model that was trained for natural language inference",
             dtype=getattr(torch, dtype),
             **({"device_map": "auto"} if torch.accelerator.is_available() else {}),
         )
 
-    wanted = values.get("max_length")
+    max_length = values.get("max_length")
+    form: Form
     if family == "classifier":
-        longest = encoder.longest_text(checkpoint, wanted)
-        return ClassifierForm(
-            model, tokenizer, labels=labels, max_length=longest
-        ), dtype
+        longest = encoder.longest_text(checkpoint, max_length)
+        form = ClassifierForm(model, tokenizer, labels=labels, max_length=longest)
+    elif values.get("official"):
+        form = OfficialTrueForm(model, tokenizer, name=name)
+    else:
+        longest = max_length or TRUE_TOKENS
+        form = TrueForm(model, tokenizer, name=name, max_length=longest)
 
-    if values.get("official"):
-        return OfficialTrueForm(model, tokenizer, name=name), dtype
-
-    return TrueForm(
-        model, tokenizer, name=name, max_length=wanted or TRUE_TOKENS
-    ), dtype
+    return form, dtype

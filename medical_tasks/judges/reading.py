@@ -1,7 +1,7 @@
-"""Strict readers of a judge's reply: nothing is guessed, none ever raises, and none takes more than linear time.
+"""Strict readers of a judge's replies: they guess nothing, never raise, and take linear time.
 
-A reply may quote judged text that holds a planted verdict: one counts only alone where
-the form puts it; two that differ are none.
+A reply may quote judged text with a planted verdict. So a verdict counts only where the
+form puts it, and two that differ count as none.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from medical_tasks.scoring.normal_form import alike, normal_form, without_marks
 
 @dataclass(frozen=True)
 class Checker:
-    """A rule for one value of an object, in words and as JSON Schema; called, it says the rule that is broken, or None.
+    """A rule for one value of an object, in words and as JSON Schema.
 
     Attributes:
-        meant: makes the value of what a reply has, where that is spelt otherwise
-            ("Yes." for "yes"). aside: whether a verdict stands without it, as without
-            its explanation.
+        holds: whether a value follows the rule.
+        rule: the rule in words ("must be ...").
+        schema: the rule as JSON Schema.
+        meant: normalises a value that is spelt differently ("Yes." for "yes").
+        aside: whether a verdict is valid without this value, such as an explanation.
     """
 
     holds: Callable[[object], bool]
@@ -36,16 +38,16 @@ class Checker:
     aside: bool = False
 
     def __call__(self, value: object) -> str | None:
-        """The rule, where the value breaks it."""
+        """Returns the rule if the value breaks it, else None."""
         return None if self.holds(value) else self.rule
 
 
 Check = Callable[[object], str | None]
-"""Looks at one value of an object: None when it may stand, otherwise the rule that it breaks ("must be ...")."""
+"""Checks one value of an object: returns None, or the rule that it breaks ("must be ...")."""
 
 
 def schema_of(keys: Mapping[str, Checker]) -> dict[str, object]:
-    """Writes an object's form as JSON Schema, for servers that hold a reply to one."""
+    """Writes an object's form as JSON Schema, for servers that constrain replies to one."""
     properties = {key: dict(check.schema) for key, check in keys.items()}
     return {
         "type": "object",
@@ -68,7 +70,7 @@ def schema_of_verdicts(
 
 
 MAX_CHOICE = 200
-"""Longest final answer of one line that is looked at, in characters."""
+"""Longest final answer on one line that is read, in characters."""
 
 _Value = TypeVar("_Value")
 
@@ -91,7 +93,7 @@ _INTRODUCTION: Final = re.compile(
 _ASIDES: Final = frozenset(
     "confidence certainty explanation reason reasoning rationale justification comment analysis".split()
 )
-"""Keys that may stand in an object beside those that are asked for."""
+"""Keys that an object may have beside the expected ones."""
 _INTRODUCES = re.compile(
     r"(?<!provenance)(?<!explanation)(?<!reasoning)(?<!reason):[\s*_`\"“]*$",
     re.IGNORECASE,
@@ -100,15 +102,15 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _TAG = re.compile(r"\[(?=/?[A-Za-z_]+\])")
 
 MAX_CLAIM = 2_000
-"""Longest sentence that is looked at for a closing claim, in characters."""
+"""Longest sentence that is searched for a closing claim, in characters."""
 
 
 def _any_of(phrases: str) -> str:
-    """A pattern of alternatives, "|" between them."""
+    """A pattern of alternatives, separated by " | "."""
     return "|".join(phrase.strip() for phrase in phrases.split(" | "))
 
 
-# The grammar of a closing claim; `read_closing_claim` says it in words.
+# The grammar of a closing claim; `read_closing_claim` describes it in words.
 _SAID: Final = _any_of(
     "answer | verdict | label | conclusion | judge?ment | decision | classification | result | "
     "evaluation | assessment | outcome | prediction"
@@ -125,13 +127,13 @@ _CONDITION: Final = _any_of(
     "(?:cannot|can't|can not|couldn't|don't|do not) "
     "(?:say|tell|conclude|claim|think|believe|infer|argue|decide|determine)"
 )
-"""What leaves open all that stands behind it in a sentence."""
+"""Words that leave open everything after them in a sentence."""
 _ALTERNATIVE: Final = _any_of("either | neither | nor | or")
 _HEDGE: Final = _any_of(
     "might | perhaps | maybe | possibly | probably | likely | unlikely | "
     "seems? | appears? | true | false | untrue"
 )
-"""What leaves its own clause open, or says another verdict."""
+"""Words that leave their own clause open, or name another verdict."""
 _SPEECH: Final = _any_of(
     "but | however | although | though | says? | said | claims? | states? | tells? | told | "
     "asserts? | insists? | writes?"
@@ -203,7 +205,7 @@ _HEAD: Final = (
     rf"(?: (?:it|this|that|{{said}}))?(?: with| as| to be| that it is)?[:,]? "
     rf"|(?:making|which makes|this makes) (?:it|{{said}}|{{made}}) )?"
 )
-# What may stand behind a verdict: a reason, which says nothing of the verdict.
+# A reason after a verdict, which does not change the verdict.
 _REASON: Final = re.compile(
     r"(?:,? (?:because|since|given that|given the|due to)| as (?=(?:the|it|there|no|both|this)\b)"
     r"|, as(?! (?:far|long|if|though|of|yet|such|soon)\b)"
@@ -215,7 +217,7 @@ _WORD: Final = re.compile(r"\b(?:true|false|untrue)\b[\"')\]]?", re.IGNORECASE)
 _OPENS: Final = re.compile(
     rf"\?|^(?:had|were|should)\b|\b(?:{_CONDITION})\b", re.IGNORECASE
 )
-# Behind yes or no: what leaves it open, and what denies a yes.
+# After yes or no: words that leave it open, and words that deny a yes.
 _LEFT_OPEN: Final = re.compile(
     r"\?|\b(?:yes|no(?! [a-z])|if|unless|whether|otherwise|or|maybe|perhaps|probably|possibly|might"
     r"|could|would|should|but|however|although|though|unsure|unclear|not (?:sure|certain|clear)"
@@ -254,11 +256,21 @@ _LEAD: Final = re.compile(
 )
 
 
-def _claim_pattern(said: str, asked: str, made: str, labels: str) -> re.Pattern[str]:
+def _claim_pattern(
+    verdict_nouns: str, subject_nouns: str, object_nouns: str, labels: str
+) -> re.Pattern[str]:
+    """The pattern of a closing claim.
+
+    Args:
+        verdict_nouns: names of the verdict ("the answer is").
+        subject_nouns: what may be called true ("the statement is").
+        object_nouns: what a reason may make true ("which makes the statement").
+        labels: labels that may introduce a verdict ("entailment:").
+    """
     head = _HEAD.format(
-        said=_NOUN.format(nouns=said),
-        asked=_NOUN.format(nouns=asked),
-        made=_NOUN.format(nouns=made),
+        said=_NOUN.format(nouns=verdict_nouns),
+        asked=_NOUN.format(nouns=subject_nouns),
+        made=_NOUN.format(nouns=object_nouns),
         labels=labels,
     )
     return re.compile(
@@ -275,14 +287,11 @@ _OF_EITHER: Final = _claim_pattern(
 
 
 def quoted(text: str) -> str:
-    """Writes judged text as one JSON string, for a prompt.
-
-    Nothing in it can look like the end of the string or turn.
-    """
+    """Writes judged text as one JSON string for a prompt, so that nothing in it can look like the end of the string or turn."""
     return _TAG.sub(r"\\u005b", json.dumps(text).replace("<", "\\u003c"))
 
 
-_WORDY = 600  # characters; a small model that is held to a form otherwise goes on until its reply is cut
+_MAX_TEXT = 600  # characters; a small model constrained to a form may otherwise write until its reply is cut
 _TRUTHS: Final[Mapping[object, bool]] = {
     "true": True,
     "yes": True,
@@ -306,14 +315,14 @@ boolean = Checker(
 free_text = Checker(
     lambda value: isinstance(value, str) and bool(value.strip()),
     "must be a text",
-    {"type": "string", "maxLength": _WORDY},
+    {"type": "string", "maxLength": _MAX_TEXT},
 )
 explanation = replace(free_text, aside=True)
-"""A text that no verdict rests on."""
+"""A text on which no verdict depends."""
 
 
 def one_of(*allowed: str) -> Checker:
-    """Makes a check for one of some words, spelt as they are."""
+    """Makes a check for one of the words; their exact spelling is returned."""
     words: dict[object, str] = {word.casefold(): word for word in allowed}
     if set(words) == {"yes", "no"}:
         words |= {
@@ -333,7 +342,7 @@ def one_of(*allowed: str) -> Checker:
 
 
 def whole_number(low: int, high: int) -> Checker:
-    """Makes a check for a whole number of a range, both ends included; 4.0 and "4" are none."""
+    """Makes a check for a whole number in a range, both ends included; 4.0 and "4" are refused."""
     schema = {"type": "integer", "minimum": low, "maximum": high}
     return Checker(
         lambda value: type(value) is int and low <= value <= high,
@@ -345,19 +354,18 @@ def whole_number(low: int, high: int) -> Checker:
 def read_json(text: str) -> object | Unreadable:
     """Reads a reply that is one JSON object or array, bare or in one fenced block, after any `</think>`.
 
-    A line that introduces it ("Here is the JSON:") and words of politeness behind it
-    are nothing of it.
+    An introduction ("Here is the JSON:") and polite words at the end are ignored.
     """
-    # An object can hold the end mark of reasoning inside a string: what begins as JSON
-    # has no reasoning before it.
+    # A string can contain the end mark of reasoning: a text that begins as JSON has no
+    # reasoning before it.
     text = without_marks(text)
-    said = text if text.startswith(("{", "[", "```")) else _spoken(text)
-    if said is None:
+    answer = text if text.startswith(("{", "[", "```")) else _after_reasoning(text)
+    if answer is None:
         return _NO_ANSWER
 
-    said = _IN_TAGS.sub(r"\2", without_marks(said))
+    answer = _IN_TAGS.sub(r"\2", without_marks(answer))
     written = _unfenced(
-        _INTRODUCTION.sub("", _POLITE.sub("", without_marks(said)), count=1).strip()
+        _INTRODUCTION.sub("", _POLITE.sub("", without_marks(answer)), count=1).strip()
     )
     for attempt in (written, _LAST_COMMA.sub(r"\1", alike(written))):
         value = _json_value(attempt)
@@ -366,16 +374,16 @@ def read_json(text: str) -> object | Unreadable:
 
     return Unreadable(
         "no JSON"
-        if "{" not in said and "[" not in said
+        if "{" not in answer and "[" not in answer
         else "not one JSON value and nothing else"
     )
 
 
 def _json_value(written: str) -> object:
-    """The value of a text, with line breaks inside its strings or without; None of what is no JSON.
+    """The value of a JSON text, which may have line breaks inside strings; None for other text.
 
-    A dictionary as Python writes it, with single quotes, is read too: as a literal,
-    never run.
+    A dictionary in Python's form, with single quotes, is read as a literal, never
+    executed.
     """
     try:
         return _JSON.decode(written)
@@ -392,10 +400,10 @@ def _json_value(written: str) -> object:
 
 
 def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unreadable:
-    """Reads a reply that is one JSON object with the given keys; else says what is wrong first.
+    """Reads a reply that is one JSON object with the given keys; else names its first fault.
 
-    Capitals of keys do not count; explanations (`Checker.aside`) may be missing, and
-    others may stand there.
+    Upper and lower case of keys are the same. Explanations (`Checker.aside`) may be
+    missing, or have other names of `_ASIDES`.
     """
     value = read_json(text)
     if isinstance(value, Unreadable):
@@ -411,31 +419,33 @@ def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unread
 def _checked(
     value: Mapping[str, object], keys: Mapping[str, Check], what: str
 ) -> dict[str, Any] | Unreadable:
-    """The values of an object as they are meant, under the keys that are asked for."""
-    given = {key.strip().casefold(): each for key, each in value.items()}
+    """The normalised values of an object, under the expected keys."""
+    folded = {key.strip().casefold(): content for key, content in value.items()}
     names = {key.casefold(): key for key in keys}
     needed = {key for key, check in keys.items() if not getattr(check, "aside", False)}
-    found = {names[key]: each for key, each in given.items() if key in names}
-    strange = given.keys() - names.keys() - _ASIDES
-    if len(given) < len(value) or strange or not needed <= found.keys():
+    entries = {names[key]: content for key, content in folded.items() if key in names}
+    unexpected = folded.keys() - names.keys() - _ASIDES
+    if len(folded) < len(value) or unexpected or not needed <= entries.keys():
         return Unreadable(f"{what} the keys {', '.join(keys)} and no others")
 
-    for key in [key for key in keys if key in found]:
-        check = keys[key]
-        if isinstance(check, Checker):
-            found[key] = check.meant(found[key])
+    for key, check in keys.items():
+        if key not in entries:
+            continue
 
-        broken = check(found[key])
+        if isinstance(check, Checker):
+            entries[key] = check.meant(entries[key])
+
+        broken = check(entries[key])
         if broken is not None and key in needed:
             return Unreadable(f"{key} {broken}")
 
-    return found
+    return entries
 
 
 def object_reader(
     keys: Mapping[str, Checker], take: Callable[[dict[str, Any]], _Value]
 ) -> Callable[[str], _Value | Unreadable]:
-    """Makes a reader of replies that are one object; `take` makes the value of it."""
+    """Makes a reader of replies that are one object, of which `take` returns the value."""
 
     def read(text: str) -> _Value | Unreadable:
         value = read_object(text, keys)
@@ -447,9 +457,9 @@ def object_reader(
 def read_verdicts(
     text: str, keys: Mapping[str, Check], ids: Sequence[str]
 ) -> dict[str, dict[str, Any]] | Unreadable:
-    """Reads `{"verdicts": [...]}`, objects with an `id` and the given keys.
+    """Reads `{"verdicts": [...]}`, a list of objects with an `id` and the given keys.
 
-    Some of `ids`, each at most once, and at least one.
+    There must be at least one, each id must be one of `ids`, and none may repeat.
     """
     value = read_json(text)
     if isinstance(value, Unreadable):
@@ -468,34 +478,34 @@ def read_verdicts(
         return Unreadable("verdicts is empty")
 
     keys = {"id": free_text, **keys}
-    found: dict[str, dict[str, Any]] = {}
+    verdicts: dict[str, dict[str, Any]] = {}
     for entry in value["verdicts"]:
-        entry = _checked(
+        verdict = _checked(
             entry if isinstance(entry, dict) else {}, keys, "each verdict needs"
         )
-        if isinstance(entry, Unreadable):
-            return entry
-        if entry["id"] not in ids:
+        if isinstance(verdict, Unreadable):
+            return verdict
+        if verdict["id"] not in ids:
             return Unreadable("a verdict has an id that was not asked about")
-        if entry["id"] in found:
-            return Unreadable(f"{entry['id']} appears twice")
+        if verdict["id"] in verdicts:
+            return Unreadable(f"{verdict['id']} appears twice")
 
-        found[entry["id"]] = entry
+        verdicts[verdict["id"]] = verdict
 
-    return found
+    return verdicts
 
 
 def read_choice(
     text: str, allowed: Sequence[str], *, label: str = "Answer"
 ) -> str | Unreadable:
-    """Reads a word of a list.
+    """Reads one of the allowed words: alone, or as `Answer: word` on the last line.
 
-    Alone, or as `Answer: word` on the last line and nowhere else with another word.
+    No other line may have the label with another word.
 
     Example:
         >>> reply = "The note says so. Answer: Yes"  # not on a line of its own
         >>> read_choice(reply, ["yes", "no"])
-        Unreadable(problem='Answer is not one of yes, no', known=None)
+        Unreadable(problem='Answer is not one of yes, no', partial=None)
         >>> read_choice("yes, it does", ["yes", "no"])
         'yes'
     """
@@ -503,27 +513,17 @@ def read_choice(
 
     def read(written: str) -> str | Unreadable:
         word = words.get(written.strip(_BRACKETS + _MARKS).casefold())
-        if (
-            word is None
-            and (found := _EXPLAINED.match(written))
-            and goes_with(found[1], found[2])
-        ):
-            word = words.get(found[1].casefold())
+        explained = _EXPLAINED.match(written)
+        if word is None and explained and goes_with(explained[1], explained[2]):
+            word = words.get(explained[1].casefold())
 
-        return (
-            Unreadable(f"{label} is not one of {', '.join(allowed)}")
-            if word is None
-            else word
-        )
+        return word or Unreadable(f"{label} is not one of {', '.join(allowed)}")
 
     return _read_line(text, label, read)
 
 
 def goes_with(word: str, reason: str) -> bool:
-    """Whether what stands behind yes or no goes with it.
-
-    It leaves nothing open, and denies no yes.
-    """
+    """Whether the reason after yes or no fits: it leaves nothing open, and denies no yes."""
     if word.casefold() not in _TRUTHS or _LEFT_OPEN.search(reason):
         return False
     return not (_TRUTHS[word.casefold()] and _DENIED.search(reason))
@@ -532,15 +532,16 @@ def goes_with(word: str, reason: str) -> bool:
 def read_score(
     text: str, low: int, high: int, *, label: str = "Score"
 ) -> int | Unreadable:
-    """Reads a whole number: alone, or as `Score: 4` on the last line and nowhere else with another number; no `4.0`.
+    """Reads a whole number, not `4.0`: alone, or as `Score: 4` on the last line.
 
-    `4/5` is 4 where 5 is the highest; of any other scale it is unreadable.
+    No other line may have the label with another number. `4/5` is 4 if 5 is the highest
+    score; on any other scale it is unreadable.
 
     Example:
         >>> read_score("4", 1, 5), read_score("4/5", 1, 5), read_score("Score: 4", 1, 5)
         (4, 4, 4)
         >>> read_score("4.0", 1, 5)
-        Unreadable(problem='Score is not a whole number', known=None)
+        Unreadable(problem='Score is not a whole number', partial=None)
     """
 
     def read(written: str) -> int | Unreadable:
@@ -561,30 +562,32 @@ def read_score(
 
 
 def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unreadable:
-    """Reads free text by its closing claim, the last sentence (K-QA's judge; for replies asked for in no stricter form).
+    """Reads free text by its closing claim, the last sentence (K-QA's judge; for prompts that ask for no stricter form).
 
-    A claim is a verdict word, alone or said of the answer ("the answer is True",
-    "verdict: false"), maybe with a reason before or after it. "not true" and "untrue"
-    are false. Everything else is unreadable: another negation ("not false"), a hedge, a
-    question, a condition, an alternative, a quotation, a verdict word in another
-    sentence, two claims that differ. A reply may begin with its claim if all that
-    follows is explanation. An object's one field for the answer is a claim.
+    A claim is a verdict word, alone or about the answer ("the answer is True",
+    "verdict: false"), possibly with a reason before or after it. "not true" and
+    "untrue" are false. Everything else is unreadable: another negation ("not false"), a
+    hedge, a question, a condition, an alternative, a quotation, a verdict word in
+    another sentence, two claims that differ. A reply may begin with its claim if all
+    the rest is explanation. An object's only field for the answer is a claim.
 
     Args:
         text: the judge's reply.
-        of_statement: whether the statement may be called true in place of the answer.
+        of_statement: whether a claim may be about the statement instead of the answer.
     """
-    if (said := _spoken(text)) is None:
+    answer = _after_reasoning(text)
+    if answer is None:
         return _NO_ANSWER
 
-    sentences = _sentences(_plain_claims(said))
+    sentences = _sentences(_plain_claims(answer))
     if not sentences:
         return Unreadable("the reply is empty")
 
     pattern = _OF_EITHER if of_statement else _OF_ANSWERS
     alone = len(sentences) == 1
     claims = {
-        each: _claim(each, pattern, alone=alone) for each in dict.fromkeys(sentences)
+        sentence: _claim(sentence, pattern, alone=alone)
+        for sentence in dict.fromkeys(sentences)
     }
     value = claims[sentences[-1]]
     if value is None and not any(map(_takes_back, sentences[1:])):
@@ -601,12 +604,9 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
     return value
 
 
-def _plain_claims(said: str) -> str:
-    """A reply in normal form without markup, politeness and lines of marks.
-
-    An object is its field for the answer.
-    """
-    text = normal_form(said)
+def _plain_claims(reply: str) -> str:
+    """A reply in normal form without markup, polite words and lines of marks; of an object, its field for the answer."""
+    text = normal_form(reply)
     field = _answer_field(text)
     if field is not None:
         return field
@@ -619,38 +619,34 @@ def _plain_claims(said: str) -> str:
 
 
 def _answer_field(text: str) -> str | None:
-    """What an object says in its one field that is named for the answer.
-
-    None for no such object.
-    """
+    """The value of an object's only field for the answer; None for other replies."""
     value = read_json(text)
     if not isinstance(value, dict):
         return None
 
-    named = [
+    answers = [
         value[key]
         for key in value
         if re.fullmatch(f"(?:final_)?(?:{_SAID})", key.casefold())
     ]
-    if len(named) != 1 or not isinstance(named[0], str | bool):
+    if len(answers) != 1 or not isinstance(answers[0], str | bool):
         return None
 
-    return str(named[0])
+    return str(answers[0])
 
 
 def _takes_back(sentence: str) -> bool:
-    """Whether a sentence behind a claim may be anything but its explanation."""
+    """Whether a sentence after a claim may be more than its explanation."""
     return bool(_OPENS.search(sentence) or _UNCERTAIN.search(sentence))
 
 
 def _sentences(text: str) -> list[str]:
     """The sentences of a reply.
 
-    What a colon at a line's end introduces, and what an open quotation holds, is part
-    of one.
+    A sentence goes on after a colon at a line's end, and inside an open quotation.
     """
     written = _INTRODUCED.sub(r"\1 ", text.strip())
-    found: list[str] = []
+    spans: list[str] = []
     start = seen = quotes = 0
     for gap in _BREAK.finditer(written):
         quotes += written.count('"', seen, gap.end())
@@ -663,10 +659,11 @@ def _sentences(text: str) -> list[str]:
         ):
             continue
 
-        found.append(" ".join(written[start : gap.end()].split()))
+        spans.append(written[start : gap.end()])
         start = gap.end()
 
-    sentences = [each for each in (*found, " ".join(written[start:].split())) if each]
+    spans.append(written[start:])
+    sentences = [" ".join(span.split()) for span in spans if span.strip()]
     if len(sentences) > 1:
         sentences[-1] = _NUMBERED.sub("", sentences[-1], count=1)
 
@@ -676,25 +673,25 @@ def _sentences(text: str) -> list[str]:
 def _claim(
     sentence: str, pattern: re.Pattern[str], *, alone: bool = False
 ) -> bool | None:
-    """What a sentence says by itself, None for nothing; `alone`.
+    """The verdict of a sentence by itself, None if it has none.
 
-    It is the whole reply, so that quotation marks quote nobody.
+    If it is the whole reply (`alone`), quotation marks do not make it a quotation.
     """
     if len(sentence) > MAX_CLAIM:
         return None
 
     written = sentence.lstrip(". ")
-    found = pattern.search(written) or _with_reason(written, pattern)
-    if found is None or (found[0][:1] in "\"'" and not alone):
+    claim = pattern.search(written) or _with_reason(written, pattern)
+    if claim is None or (claim[0][:1] in "\"'" and not alone):
         return None  # a quotation may be anybody's
 
-    value = _said_by(found)
-    before = _before_claim(written[: found.start()], found)
+    value = _claim_value(claim)
+    before = _before_claim(written[: claim.start()], claim)
     if value is None or before is None:
         return None
 
-    clause = "" if found["bare"] else before["clause"] or ""
-    if clause and _is_of_another(clause, before, found):
+    clause = "" if claim["bare"] else before["clause"] or ""
+    if clause and _is_of_another(clause, before, claim):
         return None
     if _WORD.search(clause) and _claim(clause, pattern) is not value:
         return None
@@ -702,8 +699,8 @@ def _claim(
     return value
 
 
-def _said_by(claim: re.Match[str]) -> bool | None:
-    """What a claim says: "not true" is false, and "not false" says nothing."""
+def _claim_value(claim: re.Match[str]) -> bool | None:
+    """The verdict of a claim: "not true" is false, and "not false" is no verdict."""
     word = (claim["word"] or claim["round"] or claim["square"]).casefold()
     if not claim["not"] and not claim["isnt"]:
         return word == "true"
@@ -712,7 +709,7 @@ def _said_by(claim: re.Match[str]) -> bool | None:
 
 
 def _before_claim(lead: str, claim: re.Match[str]) -> re.Match[str] | None:
-    """What stands in front of a claim; None where it leaves the claim open."""
+    """The words before a claim, matched; None if they leave the claim open."""
     follows = claim[0].casefold().startswith(("making", "which makes"))
     if follows and lead.endswith(", "):
         lead += "so "
@@ -722,14 +719,14 @@ def _before_claim(lead: str, claim: re.Match[str]) -> re.Match[str] | None:
 
 
 def _is_of_another(clause: str, before: re.Match[str], claim: re.Match[str]) -> bool:
-    """Whether what "it" is said of, behind another clause, need not be what was asked."""
+    """Whether a claim after another clause may be about something else than the question."""
     apart = before["apart"] is not None and _SPOKEN_OF.search(clause)
     joined = before["joined"] is not None and _WORD.match(claim[0])
     return bool(apart or joined)
 
 
 def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """The claim of a sentence that goes on with its reason, in which no verdict stands and nothing is left open."""
+    """The claim of a sentence that continues with its reason, if that has no verdict and leaves nothing open."""
     for verdict in _WORD.finditer(sentence):
         end = verdict.end()
         why = _REASON.match(sentence, end)
@@ -751,13 +748,13 @@ def _with_reason(sentence: str, pattern: re.Pattern[str]) -> re.Match[str] | Non
     return None
 
 
-def _spoken(text: str) -> str | None:
-    """The reply without its reasoning; None when the reasoning never ends."""
+def _after_reasoning(text: str) -> str | None:
+    """The reply without its reasoning; None if the reasoning never ends."""
     if _opens_thinking(text):
         _, tag, after = text.partition("</think>")
         return after if tag else None
-    # Many models' templates open the reasoning themselves, so that a reply only ends
-    # it.
+    # Many models' templates open the reasoning themselves, so that a reply has only its
+    # end mark.
     return text.rpartition("</think>")[2]
 
 
@@ -766,20 +763,20 @@ def _opens_thinking(text: str) -> bool:
 
 
 def _unfenced(text: str) -> str:
-    """What is inside a fenced block that is the whole text, whether its end is marked or not."""
-    found = _FENCED.fullmatch(text)
-    return found[2] if found else text
+    """The content of a fenced block that is the whole text, with or without its end mark."""
+    block = _FENCED.fullmatch(text)
+    return block[2] if block else text
 
 
 def _read_line(
     text: str, label: str, read: Callable[[str], _Value | Unreadable]
 ) -> _Value | Unreadable:
-    """Reads what stands behind a label on the last line, or the reply's only line."""
-    spoken = _spoken(text)
-    if spoken is None:
+    """Reads the text after a label on the last line, or the reply's only line."""
+    answer = _after_reasoning(text)
+    if answer is None:
         return _NO_ANSWER
 
-    lines = _without_last_reason(_lines(spoken), label)
+    lines = _without_last_reason(_lines(answer), label)
     if not lines:
         return Unreadable("the reply is empty")
 
@@ -799,35 +796,34 @@ def _read_line(
     if isinstance(value, Unreadable):
         return value
 
-    # Which of two is the verdict and which a quotation cannot be known. Drafts do not
-    # count in reasoning that is marked from its beginning; a bare end mark may be
-    # quoted as well.
+    # Of two different values either may be a quotation. Drafts do not count in
+    # reasoning that is marked from its beginning; a bare end mark may be quoted too.
     for line in lines if _opens_thinking(text) else _lines(text):
         other = _labelled(line, label)
         if other is None or len(other) > MAX_CHOICE:
             continue
 
-        said = read(other)
-        if not isinstance(said, Unreadable) and said != value:
+        other_value = read(other)
+        if not isinstance(other_value, Unreadable) and other_value != value:
             return Unreadable(f"{label} appears twice and differs")
 
     return value
 
 
 def _without_last_reason(lines: list[str], label: str) -> list[str]:
-    """The lines without a reason behind the verdict, or in front of it on its line.
+    """Drops a reason after the verdict, or before it on the same line.
 
     Example:
-        "entailed: yes", "explanation: it says so" is the first line alone, and so is
-        "explanation: it says so. entailed: yes".
+        Of the lines "entailed: yes" and "explanation: it says so" the first remains,
+        and of the line "explanation: it says so. entailed: yes" its end.
     """
     while len(lines) > 1 and _begins_reason(lines[-1]):
         lines = lines[:-1]
 
     if lines and _begins_reason(lines[-1]):
-        reason, found, verdict = lines[-1].rpartition(f"{label}:")
-        if found and reason.rstrip()[-1:] in (".", ";"):
-            return [*lines[:-1], found + verdict]
+        reason, separator, verdict = lines[-1].rpartition(f"{label}:")
+        if separator and reason.rstrip()[-1:] in (".", ";"):
+            return [*lines[:-1], separator + verdict]
 
     return lines
 
@@ -838,23 +834,17 @@ def _begins_reason(line: str) -> bool:
 
 
 def reply_lines(text: str) -> list[str]:
-    """The lines of a reply that say something, without its reasoning and emphasis.
-
-    None when reasoning never ends.
-    """
+    """The lines of a reply with words, without reasoning and emphasis; empty if the reasoning never ends."""
     lines = [
         line.strip(_MARKS).replace("*", "").replace("`", "")
-        for line in _lines(_spoken(text) or "")
+        for line in _lines(_after_reasoning(text) or "")
     ]
-    # Quotation marks around a whole reply of one line quote nothing.
+    # Quotation marks around a whole reply of one line mark no quotation.
     return [_bare(line) for line in lines] if len(lines) == 1 else lines
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a reply that say something, in normal form.
-
-    Tags around an answer are its label.
-    """
+    """The lines of a reply with words, in normal form; tags around an answer become its label."""
     text = _HEADED.sub(r"\1: ", _TAGGED.sub(r"\n\1: \2\n", normal_form(text)))
     text = _ANGLED.sub(r"\1", text)
 
@@ -866,18 +856,18 @@ def _lines(text: str) -> list[str]:
 
 
 def _labelled(line: str, label: str) -> str | None:
-    """What stands behind a label: `Score: 4`, `Final score - 4`, `So, the score is 4.`."""
-    found = re.match(
+    """The text after a label: `Score: 4`, `Final score - 4`, `So, the score is 4.`."""
+    match = re.match(
         rf"[\s*_`#\"'(-]*(?:(?:so|thus|therefore|hence),? )?(?:(?:the|my) )?(?:final )?(?:{re.escape(label)}|answer|verdict)"
         r"[\s*_`]*(?::|=|→| [-–—] | is:? | (?=[0-9]))(.*)",
         line,
         re.IGNORECASE,
     )
-    return None if found is None else _bare(found[1])
+    return None if match is None else _bare(match[1])
 
 
 def _bare(written: str) -> str:
-    """What is written without marks around it, and without one pair of brackets or quotation marks."""
+    """A text without surrounding marks, and without one pair of brackets or quotation marks."""
     bare = written.strip(_MARKS).removesuffix(".").rstrip(_MARKS)
     return bare[1:-1].strip() if bare[:1] + bare[-1:] in _PAIRS else bare
 

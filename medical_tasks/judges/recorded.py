@@ -1,7 +1,7 @@
-"""A judge that is a file of verdicts: a run's `verdicts.jsonl`, or somebody's judgements from elsewhere.
+"""A judge that reads its verdicts from a file: a run's `verdicts.jsonl`, or judgements from elsewhere.
 
-A line with `sha256` belongs to the question with that hash alone, so that no verdict is
-taken for another answer's.
+A line with `sha256` applies only to the question with that hash, so that no verdict is
+used for another answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 from medical_tasks.errors import MissingError, UsageError, system_reason
 from medical_tasks.io.files import read_bytes
 from medical_tasks.io.json_records import json_lines
-from medical_tasks.judges.base import Question, Unscored, Verdict
+from medical_tasks.judges.base import Pair, Question, Unscored, Verdict
 from medical_tasks.judges.case import CUT, asked_sha256, was_cut
 from medical_tasks.judges.session import SessionStats
 from medical_tasks.models.checkpoint import MESSAGES
@@ -28,10 +28,10 @@ OTHER_QUESTION = "judge: recorded for another question"
 
 
 class RecordedJudge:
-    """Verdicts read from a file. Implements `judges.base.Judge`; asks nobody."""
+    """Looks verdicts up in a file. Implements `judges.base.Judge`."""
 
     endpoint: None = None
-    trouble: None = None  # of being reached, which a file always is
+    trouble: None = None  # no connection that could fail
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class RecordedJudge:
         name: str = "",
         rows: Iterable[Mapping[str, object]] | None = None,
     ) -> None:
-        """Reads a file, or takes its rows."""
+        """Reads the file, unless its rows are passed."""
         try:
             raw = b"" if rows is not None else read_bytes(path)
         except OSError as error:
@@ -61,12 +61,9 @@ class RecordedJudge:
         """Every question asked so far, in the form of `session.JudgeSession.rows`."""
         self._path = path
         self._records: dict[str, dict[str, dict[str, Any]]] = {}
-        for place, row in (
-            json_lines(path, raw, form='{"id": ..., "value": ...}')
-            if raw.strip()
-            else ()
-        ):
-            self._add(f"{path}, {place}", row)
+        if raw.strip():
+            for line, row in json_lines(path, raw, form='{"id": ..., "value": ...}'):
+                self._add(f"{path}, {line}", row)
 
         for row in rows or ():
             self._add(str(path), row)
@@ -74,54 +71,23 @@ class RecordedJudge:
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Looks every question up.
 
-        Unscored if not in the file, or recorded for another question of that id.
+        Unscored if the file lacks it, or has its id for another question only.
         """
         return [self._look_up(question) for question in questions]
 
     def close(self) -> None:
         """Does nothing: the file was read at the start."""
 
-    def _add(self, where: str, row: object) -> None:
-        """Takes in one line of recorded verdicts.
-
-        A reply that was cut counts as none, whatever value was read from it: it is
-        judged by today's rules. The same id may stand twice with the hashes of
-        different questions.
-        """
-        if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-            raise UsageError(
-                f"{where}: each line is one object with a text as id. Write the question's id "
-                "there."
-            )
-
-        scored, unscored = "value" in row, row.get("unscored")
-        if scored == (unscored is not None) or not isinstance(unscored, str | None):
-            raise UsageError(
-                f"{where} (id {row['id']!r}): a line has either value, or unscored with the reason "
-                "as a text. Give one of them."
-            )
-
+    def _add(self, where: str, value: object) -> None:
+        """Adds one line. The same id may appear with the hashes of different questions."""
+        row = _checked(where, value)
         if row.get("evaluation", 1) != 1:
             return  # of several evaluations (`--evaluations`) the first counts
 
-        sha256 = row.get("sha256") or ""
-        if not isinstance(sha256, str):
-            raise UsageError(
-                f"{where} (id {row['id']!r}): sha256 is a text. Correct it, or leave it out."
-            )
-
-        if scored and was_cut(str(row.get("finish") or ""), tokens=None, longest=0):
-            unscored = CUT
-
-        if unscored is None:
-            record = {"value": _frozen(row["value"])}
-        else:  # a reason that is not in our form may be any text
-            record = {
-                "unscored": unscored if _REASON.fullmatch(unscored) else NO_VERDICT
-            }
-
-        record["text"] = row["text"] if isinstance(row.get("text"), str) else ""
-        before = self._records.setdefault(row["id"], {}).setdefault(sha256, record)
+        record = _record(row)
+        before = self._records.setdefault(row["id"], {}).setdefault(
+            row.get("sha256") or "", record
+        )
         if (before.get("unscored"), before.get("value")) != (
             record.get("unscored"),
             record.get("value"),
@@ -139,45 +105,25 @@ class RecordedJudge:
             self.identity["reads"] = "pair"
 
     def _look_up(self, question: Question) -> Verdict | Unscored:
-        """The recorded verdict on a question: of the same messages, else pair, else the same id without a hash.
+        """Finds the verdict on a question: by the hash of its messages, else of its pair, else by its id alone.
 
-        A record of another question under this id is none.
+        A record with another question's hash does not count.
         """
         sha256 = asked_sha256(question.messages)
         hashes = [sha256, *([asked_sha256(question.pair)] if question.pair else []), ""]
         records = self._records.get(question.id, {})
-        record = next((records[each] for each in hashes if each in records), None)
-        self.stats.asked += 1
-        if record is None or "unscored" in record:
-            reason = (
-                record["unscored"]
-                if record
-                else OTHER_QUESTION
-                if records
-                else NOT_RECORDED
-            )
-            self.stats.unscored[reason] += 1
-            self.rows.append(
-                {
-                    "id": question.id,
-                    "unscored": reason,
-                    "votes": [],
-                    "text": "",
-                    "sha256": sha256,
-                }
-            )
-            return Unscored(id=question.id, reason=reason, sha256=sha256)
+        record = next((records[key] for key in hashes if key in records), None)
+        self.stats.questions += 1
+        if record is None:
+            reason = OTHER_QUESTION if records else NOT_RECORDED
+            return self._unscored(question, reason, sha256)
+
+        if "unscored" in record:
+            return self._unscored(question, record["unscored"], sha256)
 
         value, text = record["value"], record["text"]
-        wanted = list(question.pair.values.values()) if question.pair else []
-        if wanted and type(value) not in {
-            type(each) for each in wanted
-        }:  # a "yes" for true would count as something
-            said = ", ".join(dict.fromkeys(json.dumps(each) for each in wanted))
-            raise UsageError(
-                f"{self._path}: id {question.id!r} has the value {json.dumps(value)[:80]}, and "
-                f"values of this question are like {said}. Correct the file."
-            )
+        if question.pair:
+            self._check_type(question.id, value, question.pair)
 
         self.stats.decided += 1
         self.rows.append(
@@ -193,6 +139,72 @@ class RecordedJudge:
             id=question.id, value=value, votes=(value,), text=text, sha256=sha256
         )
 
+    def _unscored(self, question: Question, reason: str, sha256: str) -> Unscored:
+        self.stats.unscored[reason] += 1
+        self.rows.append(
+            {
+                "id": question.id,
+                "unscored": reason,
+                "votes": [],
+                "text": "",
+                "sha256": sha256,
+            }
+        )
+        return Unscored(id=question.id, reason=reason, sha256=sha256)
+
+    def _check_type(self, name: str, value: object, pair: Pair) -> None:
+        """Refuses a value of another type than the question's: "yes" for true would count as something."""
+        allowed = list(pair.values.values())
+        if not allowed or type(value) in set(map(type, allowed)):
+            return
+
+        examples = ", ".join(dict.fromkeys(map(json.dumps, allowed)))
+        raise UsageError(
+            f"{self._path}: id {name!r} has the value {json.dumps(value)[:80]}, and "
+            f"values of this question are like {examples}. Correct the file."
+        )
+
+
+def _checked(where: str, row: object) -> dict[str, Any]:
+    """A line of recorded verdicts, refused if its form is wrong."""
+    if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+        raise UsageError(
+            f"{where}: each line is one object with a text as id. Write the question's id there."
+        )
+
+    unscored = row.get("unscored")
+    if ("value" in row) == (unscored is not None) or not isinstance(
+        unscored, str | None
+    ):
+        raise UsageError(
+            f"{where} (id {row['id']!r}): a line has either value, or unscored with the reason "
+            "as a text. Give one of them."
+        )
+
+    if not isinstance(row.get("sha256") or "", str):
+        raise UsageError(
+            f"{where} (id {row['id']!r}): sha256 is a text. Correct it, or leave it out."
+        )
+
+    return row
+
+
+def _record(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The verdict of a line, and the reply's text.
+
+    By today's rules a cut reply is no verdict, whatever value was once read from it.
+    """
+    text = row["text"] if isinstance(row.get("text"), str) else ""
+    if "value" not in row:
+        # A reason that is not in our form may be any text.
+        known_form = _REASON.fullmatch(row["unscored"])
+        return {"unscored": row["unscored"] if known_form else NO_VERDICT, "text": text}
+
+    if was_cut(str(row.get("finish") or ""), tokens=None, longest=0):
+        return {"unscored": CUT, "text": text}
+
+    return {"value": _frozen(row["value"]), "text": text}
+
 
 def _frozen(value: object) -> object:
-    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,6 +1,7 @@
-"""Lines of questions in which later ones depend on what was said, asked round by round.
+"""Asks questions in rounds, where later questions depend on earlier outcomes, and in batches.
 
-And many things asked about in one call.
+A `Line` is the questioning about one thing, as a generator; many lines run side by side
+so that a judge gets as many questions at once as possible.
 """
 
 from __future__ import annotations
@@ -13,63 +14,59 @@ from medical_tasks.judges.base import Judge, Judging, Question, Unscored, Verdic
 from medical_tasks.judges.case import FORM_REASONS
 
 Outcome = Verdict | Unscored
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 _Value = TypeVar("_Value")
-Line = Generator[list[Question], list[Outcome], _Found]
-"""Yields questions whose ids differ from all others', maybe none, and is sent an outcome each, in order."""
+Line = Generator[list[Question], list[Outcome], _Result]
+"""Yields the questions of a round, with ids of their own, and is sent their outcomes in order; a round may be empty."""
 
 
-def ask_together(judge: Judge, lines: Sequence[Line[_Found]]) -> list[_Found]:
-    """Asks round by round, until every line has come to its end."""
+def ask_together(judge: Judge, lines: Sequence[Line[_Result]]) -> list[_Result]:
+    """Asks round by round, until every line has ended; returns their results."""
     line = side_by_side(lines)
     try:
-        wanted = next(line)
+        questions = next(line)
         while True:
-            wanted = line.send(judge.ask(wanted))
+            questions = line.send(judge.ask(questions))
     except StopIteration as end:
-        found: list[_Found] = end.value
-        return found
+        results: list[_Result] = end.value
+        return results
 
 
-def side_by_side(lines: Sequence[Line[_Found]]) -> Line[list[_Found]]:
-    """Makes one line of several.
+def side_by_side(lines: Sequence[Line[_Result]]) -> Line[list[_Result]]:
+    """Joins several lines into one, whose rounds are theirs together.
 
-    Its rounds are theirs together, and it ends when the last one does.
-
-    Example: one line asks a1 and, by what was said, a2; another asks b1. The rounds are
-    [a1, b1] and [a2], so that a judge gets as many questions at once as can be.
+    Example: one line asks a1 and then, depending on the outcome, a2; another asks b1.
+    The rounds are [a1, b1] and [a2].
     """
-    found: dict[int, _Found] = {}
+    results: dict[int, _Result] = {}
     waiting: dict[int, list[Question]] = {}
 
-    def go_on(place: int, outcomes: list[Outcome] | None) -> None:
-        line = lines[place]
+    def advance(number: int, outcomes: list[Outcome] | None) -> None:
+        line = lines[number]
         try:
-            wanted = next(line) if outcomes is None else line.send(outcomes)
-            while not wanted:
-                wanted = line.send([])
+            questions = next(line) if outcomes is None else line.send(outcomes)
+            while not questions:
+                questions = line.send([])
         except StopIteration as end:
-            found[place] = end.value
+            results[number] = end.value
         else:
-            waiting[place] = wanted
+            waiting[number] = questions
 
-    for place in range(len(lines)):
-        go_on(place, None)
+    for number in range(len(lines)):
+        advance(number, None)
 
     while waiting:
-        asked = dict(waiting)
+        batches = dict(waiting)
         waiting.clear()
-        outcomes = iter(
-            (yield [question for wanted in asked.values() for question in wanted])
-        )
-        for place, wanted in asked.items():
-            go_on(place, list(itertools.islice(outcomes, len(wanted))))
+        outcomes = iter((yield list(itertools.chain(*batches.values()))))
+        for number, batch in batches.items():
+            advance(number, list(itertools.islice(outcomes, len(batch))))
 
-    return [found[place] for place in range(len(lines))]
+    return [results[number] for number in range(len(lines))]
 
 
 def answered(questions: Sequence[Question]) -> Line[dict[str, Outcome]]:
-    """Asks in one round; the outcomes by question's id."""
+    """Asks in one round; returns the outcomes by the questions' ids."""
     outcomes = yield list(questions)
     return {
         question.id: outcome
@@ -78,7 +75,7 @@ def answered(questions: Sequence[Question]) -> Line[dict[str, Outcome]]:
 
 
 def in_batches(
-    wanted: Sequence[str],
+    names: Sequence[str],
     judging: Judging,
     *,
     batch: Callable[[str, Sequence[str]], Question],
@@ -86,41 +83,42 @@ def in_batches(
     read_batch: Callable[[Verdict, Sequence[str]], Mapping[str, _Value]],
     read_single: Callable[[Verdict], _Value],
 ) -> Line[dict[str, _Value | Unscored]]:
-    """Asks about things that differ: all in one call where the judge takes batches, else one call each.
+    """Asks about different things: all in one call if the judge takes batches, else one call each.
 
-    What a batched reply leaves out is asked about again, together, and what is left out
-    once more one by one. So is a whole batch whose form is the trouble: no readable
-    reply, a prompt too long. A batch that failed for another reason (the server, the
-    budget) leaves its things without a verdict: asking for each of them would only fail
-    as many times.
+    A second batch asks about what the first reply left out; what that one leaves out is
+    asked about singly. So is a whole batch that failed because of its form: an
+    unreadable reply, a prompt too long. After a failure for another reason (the server,
+    the budget) nothing more is asked, since single calls would only fail as well.
 
-    Example: of five statements in one call the reply names four; the fifth is asked
-    about in a second batch, of itself. If that reply is not readable either, it is
-    asked about alone, in the prompt for one statement.
+    Example: five statements are in one call, and the reply names four. A second batch
+    asks about the fifth. If that reply is not readable either, the prompt for one
+    statement asks about it alone.
 
     Args:
-        wanted: names of the things.
-        judging: the judge, and whether it is asked in batches.
-        batch: makes the question of a round about several.
-        single: makes the question about one.
-        read_batch: the values that a verdict on several names; it may leave out some.
-        read_single: the value of a verdict on one.
+        names: the things' names.
+        judging: the judge, and whether it takes batches.
+        batch: makes a round's question about several things.
+        single: makes the question about one thing.
+        read_batch: reads the values from a verdict on several; it may leave out some.
+        read_single: reads the value from a verdict on one.
     """
-    found: dict[str, _Value | Unscored] = {}
+    values: dict[str, _Value | Unscored] = {}
     batched = judging.mode == "batched" and judging.judge.reads == "prompt"
-    for round_name in ("batch", "batch-again") if batched and wanted else ():
-        (outcome,) = yield [batch(round_name, wanted)]
+    for round_name in ("batch", "batch-again") if batched and names else ():
+        (outcome,) = yield [batch(round_name, names)]
         if isinstance(outcome, Verdict):
-            found |= read_batch(outcome, wanted)
-            wanted = [each for each in wanted if each not in found]
+            values |= read_batch(outcome, names)
+            names = [name for name in names if name not in values]
         elif outcome.reason not in FORM_REASONS:
-            return found | dict.fromkeys(wanted, outcome)
+            return values | dict.fromkeys(names, outcome)
 
-        if not wanted or isinstance(outcome, Unscored):
+        if not names or isinstance(outcome, Unscored):
             break
 
-    outcomes = yield [single(each) for each in wanted]
-    for each, outcome in zip(wanted, outcomes, strict=True):
-        found[each] = outcome if isinstance(outcome, Unscored) else read_single(outcome)
+    outcomes = yield [single(name) for name in names]
+    for name, outcome in zip(names, outcomes, strict=True):
+        values[name] = (
+            outcome if isinstance(outcome, Unscored) else read_single(outcome)
+        )
 
-    return found
+    return values

@@ -1,8 +1,8 @@
-"""Rubrics: criteria with points, each decided by a judge on a conversation and the reply.
+"""Rubrics: criteria with points, which a judge decides for the reply to a conversation.
 
-What benchmarks with a rubric have in common, those of other packages too. Such a
-benchmark derives from `RubricBenchmark` and says where its rows come from; what a judge
-is asked, points, bounds and figures by tag follow:
+The base of benchmarks with a rubric, also in other packages. Such a benchmark derives
+from `RubricBenchmark` and names the sources of its rows; the judge's prompts, points,
+bounds and figures by tag follow:
 
     class MyRubric(RubricBenchmark):
         datasets = (DATASET,)
@@ -18,7 +18,7 @@ is asked, points, bounds and figures by tag follow:
         TaskSpec(..., judge=True, metrics=points_metrics(MyRubric.tags)),
     )
 
-Its rows have the columns `CHAT` and `CRITERIA`, and `reply`, which earns all points.
+Its rows have the columns `CHAT` and `CRITERIA`, and a `reply` that earns all points.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ ASK: Final = (
     "fault.\n\n{criterion}\n\nReply with a JSON object and nothing else: explanation (a "
     "sentence) and criteria_met (true or false)."
 )
-"""What a judge is asked, if it is not asked with the authors' text."""
+"""Our prompt of the judge, used unless the authors' is chosen."""
 AGAIN: Final = "That cannot be read ({problem}). Reply with one JSON object: explanation, criteria_met."
 FORM: Final = {"explanation": explanation, "criteria_met": boolean}
 
@@ -117,9 +117,10 @@ class Criterion(TypedDict):
 
 
 def points_metrics(tags: Iterable[str] = ()) -> tuple[MetricSpec, ...]:
-    """The figures of a rubric: of all criteria, and of those with each tag.
+    """The metrics of a rubric: over all criteria, and over those with each tag.
 
-    Example: that of `axis:accuracy` is the group `accuracy` of the breakdown `axis`.
+    Example: the metric of `axis:accuracy` is the group `accuracy` of the breakdown
+    `axis`.
     """
     whole = MetricSpec(
         name="points",
@@ -129,10 +130,10 @@ def points_metrics(tags: Iterable[str] = ()) -> tuple[MetricSpec, ...]:
         total=(0.0, 1.0),
         verdict="entailment",
     )
-    return (whole, *(_part(whole, tag) for tag in tags))
+    return (whole, *(_tag_metric(whole, tag) for tag in tags))
 
 
-def _part(whole: MetricSpec, tag: str) -> MetricSpec:
+def _tag_metric(whole: MetricSpec, tag: str) -> MetricSpec:
     by, _, group = tag.partition(":")
     about = f"the same of criteria with the tag {tag}"
     return replace(
@@ -147,11 +148,12 @@ def _part(whole: MetricSpec, tag: str) -> MetricSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled:
-    """A criterion of which people said whether a reply meets it.
+    """A criterion, and whether a reply meets it according to people.
 
     Attributes:
-        labels: of each person; where they are evenly divided the judge is not compared.
-        group: part of the set that has a figure of its own; "" for none.
+        labels: each person's label; if they are evenly divided, it counts in no
+            agreement with the majority.
+        group: part of the set with figures of its own; "" for none.
     """
 
     id: str
@@ -166,10 +168,9 @@ class RubricBenchmark(Benchmark):
     """A benchmark whose answers earn the points of the criteria that they meet.
 
     Attributes:
-        tags: of criteria, those that have a figure of their own; so do the metrics
-            (`points_metrics`).
-        labels: what `judge-check NAME --source` reads, for people; "" where no
-            criteria are labelled (`read_labels`).
+        tags: the criteria's tags that have a metric of their own (`points_metrics`).
+        labels: describes the file of `judge-check NAME --source`, for messages; "" if
+            no criteria are labelled (`read_labels`).
     """
 
     tags: ClassVar[tuple[str, ...]] = ()
@@ -177,42 +178,42 @@ class RubricBenchmark(Benchmark):
     prompt_sets: ClassVar[tuple[str, ...]] = ("own",)
 
     def __init_subclass__(cls) -> None:
-        """Says that not every item has a criterion of each tag."""
+        """Declares that an item may have no criterion of a tag."""
         super().__init_subclass__()
         cls.sometimes_counted = cls.tags
 
     def conversation(self, item: Item) -> tuple[Message, ...]:
-        """What was said before the reply."""
-        messages = item.fields[CHAT.name]
+        """The conversation before the reply."""
         return tuple(
-            Message(role=each["role"], content=each["content"]) for each in messages
+            Message(role=message["role"], content=message["content"])
+            for message in item.fields[CHAT.name]
         )
 
     def judge_template(self, upstream: Path | None) -> str:
-        """The authors' question to a judge, with `{conversation}` and `{criterion}`.
+        """The authors' prompt of the judge, with `{conversation}` and `{criterion}`.
 
-        Needed where `official` is one of the prompt sets.
+        Override it if `official` is one of the prompt sets.
         """
         raise UsageError(f"{self.name} has no official prompts. Use --prompts own.")
 
     def read_labels(self, path: Path) -> Iterator[Labelled]:
-        """Reads criteria that people labelled; needed where there are `labels`."""
+        """Reads criteria that people labelled; override it if there are `labels`."""
         raise NotImplementedError(f"{self.name} has no labels")
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
-        """The conversation as it is, whoever judges the reply."""
+        """The conversation unchanged, with any judge's prompts."""
         return PromptSet(
             name=asking.prompts, sha256=texts_sha256(), render=self.conversation
         )
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """The reply of the row."""
+        """The reply in the row."""
         return str(item.fields["reply"])
 
     def load_judge_prompts(
         self, task: TaskSpec, name: str = "own", upstream: Path | None = None
     ) -> JudgePrompts:
-        """Ours, or the authors'."""
+        """Loads our prompts, or the authors'."""
         ask = ASK if name == "own" else self.judge_template(upstream)
         return JudgePrompts(
             name=name, sha256=texts_sha256(ask, AGAIN), texts={"ask": ask}
@@ -225,7 +226,7 @@ class RubricBenchmark(Benchmark):
         answers: Sequence[Answer],
         scoring: Scoring = PLAIN_SCORING,
     ) -> list[ItemScore]:
-        """Has each criterion decided, and adds points up."""
+        """Has a judge decide each criterion, and adds up the points."""
         judging = scoring.judge
         lines = [
             self._judged(item, as_written(answer.text), judging.prompts)
@@ -236,13 +237,18 @@ class RubricBenchmark(Benchmark):
     def unanswered_limits(
         self, task: TaskSpec, item: Item
     ) -> Mapping[str, tuple[float, float]]:
-        """Of a conversation without a reply, all that a reply could earn or lose."""
-        unjudged = [(one, _verdict(one, None)) for one in item.fields[CRITERIA.name]]
-        limits = {name: one.limits for name, one in self._counts(unjudged).items()}
+        """The least and the most that a missing reply could earn, by metric."""
+        unjudged = [
+            (criterion, _verdict(criterion, None))
+            for criterion in item.fields[CRITERIA.name]
+        ]
+        limits = {
+            name: counts.limits for name, counts in self._counts(unjudged).items()
+        }
         return {name: ends for name, ends in limits.items() if not math.isnan(ends[0])}
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
-        """The labelled criteria, where there are some."""
+        """The labelled criteria, if there are any."""
         from medical_tasks.judges.check_sets import CheckSetSource
 
         if not self.labels:
@@ -257,18 +263,20 @@ class RubricBenchmark(Benchmark):
         return {self.name: source}
 
     def _judged(self, item: Item, reply: str, prompts: JudgePrompts) -> Line[ItemScore]:
-        """Has the criteria of one item decided."""
+        """Has a judge decide the criteria of one item."""
         criteria: Sequence[Criterion] = item.fields[CRITERIA.name]
         chat = self.conversation(item)
         outcomes = yield [
-            question(f"{item.id}/{n}", chat, reply, one, prompts)
-            for n, one in enumerate(criteria)
+            question(f"{item.id}/{number}", chat, reply, criterion, prompts)
+            for number, criterion in enumerate(criteria)
         ]
         judged = [
-            (one, _verdict(one, outcome))
-            for one, outcome in zip(criteria, outcomes, strict=True)
+            (criterion, _verdict(criterion, outcome))
+            for criterion, outcome in zip(criteria, outcomes, strict=True)
         ]
-        reasons = [each.reason for each in outcomes if isinstance(each, Unscored)]
+        reasons = [
+            outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
+        ]
 
         return ItemScore.counted(
             self._counts(judged), id=item.id, unscored=reasons[0] if reasons else None
@@ -278,14 +286,14 @@ class RubricBenchmark(Benchmark):
         self, judged: Sequence[tuple[Criterion, Verdicts]]
     ) -> dict[str, Counts]:
         """The verdicts of each metric."""
-        of_all = {"points": tuple(verdict for _, verdict in judged)}
-        by_tag = {
-            tag: tuple(verdict for one, verdict in judged if tag in one["tags"])
-            for tag in self.tags
-        }
+        verdicts = {"points": tuple(verdict for _, verdict in judged)}
+        for tag in self.tags:
+            verdicts[tag] = tuple(
+                verdict for criterion, verdict in judged if tag in criterion["tags"]
+            )
+
         return {
-            name: Counts(how="points", verdicts=verdicts)
-            for name, verdicts in {**of_all, **by_tag}.items()
+            name: Counts(how="points", verdicts=own) for name, own in verdicts.items()
         }
 
     def _check_set(self, request: CheckRequest) -> CheckSet:
@@ -300,24 +308,24 @@ class RubricBenchmark(Benchmark):
             self.tasks[0], request.prompts, request.upstream
         )
         labelled = list(self.read_labels(path))
-        rows = {one.id: one for one in labelled}
+        rows = {row.id: row for row in labelled}
         if len(rows) < len(labelled):
             raise UsageError(
                 f"{path}: two criteria have the same id. Give each its own."
             )
 
-        people = max(len(one.labels) for one in rows.values())
-        pairs = subset([_pair(one, people) for one in rows.values()], request.max_pairs)
+        people = max(len(row.labels) for row in labelled)
+        pairs = subset([_pair(row, people) for row in labelled], request.max_pairs)
+        chosen = [rows[pair.id] for pair in pairs]
         met, not_met = TWO_WAY.classes
 
         def ask(judge: Judge, mode: Mode, backwards: bool) -> list[str | Unscored]:
-            wanted = [rows[pair.id] for pair in pairs]
             outcomes = judge.ask(
                 [
                     question(
-                        one.id, one.conversation, one.reply, one.criterion, prompts
+                        row.id, row.conversation, row.reply, row.criterion, prompts
                     )
-                    for one in wanted
+                    for row in chosen
                 ]
             )
             return [
@@ -338,23 +346,23 @@ class RubricBenchmark(Benchmark):
         )
 
 
-def _pair(one: Labelled, people: int) -> CheckPair:
-    """A labelled criterion with as many ratings as the others have."""
+def _pair(row: Labelled, people: int) -> CheckPair:
+    """A labelled criterion, its ratings filled up with None to the number of people."""
     from medical_tasks.judges.check_figures import CheckPair
     from medical_tasks.judges.checks import TWO_WAY
     from medical_tasks.scoring.agreement import majority
 
     met, not_met = TWO_WAY.classes
-    ratings = [met if label else not_met for label in one.labels]
+    ratings = [met if label else not_met for label in row.labels]
     unrated = [None] * (people - len(ratings))
 
     return CheckPair(
-        id=one.id,
+        id=row.id,
         gold=majority(ratings),
         ratings=(*ratings, *unrated),
-        cluster=texts_sha256(*(message["content"] for message in one.conversation)),
-        group=one.group,
-        words=len(one.reply.split()),
+        cluster=texts_sha256(*(message["content"] for message in row.conversation)),
+        group=row.group,
+        words=len(row.reply.split()),
     )
 
 
@@ -367,16 +375,20 @@ def question(
 ) -> Question:
     """Asks whether the reply to a conversation meets a criterion.
 
-    The points stand in front of it where they are known: `[-5] Names no dose`. A judge
-    of entailment, which reads no prompt, decides it on the reply alone.
+    The points come before the criterion if they are known: `[-5] Names no dose`. An
+    entailment model, which reads no prompt, decides by the reply alone.
     """
-    shown = text = criterion if isinstance(criterion, str) else criterion["text"]
-    if not isinstance(criterion, str):
+    if isinstance(criterion, str):
+        text = shown = criterion
+    else:
+        text = criterion["text"]
         shown = f"[{criterion['points']:g}] {text}"
 
-    said = (*conversation, Message(role="assistant", content=reply))
-    talk = "\n\n".join(f"{each['role']}: {each['content']}" for each in said)
-    values = {"conversation": talk, "criterion": shown}
+    chat = (*conversation, Message(role="assistant", content=reply))
+    transcript = "\n\n".join(
+        f"{message['role']}: {message['content']}" for message in chat
+    )
+    values = {"conversation": transcript, "criterion": shown}
 
     return Question(
         id=name,
@@ -390,7 +402,7 @@ def question(
 
 
 def _verdict(criterion: Criterion, outcome: Verdict | Unscored | None) -> Verdicts:
-    """What a judge said of a criterion, with its sign and weight; None for nothing."""
+    """A judge's verdict on a criterion, with its sign and weight; None for a missing one."""
     met = verdict_bool(outcome) if isinstance(outcome, Verdict) else None
     kind = "plus" if criterion["points"] > 0 else "minus"
     return count_verdicts([met], kind, weight=criterion["points"])

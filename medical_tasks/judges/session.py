@@ -1,7 +1,7 @@
-"""A judge by its name, opened and asked: votes, re-asks, the store of finished replies and the budget.
+"""Opens a judge by name and asks it: votes, re-asks, the store of finished replies and the budget.
 
-Every reply is stored the moment it arrives, under a hash of what decides it, and is
-never asked for again; no prompt is stored.
+Every reply is stored as soon as it arrives, under a hash of everything that determines
+it, and is never requested again. Prompts are not stored.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from medical_tasks.judges.case import CUT, NO_PAIR, UNREADABLE, Case, Rules, Thr
 from medical_tasks.models.batch_journal import JOURNAL
 from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.opener import NEUTRAL_ARGS, read_prices
-from medical_tasks.models.usage import Meter, Prices, Usage, told_besides
+from medical_tasks.models.usage import Meter, Prices, Usage, reply_metadata
 
 _RECORDED = ("judge: not in the recorded verdicts", "judge: recorded ")
-# What the same judge with the same settings does the same way again; an unreadable
-# reply is kept, and not asked for anew.
+# Failures that the same judge with the same settings repeats; an unreadable reply is
+# stored, and not requested again.
 _LASTING = (
     UNREADABLE,
     CUT,
@@ -68,9 +68,9 @@ def open_session(
     quiet: bool = False,
     role: str = "judge",
 ) -> Iterator[JudgeSession]:
-    """Opens a judge for the length of a `with` block; with `must_read` it has to read prompts.
+    """Opens a judge for a `with` block.
 
-    `role`: as messages name it.
+    With `must_read` it has to read prompts. `role` is its name in messages.
     """
     prices = read_prices(args, model=name, what=role)
     backend = open_judge(name, args, votes=options.votes, log_dir=log_dir)
@@ -96,9 +96,9 @@ def open_session(
 
 @contextlib.contextmanager
 def open_offline(name: str, *, unread: str) -> Iterator[JudgeSession]:
-    """Opens a judge that reads no prompts, for metrics of texts at hand; nothing of it is kept.
+    """Opens a judge that reads no prompts, for metrics of existing texts; stores nothing.
 
-    `unread`: what it is not shown.
+    `unread` names what it does not read, for the message.
     """
     if name != "lexical" and not name.startswith("nli/"):
         raise ValueError(
@@ -106,8 +106,8 @@ def open_offline(name: str, *, unread: str) -> Iterator[JudgeSession]:
             "verdicts, or use medical-tasks score."
         )
 
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
         with open_session(
             name,
             {},
@@ -120,8 +120,8 @@ def open_offline(name: str, *, unread: str) -> Iterator[JudgeSession]:
 
 
 def next_step(reasons: Collection[str]) -> str:
-    """Says what can be done about questions without a verdict."""
-    again = "Give the same command again to ask for the missing ones."
+    """The advice about questions without a verdict."""
+    retry = "Give the same command again to ask for the missing ones."
     lasting = "What cannot be read, or is too long, stays so with this judge; another one, or other --judge-args, may do better."
     if CUT in reasons:
         lasting += (
@@ -133,39 +133,39 @@ def next_step(reasons: Collection[str]) -> str:
 
     lost = [reason.startswith(_LASTING) for reason in reasons]
     return " ".join(
-        ([again] if not all(lost) else []) + ([lasting] if any(lost) else [])
+        ([retry] if not all(lost) else []) + ([lasting] if any(lost) else [])
     )
 
 
-# What changes no verdict: how much is asked at once, for how long, what it costs. A run
-# may go on with others.
+# Arguments that change no verdict, but concurrency, timeouts or prices. A run may
+# continue with others.
 NEUTRAL_JUDGE_ARGS = NEUTRAL_ARGS | {"n_choices", "varies"}
 
 
 def judge_kinds() -> dict[str, JudgeKind]:
     """Every kind of judge by name: the project's own, then those of other packages."""
-    known: dict[str, JudgeKind] = {}
+    kinds: dict[str, JudgeKind] = {}
     for plugin, kind in plugins.objects("medical_tasks.judges", JudgeKind):
-        if kind.name in known:
+        if kind.name in kinds:
             plugins.leave_out(plugin, f"there is a kind of judge {kind.name} already")
         else:
-            known[kind.name] = kind
-    return known
+            kinds[kind.name] = kind
+    return kinds
 
 
 def open_judge(
     name: str, options: Mapping[str, str], *, votes: int = 1, log_dir: Path
 ) -> Backend:
-    """Opens a judge. Nothing is sent yet, but what can be checked is.
+    """Opens a judge; sends nothing yet, but checks what it can.
 
     With several votes the default temperature is 1.
     """
-    known = judge_kinds()
+    kinds = judge_kinds()
     word, slash, rest = name.partition("/")
-    kind = known.get(word)
+    kind = kinds.get(word)
     if kind is None or kind.alone == bool(slash) or (slash and not rest):
-        kinds = "\n".join(f"  {each.summary}" for each in known.values())
-        raise UsageError(f"unknown judge {name!r}. A judge is one of:\n{kinds}")
+        listed = "\n".join(f"  {kind.summary}" for kind in kinds.values())
+        raise UsageError(f"unknown judge {name!r}. A judge is one of:\n{listed}")
 
     if votes > 1 and kind.samples:
         options = {"temperature": "1", **options}
@@ -174,8 +174,8 @@ def open_judge(
 
 
 VERDICT = "verdict"
-"""Kind of the store's records: one reply each."""
-_KEPT = ("text", "label", "finish", "prompt_tokens", "output_tokens")
+"""Kind of the store's records, each of which is one reply."""
+_STORED = ("text", "label", "finish", "prompt_tokens", "output_tokens")
 FORECAST_ONLY = "judge: forecast only"
 
 _Waiting = dict[str, list[tuple[Case, Thread]]]
@@ -183,23 +183,22 @@ _Waiting = dict[str, list[tuple[Case, Thread]]]
 
 @dataclass(slots=True)
 class SessionStats:
-    """What a session did so far."""
+    """Counts of a session so far."""
 
-    asked: int = 0
+    questions: int = 0
     decided: int = 0
     unscored: Counter[str] = field(default_factory=Counter)
     from_store: int = 0
     replies: int = 0
     calls: int = 0
-    # votes that decided questions did not need, against asking all of them
-    saved: int = 0
+    saved: int = 0  # votes that early decisions made unnecessary
     reasked: int = 0
 
 
 def require_evaluations(name: str, evaluations: int, *, samples: bool) -> None:
     """Refuses several evaluations by a judge that gives the same reply each time.
 
-    They could not differ, so that their agreement would be perfect and say nothing.
+    They could not differ, so that their perfect agreement would be meaningless.
     """
     if evaluations > 1 and not samples:
         raise UsageError(
@@ -210,7 +209,7 @@ def require_evaluations(name: str, evaluations: int, *, samples: bool) -> None:
 
 
 def require_votes(name: str, votes: int, *, samples: bool) -> None:
-    """Refuses several votes of a judge that gives the same reply each time."""
+    """Refuses several votes by a judge that gives the same reply each time."""
     if votes > 1 and not samples:
         raise UsageError(
             f"the judge {name} gives the same reply each time, so that votes must be 1, got "
@@ -250,7 +249,7 @@ class JudgeSession:
         self.rows: list[dict[str, Any]] = []
         """Every question asked so far, in order: `id`, `value` or `unscored` (the reason), `votes`, `text`, `sha256`."""
         self.foreseen: dict[str, list[int]] = {}
-        """By `budget.foresee`, what all questions so far take with nothing in the store; of a judge that reads prompts."""
+        """What all questions so far take with an empty store, by `budget.foresee`; only for a judge that reads prompts."""
         self._prices = prices
         self._meter = Meter()
         self._backend = backend
@@ -258,9 +257,9 @@ class JudgeSession:
         self._store = store
         self._label = label
         self._quiet = quiet
-        # Keys of replies that were asked for, or found in the store: several
-        # evaluations may take one.
-        self._known: set[str] = set()
+        # Keys of replies that were requested, or came from the store: several
+        # evaluations may use one.
+        self._seen: set[str] = set()
         self._begun = False
         self._rules = Rules(
             identity=self.identity,
@@ -271,21 +270,21 @@ class JudgeSession:
 
     @property
     def usage(self) -> Usage:
-        """What the replies behind the verdicts took, those of the store included."""
+        """Usage of the verdicts' replies, including those from the store."""
         return self._meter.usage(self._prices)
 
     @property
     def adapted(self) -> dict[str, str]:
-        """Settings that the judge's server refused, and what was sent instead."""
+        """Settings that the judge's server refused, with their replacements."""
         return self._meter.adapted
 
     def again(self, times: int = 1) -> JudgeSession:
-        """The same judge with its next votes, which answer the same questions anew.
+        """Returns the same judge with its next votes, which decide the same questions anew.
 
-        What they take is counted here too.
+        Their usage is counted here too.
 
         Args:
-            times: how many sets of votes further on.
+            times: how many sets of votes to skip.
 
         Example:
             With three votes, `again(2)` decides by the votes 6, 7 and 8.
@@ -299,8 +298,8 @@ class JudgeSession:
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Decides all questions, in order.
 
-        The votes that all need at least, then re-asks, and further votes where it is
-        open.
+        First come the votes that every question needs, then re-asks, and further votes
+        on undecided questions.
         """
         longest = self._options.reply_tokens
         if longest is not None:
@@ -319,10 +318,10 @@ class JudgeSession:
             self.foreseen[name] = [before[0] + least, before[1] + most]
 
         foreseen = False
-        asked = [*cases, *self._ahead(questions)]
-        while waiting := self._read_store(asked):
+        all_cases = [*cases, *self._ahead(questions)]
+        while waiting := self._read_store(all_cases):
             if not foreseen:
-                self._foresee(asked)
+                self._foresee(all_cases)
                 foreseen = True
 
             if self._options.forecast:
@@ -333,11 +332,10 @@ class JudgeSession:
         return [self._finish(case) for case in cases]
 
     def _ahead(self, questions: Sequence[Question]) -> list[Case]:
-        """The same questions in the evaluations to come, whose replies wait in the store.
+        """The same questions in the following evaluations, whose replies are stored until then.
 
-        Asked together with the first evaluation they share its forecast and its batch.
-        Only the first questions are the same in each: what is asked next may depend on
-        what was said.
+        Asked with the first evaluation, they share its forecast and its batch. This is
+        done only for the first questions, since later ones may depend on verdicts.
         """
         if self._begun or not questions or self._rules.first:
             return []
@@ -349,7 +347,7 @@ class JudgeSession:
             for number in range(1, self._options.evaluations)
         ]
 
-        return [Case(question, each) for each in rules for question in questions]
+        return [Case(question, own) for own in rules for question in questions]
 
     def _read_store(self, cases: Sequence[Case]) -> _Waiting:
         """Advances the cases by stored replies; returns the requests that are not stored."""
@@ -359,19 +357,19 @@ class JudgeSession:
                 for thread in case.waiting:
                     waiting.setdefault(thread.key, []).append((case, thread))
 
-            found = self._store.get_many(VERDICT, waiting) if waiting else {}
-            if not found:
+            stored = self._store.get_many(VERDICT, waiting) if waiting else {}
+            if not stored:
                 return waiting
 
-            new = found.keys() - self._known
-            self._known.update(new)
-            if self._options.replayed:  # they are this run's, made in its parts
-                self.stats.calls += sum(found[key].get("requests", 1) for key in new)
+            new = stored.keys() - self._seen
+            self._seen.update(new)
+            if self._options.replayed:  # requested by the parts of this run
+                self.stats.calls += sum(stored[key].get("requests", 1) for key in new)
             else:
                 self.stats.from_store += len(new)
 
-            self._meter.add(found)
-            for key, record in found.items():
+            self._meter.add(stored)
+            for key, record in stored.items():
                 for case, thread in waiting[key]:
                     case.hear(thread, record)
 
@@ -385,10 +383,10 @@ class JudgeSession:
             print(line, file=sys.stderr, flush=True)
 
     def _send(self, waiting: _Waiting) -> None:
-        """Asks for the replies that the store lacks, and gives them to their cases.
+        """Requests the replies that the store lacks, and passes them to their cases.
 
-        Of two processes that ask the same at once the first reply is kept, and both go
-        by it, so that their verdicts agree.
+        If two processes make the same request at once, the first reply is stored and
+        both use it, so that their verdicts agree.
         """
         calls = {
             key: Call(
@@ -399,7 +397,7 @@ class JudgeSession:
             )
             for key, ((case, thread), *_) in waiting.items()
         }
-        self._known.update(calls)
+        self._seen.update(calls)
         outcomes: dict[str, Reply | NoReply] = {}
         label = f"judging {self._label}" if self._label else "judging"
         with Progress(label, len(calls), quiet=self._quiet) as progress:
@@ -407,7 +405,7 @@ class JudgeSession:
 
             def on_reply(reply: Reply | NoReply) -> None:
                 nonlocal last
-                # Replies that are made side by side share the time.
+                # Concurrent replies share the time.
                 before, last = last, time.monotonic()
                 outcomes[reply.key] = reply
                 self._book(reply, last - before)
@@ -417,50 +415,49 @@ class JudgeSession:
             try:
                 self._backend.answer(list(calls.values()), self.budget, on_reply)
             finally:
-                # Some requests end without an outcome of their own: all are given up
-                # when a key is refused.
-                told = sum(reply.attempts for reply in outcomes.values())
-                self.stats.calls += max(told, self.budget.calls - before)
+                # Some requests end without an outcome of their own: a refused key
+                # cancels all.
+                reported = sum(reply.attempts for reply in outcomes.values())
+                self.stats.calls += max(reported, self.budget.calls - before)
 
-        # What was kept, and not what was heard: where another process was first, both
-        # go by its reply.
-        kept = self._store.get_many(
+        # The stored replies, not those of this process: another one may have been
+        # first.
+        stored = self._store.get_many(
             VERDICT, [key for key in outcomes if isinstance(outcomes[key], Reply)]
         )
-        self._meter.add(kept)
+        self._meter.add(stored)
         for key, pairs in waiting.items():
             outcome = outcomes[key]
             for case, thread in pairs:
                 if isinstance(outcome, NoReply):
                     case.fail(thread, outcome.reason)
                 else:
-                    case.hear(thread, kept[key])
+                    case.hear(thread, stored[key])
 
     def _book(self, reply: Reply | NoReply, seconds: float) -> None:
-        """Keeps a reply and what it took; a failure is not kept, to be asked again."""
+        """Stores a reply and its usage, but no failure, so that it is requested again."""
         if isinstance(reply, NoReply):
             return
 
-        # None where another reply came with the same request, or nothing was asked
-        # (`lexical`).
-        asked = reply.attempts > 0 or (
+        # A reply counts no request if it shared another's, or needed none (`lexical`).
+        has_request = reply.attempts > 0 or (
             self.reads == "pair" and reply.prompt_tokens is not None
         )
-        record = {name: getattr(reply, name) for name in _KEPT} | {
-            **told_besides(reply),
-            "requests": int(asked),
+        record = {name: getattr(reply, name) for name in _STORED} | {
+            **reply_metadata(reply),
+            "requests": int(has_request),
             "seconds": round(seconds, 6),
         }
         self._store.put(VERDICT, reply.key, record, first=True)
         self.stats.replies += 1
 
     def _finish(self, case: Case) -> Verdict | Unscored:
-        """The outcome of a case, counted, and noted as a row of the session."""
+        """Counts the outcome of a case, and adds it to the session's rows."""
         outcome = case.outcome or Unscored(
             id=case.question.id, reason=FORECAST_ONLY, sha256=case.sha256
         )
         stats = self.stats
-        stats.asked += 1
+        stats.questions += 1
         stats.reasked += case.reasked
         row: dict[str, Any] = {
             "id": outcome.id,
@@ -473,10 +470,10 @@ class JudgeSession:
             row |= {"value": outcome.value, "votes": list(outcome.votes)}
         else:
             stats.unscored[outcome.reason] += 1
-            known = [
+            votes = [
                 thread.value[0] for thread in case.threads if thread.value is not None
             ]
-            row |= {"unscored": outcome.reason, "votes": known}
+            row |= {"unscored": outcome.reason, "votes": votes}
 
         self.rows.append(row)
         return outcome

@@ -1,10 +1,9 @@
-"""Does a judge's verdict change with the order of what it reads? See `judge-check --orders`.
+"""Measures how a judge's verdicts depend on the order of what it reads; see `judge-check --orders`.
 
-Two things have an order that should not matter, or hardly: the statements of a batch,
-and the sentences of the answer. Each is shuffled apart from the other, and what stays
-in its place is the same text. An answer whose sentences are shuffled may lose the sense
-of "it" or "then", so that its flips are a limit from above; those of statements are the
-judge's alone.
+Two orders should not matter, or hardly: that of the statements in a batch, and that of
+the sentences in an answer. Each is shuffled separately, with all other text unchanged.
+Shuffled sentences may change the meaning of "it" or "then", so that their flips are an
+upper limit; flips from shuffled statements are the judge's alone.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from medical_tasks.judges.checks import View
 
 What: TypeAlias = Literal["statements", "sentences"]
-"""What is shuffled."""
+"""The kind of things that are shuffled."""
 
 Labels: TypeAlias = Sequence[str | None]
 _T = TypeVar("_T")
@@ -39,11 +38,11 @@ _PARTS: Final = ("first third", "middle", "last third")
 
 @dataclass(frozen=True)
 class Shuffle:
-    """A way to shuffle.
+    """One shuffle.
 
     Attributes:
-        what: the statements that are asked about together, or the answer's sentences.
-        number: which shuffle, from 1.
+        what: the statements of a batch, or the sentences of an answer.
+        number: its number, from 1.
     """
 
     what: What
@@ -52,11 +51,11 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class Shuffled:
-    """A judge's labels on what was shuffled.
+    """A judge's labels after a shuffle.
 
     Attributes:
-        labels: of each pair, in the pairs' order.
-        places: where in its list each pair's statement stood, from 0 to 1; none where
+        labels: the label of each pair, in the pairs' order.
+        places: the position of each pair's statement in its list, from 0 to 1; empty if
             sentences were shuffled.
     """
 
@@ -74,42 +73,42 @@ AskShuffled: TypeAlias = Callable[
 
 
 def shuffled(things: Sequence[_T], name: str, shuffle: Shuffle) -> list[_T]:
-    """Puts things in another order, drawn by their name and the shuffle's number.
+    """Reorders things by a hash of their name and the shuffle's number.
 
-    Two and more never stay as they were.
+    The order always changes if there are at least two.
     """
-    places = sorted(
-        range(len(things)), key=lambda place: _digest(name, shuffle.number, place)
+    order = sorted(
+        range(len(things)), key=lambda index: _digest(name, shuffle.number, index)
     )
-    if places == list(range(len(things))):
-        places = places[1:] + places[:1]
-    return [things[place] for place in places]
+    if order == list(range(len(things))):
+        order = order[1:] + order[:1]
+    return [things[index] for index in order]
 
 
-def _digest(*parts: object) -> bytes:
-    text = "\0".join(map(str, parts))
+def _digest(*values: object) -> bytes:
+    text = "\0".join(map(str, values))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def shuffled_sentences(text: str, name: str, shuffle: Shuffle) -> str:
-    """An answer with its sentences in another order; what stands between them stays.
+    """Shuffles the sentences of an answer; the text between them stays.
 
     Example: "It heals. Rest helps! See a doctor." may become "See a doctor. It heals.
     Rest helps!".
     """
     spans = list(_sentences(text))
-    words = shuffled([text[start:end] for start, end in spans], name, shuffle)
-    made: list[str] = []
-    behind = 0
-    for (start, end), sentence in zip(spans, words, strict=True):
-        made += [text[behind:start], sentence]
-        behind = end
+    sentences = shuffled([text[start:end] for start, end in spans], name, shuffle)
+    pieces: list[str] = []
+    previous = 0
+    for (start, end), sentence in zip(spans, sentences, strict=True):
+        pieces += [text[previous:start], sentence]
+        previous = end
 
-    return "".join([*made, text[behind:]])
+    return "".join([*pieces, text[previous:]])
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence, none of which goes on in the next line."""
+    """Start and end of each sentence; a sentence ends with its line."""
     start = 0
     for line in text.splitlines(keepends=True):
         for begin, end in punkt_spans(line):
@@ -122,7 +121,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def place_in(number: int, of: int) -> float:
-    """Where a statement stands in a list: the middle of its share, 0.5 for the only one."""
+    """Position of a statement in a list: the middle of its share, 0.5 for the only one."""
     return (number + 0.5) / of
 
 
@@ -136,23 +135,23 @@ def order_figures(
     places: Sequence[Sequence[float]],
     view: View,
 ) -> dict[str, object]:
-    """What is reported of a judge that was asked in several orders, as JSON values.
+    """Computes the figures of a judge that was asked in several orders, as JSON values.
 
     Args:
         pairs: the labelled pairs.
-        as_given: the judge's labels in the order as given.
-        others: those in each shuffle.
-        places: of each shuffle, where the statements stood; empty for sentences.
-        view: the classes to compare in.
+        as_given: the judge's labels in the original order.
+        others: its labels in each shuffle.
+        places: the positions of the statements in each shuffle; empty for sentences.
+        view: the classes to compare.
     """
     orders = [_merged(labels, view) for labels in (as_given, *others)]
     gold = [None if pair.gold is None else view.of(pair.gold) for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
     rates = [_flips(labels) for labels in zip(*orders, strict=True)]
-    flips = mean_interval([rate.known for rate in rates], clusters=clusters)
+    flips = mean_interval([rate.share for rate in rates], clusters=clusters)
     ends = [
-        math.fsum(each) / len(rates)
-        for each in zip(*(r.ends for r in rates), strict=True)
+        math.fsum(values) / len(rates)
+        for values in zip(*(rate.ends for rate in rates), strict=True)
     ]
     figures: dict[str, object] = {
         "orders": len(orders),
@@ -177,39 +176,41 @@ class _Rate:
     """The share of pairs of orders in which a label differs.
 
     Attributes:
-        known: over the orders with a label; nan with fewer than two.
+        share: the share over the orders with a label; nan with fewer than two.
         ends: its smallest and largest value, whatever the missing labels are.
     """
 
-    known: float
+    share: float
     ends: tuple[float, float]
 
 
 def _flips(labels: Sequence[str | None]) -> _Rate:
-    """How often two orders of the choices give different labels.
+    """How often two orders give different labels.
 
-    Example: of yes, yes and no two of three pairs of orders differ, 2/3. Of yes, no and
-    a missing label the one known pair differs, 1.0, and the share lies between 1/3 and
-    3/3, whatever the missing label is.
+    Example: with yes, yes and no, two of three pairs of orders differ, 2/3. With yes, no
+    and a missing label, the one known pair differs, 1.0, and the share lies between 1/3
+    and 3/3, whatever the missing label is.
     """
-    given = [label for label in labels if label is not None]
-    pairs, all_pairs = math.comb(len(given), 2), math.comb(len(labels), 2)
-    alike = sum(math.comb(times, 2) for times in Counter(given).values())
-    known = (pairs - alike) / pairs if pairs else math.nan
+    present = [label for label in labels if label is not None]
+    pairs, all_pairs = math.comb(len(present), 2), math.comb(len(labels), 2)
+    alike = sum(math.comb(times, 2) for times in Counter(present).values())
+    share = (pairs - alike) / pairs if pairs else math.nan
 
-    return _Rate(known, ((pairs - alike) / all_pairs, (all_pairs - alike) / all_pairs))
+    return _Rate(share, ((pairs - alike) / all_pairs, (all_pairs - alike) / all_pairs))
 
 
 def _beside_people(
     gold: Sequence[str | None], labels: Labels, clusters: Sequence[str], view: View
 ) -> Mapping[str, object]:
     """Accuracy and kappa on the pairs that people decided."""
-    kept = [number for number, true in enumerate(gold) if true is not None]
-    true = [str(gold[number]) for number in kept]
-    said = [labels[number] for number in kept]
-    names = [clusters[number] for number in kept]
-    kappa = agreement.cohen_interval(true, said, classes=view.classes, clusters=names)
-    accuracy = agreement.accuracy_interval(true, said, clusters=names)
+    decided = [number for number, label in enumerate(gold) if label is not None]
+    human = [str(gold[number]) for number in decided]
+    judged = [labels[number] for number in decided]
+    names = [clusters[number] for number in decided]
+    kappa = agreement.cohen_interval(
+        human, judged, classes=view.classes, clusters=names
+    )
+    accuracy = agreement.accuracy_interval(human, judged, clusters=names)
     return {"accuracy": as_json(accuracy), "kappa": as_json(kappa)}
 
 
@@ -219,43 +220,44 @@ def accuracy_by_place(
     places: Sequence[Sequence[float]],
     clusters: Sequence[str],
 ) -> dict[str, dict[str, float | int | None]]:
-    """Accuracy by where a statement stood, over the shuffles alone.
+    """Accuracy by the position of a statement, over the shuffles alone.
 
-    As given, important statements stand first, so that place and statement are mixed.
+    In the original order important statements come first, so that the effects of
+    position and statement cannot be separated.
 
     Args:
-        gold: of each pair the label of people, None where they are evenly divided.
+        gold: people's label of each pair, None where they are evenly divided.
         orders: the judge's labels in each shuffle.
-        places: of each shuffle, where each pair's statement stood, from 0 to 1.
+        places: the position of each pair's statement in each shuffle, from 0 to 1.
         clusters: the answer that each pair is about.
     """
-    true: list[str] = []
-    said: list[str | None] = []
-    parts: list[int] = []
+    human: list[str] = []
+    judged: list[str | None] = []
+    thirds: list[int] = []
     names: list[str] = []
-    for labels, own in zip(orders, places, strict=True):
-        for number, place in enumerate(own):
+    for labels, positions in zip(orders, places, strict=True):
+        for number, position in enumerate(positions):
             label = gold[number]
             if label is not None:
-                true.append(label)
-                said.append(labels[number])
-                parts.append(min(int(place * len(_PARTS)), len(_PARTS) - 1))
+                human.append(label)
+                judged.append(labels[number])
+                thirds.append(min(int(position * len(_PARTS)), len(_PARTS) - 1))
                 names.append(clusters[number])
 
     figures: dict[str, dict[str, float | int | None]] = {}
-    for part, title in enumerate(_PARTS):
-        inside = [row for row, each in enumerate(parts) if each == part]
+    for number, title in enumerate(_PARTS):
+        inside = [row for row, third in enumerate(thirds) if third == number]
         accuracy = agreement.accuracy_interval(
-            [true[row] for row in inside],
-            [said[row] for row in inside],
+            [human[row] for row in inside],
+            [judged[row] for row in inside],
             clusters=[names[row] for row in inside],
         )
         figures[title] = as_json(accuracy)
 
-    decided = np.array([float(label is not None) for label in said])
-    right = np.array([float(a == b) for a, b in zip(true, said, strict=True)])
-    first = decided * (np.array(parts) == 0)
-    last = decided * (np.array(parts) == len(_PARTS) - 1)
+    decided = np.array([float(label is not None) for label in judged])
+    right = np.array([float(a == b) for a, b in zip(human, judged, strict=True)])
+    first = decided * (np.array(thirds) == 0)
+    last = decided * (np.array(thirds) == len(_PARTS) - 1)
     difference = bootstrap_statistic(
         [right * first, first, right * last, last],
         lambda a, n, b, m: b / m - a / n,

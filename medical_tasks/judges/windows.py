@@ -1,4 +1,4 @@
-"""Long texts as windows of whole sentences that overlap by about a quarter and together hold every sentence."""
+"""Cuts long texts into windows of whole sentences that overlap by about a quarter."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ _BREAK = re.compile(
     r"(?<=[.!?])\s+|(?<=[a-z][.!?])(?=[A-Z])|(?<=[。！？])|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*"
 )
 OVERLAP = 4
-"""One part in so many of a window stands in the next one as well."""
+"""Neighbouring windows share up to one part in so many."""
 
 Count = Callable[[Sequence[str]], Sequence[int]]
-"""Tokens of each of some texts."""
+"""Counts the tokens of each text."""
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Splits a text at line ends and after `.`, `!` and `?`, abbreviations included.
 
-    The spans are the whole text.
+    The spans cover the whole text.
 
     Example:
         >>> text = "Fever. No cough."
         >>> [text[start:end] for start, end in sentence_spans(text)]
         ['Fever. ', 'No cough.']
     """
-    cuts = sorted({0, len(text), *(found.end() for found in _BREAK.finditer(text))})
+    cuts = sorted({0, len(text), *(match.end() for match in _BREAK.finditer(text))})
     return list(itertools.pairwise(cuts))
 
 
 def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
-    """Cuts a text into windows of whole sentences, spans that fit the room unless a single character does not.
+    """Cuts a text into windows of whole sentences; each fits the room unless a single character exceeds it.
 
     A sentence longer than the room is cut at white space, else anywhere, into pieces of
     a quarter of the room.
@@ -58,13 +58,13 @@ def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
 
 
 def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
-    """Packs consecutive pieces into windows, given as start and end (exclusive); a piece longer than the room is a window.
+    """Packs consecutive pieces into windows, as start and end (exclusive); a piece longer than the room is a window.
 
-    Each begins up to a quarter of the room before the end of the one before, at least
-    one piece where both pieces fit.
+    Each window begins up to a quarter of the room before the end of the previous one,
+    and shares at least one piece with it if both fit.
 
-    Example: room for 8; a quarter of it, one piece of 2, stands in the next window too.
-    A piece of 4 is more than a quarter of 10, and shared all the same, as two fit.
+    Example: with room for 8, a quarter of it, one piece of 2, is shared. A piece of 4 is
+    more than a quarter of 10, but shared all the same, because two fit.
         >>> cut_windows([2, 2, 2, 2, 2, 2], 8)
         [(0, 4), (3, 6)]
         >>> cut_windows([4, 4, 4], 10)
@@ -88,14 +88,14 @@ def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
 
 
 def _step_back(lengths: Sequence[int], start: int, end: int, room: int) -> int:
-    """Where the next window begins: as far back as overlap and the room for one new piece allow."""
-    place, shared = end, 0
-    while place > start + 1:
-        wider = shared + lengths[place - 1]
-        if wider + lengths[end] > room or (place < end and wider > room // OVERLAP):
+    """Start of the next window: as far back as the overlap and the room for one new piece allow."""
+    first, shared = end, 0
+    while first > start + 1:
+        wider = shared + lengths[first - 1]
+        if wider + lengths[end] > room or (first < end and wider > room // OVERLAP):
             break
-        place, shared = place - 1, wider
-    return place
+        first, shared = first - 1, wider
+    return first
 
 
 def _divide(
@@ -117,13 +117,10 @@ def _divide(
 
 
 def _blank_near(text: str, start: int, end: int) -> int:
-    """The white space nearest to the middle, else the middle itself.
-
-    It is looked for up to a quarter of the span away on either side.
-    """
+    """The white space nearest to the middle, up to a quarter of the span away; else the middle."""
     middle = (start + end) // 2
     for distance in range((end - start) // 4):
-        for place in (middle - distance, middle + distance):
-            if start < place < end and text[place - 1].isspace():
-                return place
+        for position in (middle - distance, middle + distance):
+            if start < position < end and text[position - 1].isspace():
+                return position
     return max(middle, start + 1)

@@ -1,8 +1,6 @@
-"""Research on benchmarks and metrics.
+"""Research on benchmarks and metrics: label audits, error types, metric evaluation, correlation.
 
-Audit of labels, types of errors, evaluation of metrics, correlation.
-
-A wing: optional, registered by an entry point (`VERBS`), and nothing outside imports
+This wing is optional and registered by an entry point (`VERBS`); nothing outside imports
 it.
 """
 
@@ -14,16 +12,16 @@ VERBS = (
     Verb(
         name="errors",
         group="Look",
-        summary="what kinds of errors a finished MedCalc-Bench run made, and accuracy by number of "
-        "attributes",
+        summary="classify the errors of a finished MedCalc-Bench run, and report accuracy by number "
+        "of attributes",
         options="medical_tasks.lab.options:Errors",
         run="medical_tasks.lab.error_report:run",
     ),
     Verb(
         name="correlate",
         group="Look",
-        summary="how far scores rank models alike, as benchmarks and clinicians: Spearman, Kendall, "
-        "intervals",
+        summary="rank correlation of scores of models, such as benchmarks and clinicians: Spearman, "
+        "Kendall, intervals",
         options="medical_tasks.lab.options:Correlate",
         run="medical_tasks.lab.correlate_command:run",
     ),
@@ -31,7 +29,7 @@ VERBS = (
         name="meta",
         group="Look",
         summary="evaluate metrics: agreement with people's preferences and scores, and with each "
-        "other, over single outputs",
+        "other, output by output",
         options="medical_tasks.lab.options:Meta",
         run="medical_tasks.lab.meta_command:run",
     ),

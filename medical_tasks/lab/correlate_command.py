@@ -1,4 +1,4 @@
-"""The verb `correlate` on the command line; `Correlate` in `options` says what it takes."""
+"""The command `correlate`; its options are `Correlate` in `lab.options`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from medical_tasks.io.output import check_out, tell
 from medical_tasks.io.table import align, figure
 from medical_tasks.io.tables import column_names
 from medical_tasks.lab.options import Correlate
-from medical_tasks.lab.score_table import ScoreTable, read_scores, shown
+from medical_tasks.lab.score_table import ScoreTable, quoted, read_scores
 from medical_tasks.scoring.estimates import Figure, as_json
 
 SCHEMA_VERSION = 1
@@ -32,11 +32,11 @@ _COEFFICIENTS: Final[tuple[Literal["spearman", "kendall"], ...]] = (
 
 
 class PairFigures(TypedDict):
-    """Two columns of scores.
+    """The figures of two columns of scores.
 
     Attributes:
-        n: Rows with both scores.
-        undefined: Why there is no coefficient.
+        n: The number of rows with both scores.
+        undefined: The reason for a missing coefficient.
     """
 
     score: str
@@ -49,7 +49,7 @@ class PairFigures(TypedDict):
 
 
 class Intervals(TypedDict):
-    """How intervals are made."""
+    """The method of the intervals."""
 
     method: str
     confidence: float
@@ -58,7 +58,7 @@ class Intervals(TypedDict):
 
 
 class Correlated(TypedDict):
-    """What `medical-tasks correlate --json` prints.
+    """The output of `medical-tasks correlate --json`.
 
     Attributes:
         files: Path to SHA-256.
@@ -76,7 +76,7 @@ class Correlated(TypedDict):
 
 
 def run(arguments: Correlate) -> int:
-    """Prints the coefficients; exit code 5 when a pair has none."""
+    """Prints the coefficients; exit code 5 if a pair has none."""
     against = column_names("--against", arguments.against) or ()
     columns = column_names("--columns", arguments.columns)
     check_least({"--seed": arguments.seed}, 0)
@@ -85,7 +85,7 @@ def run(arguments: Correlate) -> int:
     table = read_scores(
         arguments.scores,
         names=column_names("--names", arguments.names) or (),
-        wanted=(*against, *(columns or ())),
+        required=(*against, *(columns or ())),
         others=columns is None,
     )
     correlated = _correlate(
@@ -101,19 +101,19 @@ def run(arguments: Correlate) -> int:
 def _correlate(
     table: ScoreTable, against: Sequence[str], columns: Sequence[str], seed: int
 ) -> Correlated:
-    """Correlates every chosen column with every one it is set against.
+    """Correlates every column of `columns` with every other one of `against`.
 
     Args:
         table: The scores.
-        against: The columns that others are set against.
-        columns: The columns that are.
-        seed: Of the bootstrap.
+        against: The columns to compare with.
+        columns: The columns to compare.
+        seed: The seed of the bootstrap.
 
     Returns:
-        What `--json` prints.
+        The output of `--json`.
 
     Raises:
-        UsageError: When there is nothing to compare, or too few rows have both scores.
+        UsageError: There is nothing to compare, or too few rows have both scores.
     """
     from medical_tasks.lab.correlation import FEWEST_ROWS
 
@@ -125,16 +125,16 @@ def _correlate(
     ]
     if not pairs:
         raise UsageError(
-            f"nothing to set against {', '.join(map(shown, against))}: there is no other column of "
-            "scores."
+            f"nothing to compare with {', '.join(map(quoted, against))}: there is no other column "
+            "of scores."
         )
 
     most = max(pairs, key=lambda pair: pair["n"])
     if most["n"] < FEWEST_ROWS:
         raise UsageError(
             f"fewer than {FEWEST_ROWS} rows have both scores; at most {most['n']} do "
-            f"({shown(most['score'])} against {shown(most['against'])}, {len(table.names)} rows in "
-            f"all). An order needs {FEWEST_ROWS}, and an interval that says something ten or more."
+            f"({quoted(most['score'])} against {quoted(most['against'])}, {len(table.names)} rows in "
+            f"all). A coefficient needs {FEWEST_ROWS}, and a useful interval ten or more."
         )
 
     return {
@@ -156,36 +156,36 @@ def _correlate(
 
 
 def _pair(table: ScoreTable, score: str, against: str, seed: int) -> PairFigures:
-    """The coefficients of two columns; `undefined` says why there are none."""
+    """Computes the coefficients of two columns; `undefined` has the reason for missing ones."""
     from medical_tasks.lab.correlation import FEWEST_ROWS, rank_correlation
 
-    found = rank_correlation(
+    correlation = rank_correlation(
         table.scores[score],
         table.scores[against],
         seed=seed,
         resamples=RESAMPLES,
         confidence=_CONFIDENCE,
     )
-    n, reason = found.spearman.n, None
+    n, reason = correlation.spearman.n, None
     if n < FEWEST_ROWS:
-        # Two rows are always in the same or in opposite order: that is no finding.
+        # Two rows are always in the same or in opposite order, which means nothing.
         reason = f"{n} rows with both scores, {FEWEST_ROWS} are needed"
-    elif math.isnan(found.spearman.value):
+    elif math.isnan(correlation.spearman.value):
         reason = "one of the two is the same in all rows"
 
     return {
         "score": score,
         "against": against,
         "n": n,
-        "missing": found.missing,
+        "missing": correlation.missing,
         "undefined": reason,
-        "spearman": as_json(found.spearman),
-        "kendall": as_json(found.kendall),
+        "spearman": as_json(correlation.spearman),
+        "kendall": as_json(correlation.kendall),
     }
 
 
 def _render(correlated: Correlated) -> str:
-    """The table, and what its intervals mean."""
+    """Writes the table and the meaning of its intervals."""
     rows = []
     for pair in correlated["pairs"]:
         counted = (
@@ -202,28 +202,28 @@ def _render(correlated: Correlated) -> str:
         "",
         "rho: Spearman, ranks averaged over ties. tau-b: Kendall. rows: those with both scores.",
         f"Intervals (95 %): bootstrap of the rows, {settings['resamples']:,} draws, seed "
-        f"{settings['seed']}: where the coefficient over many more rows like",
-        "these may lie. The uncertainty of each score is not in them, and rows that are alike "
-        "(models of one base) make them too narrow.",
+        f"{settings['seed']}, for the coefficient over many more rows like",
+        "these. They do not include the uncertainty of each score, and similar rows (models with "
+        "the same base) make them too narrow.",
     ]
     if correlated["text_columns"]:
         lines.append(
-            "note: not compared, as they hold text: "
-            f"{', '.join(map(shown, correlated['text_columns']))}."
+            "note: not compared, because they hold text: "
+            f"{', '.join(map(quoted, correlated['text_columns']))}."
         )
 
     partial = correlated["rows_not_in_all_files"]
     if partial:
         lines.append(
             f"note: {len(partial)} of {correlated['rows']} rows are not in all files: "
-            f"{listed([*map(shown, partial)], _SHOWN)}."
+            f"{listed([*map(quoted, partial)], _SHOWN)}."
         )
 
     return "\n".join(lines)
 
 
 def _write(out: Path, pairs: Sequence[PairFigures]) -> None:
-    """The table as CSV; what is not defined is an empty cell."""
+    """Writes the table as CSV; undefined values are empty cells."""
     from medical_tasks.io.tables import write_table
 
     rows: list[Sequence[object]] = [_OUT_HEADER]
@@ -243,14 +243,14 @@ def _write(out: Path, pairs: Sequence[PairFigures]) -> None:
 def _finish(pairs: Sequence[PairFigures]) -> int:
     without = [pair for pair in pairs if pair["undefined"]]
     if without:
-        said = [
-            f"{shown(pair['score'])} against {shown(pair['against'])} ({pair['undefined']})"
+        undefined = [
+            f"{quoted(pair['score'])} against {quoted(pair['against'])} ({pair['undefined']})"
             for pair in without
         ]
         raise IncompleteError(
             f"{len(without)} of {len(pairs)} pairs have no coefficient: "
-            f"{listed(said, _SHOWN, between='; ')}. Choose the others with --columns, or fill in "
-            "the scores."
+            f"{listed(undefined, _SHOWN, between='; ')}. Select the others with --columns, or fill "
+            "in the scores."
         )
 
     return 0

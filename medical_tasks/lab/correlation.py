@@ -22,6 +22,7 @@ from medical_tasks.scoring.estimates import (
     as_column,
     check_same_length,
     check_whole,
+    equal_clusters,
 )
 from medical_tasks.scoring.means import mean_interval
 
@@ -31,15 +32,15 @@ _Codes = npt.NDArray[np.intp]
 _CHUNK = 2**20
 
 FEWEST_ROWS: Final = 3
-"""Fewer rows have no reported coefficient: of two, any two scores that tell them apart give 1 or
--1."""
+"""No coefficient is reported for fewer rows: with two rows it is 1 or -1 for any two different
+scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankCorrelation:
     """Spearman's rho and Kendall's tau-b of two scores.
 
-    `missing` rows lack one of them and did not count.
+    `missing` is the number of rows without both scores, which do not count.
     """
 
     spearman: Estimate
@@ -49,13 +50,12 @@ class RankCorrelation:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """Rows that have both scores.
-
-    They are given as places in the order of each score, from 0, and the cluster each is
-    drawn with.
+    """Rows with both scores.
 
     Attributes:
-        clusters: Rising; numbers are those of all columns together.
+        x: The rank of each row in the first score, from 0.
+        y: The rank in the second score.
+        clusters: The cluster of each row, rising; numbered for all columns together.
     """
 
     x: _Codes
@@ -64,7 +64,7 @@ class _Column:
 
 
 def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Spearman's rho of two scores, ranks averaged where values are equal.
+    """Spearman's rho of two scores; equal values have their average rank.
 
     Rows with a `nan` do not count.
     """
@@ -73,7 +73,7 @@ def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Kendall's tau-b of two scores, the version that takes ties into account.
+    """Kendall's tau-b of two scores, which accounts for ties.
 
     Rows with a `nan` do not count.
     """
@@ -91,8 +91,8 @@ def rank_correlation(
 ) -> RankCorrelation:
     """Both coefficients of two scores, with bootstrap intervals over the rows.
 
-    A coefficient is `nan` where there is none: with fewer than `FEWEST_ROWS` rows, or
-    where one score is the same in all of them.
+    A coefficient is `nan` if it is not defined: with fewer than `FEWEST_ROWS` rows, or
+    if one score is the same in all of them.
     """
     seed, resamples = (
         check_whole("seed", seed, least=0),
@@ -117,8 +117,8 @@ def clustered_correlation(
 ) -> RankCorrelation:
     """Both coefficients of two scores, with bootstrap intervals over clusters.
 
-    A coefficient is `nan` where there is none. Clusters are drawn whole, since outputs
-    for one item are alike: drawn one by one, they would make intervals too narrow.
+    A coefficient is `nan` if it is not defined. Clusters are drawn whole, since outputs
+    for one item are alike: drawing them one by one would make intervals too narrow.
     """
     return _mean_over_columns([(x, y)], clusters, seed, resamples)
 
@@ -134,68 +134,70 @@ def among_annotators(
 
     The coefficients are averaged over annotators.
 
-    `scores` holds for each annotator one number an output, `nan` where it was not
-    scored; `n` are the outputs that two or more scored. An annotator whose coefficient
-    is not defined is in no mean.
+    `scores` holds for each annotator one number an output, `nan` if it was not scored;
+    `n` is the number of outputs that two or more scored. An annotator whose coefficient
+    is not defined is left out of the mean.
     """
     columns = [
-        as_column(f"scores[{place}]", column) for place, column in enumerate(scores)
+        as_column(f"scores[{index}]", column) for index, column in enumerate(scores)
     ]
     check_same_length(
-        **{f"scores[{place}]": column for place, column in enumerate(columns)},
+        **{f"scores[{index}]": column for index, column in enumerate(columns)},
         clusters=clusters,
     )
     pairs: list[tuple[npt.ArrayLike, npt.ArrayLike]] = []
-    for place, own in enumerate(columns):
+    for index, own in enumerate(columns):
         pairs.append(
-            (own, mean_score([*columns[:place], *columns[place + 1 :]], len(clusters)))
+            (own, mean_score([*columns[:index], *columns[index + 1 :]], len(clusters)))
         )
 
     return _mean_over_columns(pairs, clusters, seed, resamples)
 
 
 def mean_score(scores: Sequence[Floats], outputs: int) -> Floats:
-    """Each output's mean over those who scored it, `nan` where nobody did."""
+    """The mean of each output over those who scored it, `nan` if nobody did."""
     table = np.array(scores).reshape(len(scores), outputs)
-    there = (~np.isnan(table)).sum(axis=0)
-    # Added up in the order of size, so that equal means are equal to the last digit
-    # whoever gave which score.
+    counts = (~np.isnan(table)).sum(axis=0)
+    # Summed in the order of size, so that equal means are equal to the last digit,
+    # whatever the order of the scores.
     sums = np.sort(np.nan_to_num(table), axis=0).sum(axis=0)
     return np.asarray(
-        np.divide(sums, there, out=np.full(outputs, np.nan), where=there > 0)
+        np.divide(sums, counts, out=np.full(outputs, np.nan), where=counts > 0)
     )
 
 
 def mean_tau_within(
-    one: Floats,
-    other: Floats,
+    first_signs: Floats,
+    second_signs: Floats,
     *,
     items: Sequence[Hashable],
     clusters: Clusters,
 ) -> Estimate:
     """Kendall's tau-b among the outputs of each item, averaged over items.
 
-    `one` and `other` are `preferences.preference_signs` with `epsilon=0`, `items` and
-    `clusters` those of each pair. `n` are the items for which neither metric is always
+    `first_signs` and `second_signs` are `preferences.preference_signs` with `epsilon=0`, `items` and
+    `clusters` those of each pair. `n` is the number of items for which neither metric is always
     the same.
     """
-    check_same_length(one=one, other=other, items=items, clusters=clusters)
-    numbers: dict[Hashable, int] = {}
-    codes = np.array(
-        [numbers.setdefault(item, len(numbers)) for item in items], dtype=np.intp
+    check_same_length(
+        one=first_signs, other=second_signs, items=items, clusters=clusters
     )
-    known = ~np.isnan(one * other)
-    a, b, kept = one[known], other[known], codes[known]
+    item_codes: dict[Hashable, int] = {}
+    codes = np.array(
+        [item_codes.setdefault(item, len(item_codes)) for item in items], dtype=np.intp
+    )
+    defined = ~np.isnan(first_signs * second_signs)
+    a, b, pair_codes = first_signs[defined], second_signs[defined], codes[defined]
     surplus, first, second = (
-        np.bincount(kept, weights=weights, minlength=len(numbers))
+        np.bincount(pair_codes, weights=weights, minlength=len(item_codes))
         for weights in (a * b, a * a, b * b)
     )
     below = np.sqrt(first * second)
     taus = np.divide(
-        surplus, below, out=np.full(len(numbers), np.nan), where=below > 0.0
+        surplus, below, out=np.full(len(item_codes), np.nan), where=below > 0.0
     )
-    of_item = dict(zip(items, clusters, strict=True))
-    labels = [of_item[item] for item in numbers]
+    item_clusters = dict(zip(items, clusters, strict=True))
+    labels = [item_clusters[item] for item in item_codes]
 
     return mean_interval(taus, clusters=labels, limits=COEFFICIENT)
 
@@ -206,39 +208,39 @@ def _mean_over_columns(
     seed: int,
     resamples: int,
 ) -> RankCorrelation:
-    """The coefficients of several pairs of scores, averaged; all of them from the same draws.
+    """Averages the coefficients of several pairs of scores, all from the same draws.
 
-    The interval is of the mean: each draw of clusters gives one mean of the pairs'
+    The interval is that of the mean: each draw of clusters gives one mean of the pairs'
     coefficients.
     """
     seed, resamples = (
         check_whole("seed", seed, least=0),
         check_whole("resamples", resamples, least=100),
     )
-    both = [(as_column("x", x), as_column("y", y)) for x, y in pairs]
-    for x, y in both:
+    scores = [(as_column("x", x), as_column("y", y)) for x, y in pairs]
+    for x, y in scores:
         check_same_length(x=x, y=y, clusters=clusters)
 
-    stacked = np.array(both, dtype=np.float64).reshape(len(pairs), 2, len(clusters))
-    counted: npt.NDArray[np.bool_] = np.asarray(
+    stacked = np.array(scores, dtype=np.float64).reshape(len(pairs), 2, len(clusters))
+    has_score: npt.NDArray[np.bool_] = np.asarray(
         (~np.isnan(stacked).any(axis=1)).any(axis=0)
     )
-    n = int(counted.sum())
+    n = int(has_score.sum())
     order, codes = _grouped(
-        stacked[:, :, counted],
-        [name for name, is_in in zip(clusters, counted, strict=True) if is_in],
+        stacked[:, :, has_score],
+        [name for name, is_in in zip(clusters, has_score, strict=True) if is_in],
     )
     columns = [
-        _column(stacked[place][:, counted][:, order], codes)
-        for place in range(len(pairs))
+        _column(stacked[index][:, has_score][:, order], codes)
+        for index in range(len(pairs))
     ]
-    sizes = np.bincount(codes).astype(np.float64)
+    sizes = np.bincount(codes)
     k = len(sizes)
     drawn = [np.ones((1, k)), *_draws(k, np.full(k, 1.0 / max(k, 1)), seed, resamples)]
-    effective = float(sizes.sum() ** 2 / (sizes**2).sum()) if n else 0.0
+    effective = equal_clusters(sizes) if n else 0.0
     columns = [column for column in columns if len(column.x) >= FEWEST_ROWS]
 
-    return _correlation(columns, drawn, n, len(counted) - n, effective)
+    return _correlation(columns, drawn, n, len(has_score) - n, effective)
 
 
 def _correlation(
@@ -249,13 +251,13 @@ def _correlation(
     effective: float,
     confidence: float = 0.95,
 ) -> RankCorrelation:
-    """Both coefficients, averaged over columns; the first row of `drawn` is the data themselves."""
+    """Both coefficients, averaged over columns; the first row of `drawn` is the data itself."""
     estimates = []
     for coefficient in (_spearman, _kendall):
-        found = _averaged([coefficient(column, drawn) for column in columns])
-        value = float(found[0]) if len(found) else math.nan
+        coefficients = _averaged([coefficient(column, drawn) for column in columns])
+        value = float(coefficients[0]) if len(coefficients) else math.nan
         ends = interval_of(
-            Draws(value, found[1:], effective),
+            Draws(value, coefficients[1:], effective),
             confidence=confidence,
             limits=COEFFICIENT,
         )
@@ -265,7 +267,7 @@ def _correlation(
 
 
 def _averaged(columns: Sequence[Floats]) -> Floats:
-    """Mean over columns of those values that are defined, shape (draws,)."""
+    """The mean of the defined values over columns, shape (draws,)."""
     if not len(columns):
         return np.empty(0)
     table = np.stack(columns)
@@ -280,18 +282,17 @@ def _averaged(columns: Sequence[Floats]) -> Floats:
 def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
     """Counts the rows of each pair of values, so that a resample draws counts.
 
-    x and y may change sides without changing the draws: of the two orders the smaller
-    one is taken.
+    Exchanging x and y does not change the draws: the smaller of the two orders is used.
 
     Returns:
-        The different pairs as ranks; how often each stands; how many rows lack a value.
+        The distinct pairs as ranks; their counts; the number of rows without a value.
     """
-    one, other = as_column("x", x), as_column("y", y)
-    check_same_length(x=one, y=other)
-    complete = ~(np.isnan(one) | np.isnan(other))
+    first, second = as_column("x", x), as_column("y", y)
+    check_same_length(x=first, y=second)
+    complete = ~(np.isnan(first) | np.isnan(second))
     codes = [
         np.unique(column[complete], return_inverse=True)[1].reshape(-1)
-        for column in (one, other)
+        for column in (first, second)
     ]
     tables = [
         np.unique(np.stack(pair, axis=1), axis=0, return_counts=True)
@@ -306,10 +307,10 @@ def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
 
 
 def _grouped(stacked: Floats, names: Clusters) -> tuple[_Codes, _Codes]:
-    """Rows in an order of their own values, and the number of each one's cluster.
+    """Orders rows by their own values, and numbers their clusters.
 
-    Neither the rows' order nor the clusters' names show in the draws: the same data in
-    another order have the same interval.
+    Neither the order of the rows nor the clusters' names affect the draws: the same data
+    in another order have the same interval.
     """
     keys = (
         np.nan_to_num(stacked, nan=-np.inf)
@@ -320,11 +321,11 @@ def _grouped(stacked: Floats, names: Clusters) -> tuple[_Codes, _Codes]:
     for row, name in enumerate(names):
         members.setdefault(name, []).append(row)
 
-    inside = [sorted(rows, key=lambda row: keys[row]) for rows in members.values()]
-    inside.sort(key=lambda rows: [keys[row] for row in rows])
-    order = np.array([row for rows in inside for row in rows], dtype=np.intp)
+    groups = [sorted(rows, key=lambda row: keys[row]) for rows in members.values()]
+    groups.sort(key=lambda rows: [keys[row] for row in rows])
+    order = np.array([row for rows in groups for row in rows], dtype=np.intp)
 
-    return order, np.repeat(np.arange(len(inside)), [len(rows) for rows in inside])
+    return order, np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
 
 
 def _column(scores: Floats, clusters: _Codes) -> _Column:
@@ -336,32 +337,29 @@ def _column(scores: Floats, clusters: _Codes) -> _Column:
 
 
 def _draws(n: int, shares: Floats, seed: int, resamples: int) -> Iterator[Floats]:
-    """How often each cluster occurs among `n` drawn with replacement.
-
-    The shape is (some draws, clusters).
-    """
+    """Yields how often each cluster is drawn among `n` with replacement, shape (draws, clusters)."""
     if n < 2:
         return
 
     generator = np.random.default_rng(seed)
-    several = max(1, _CHUNK // len(shares))
-    for start in range(0, resamples, several):
+    chunk = max(1, _CHUNK // len(shares))
+    for start in range(0, resamples, chunk):
         yield generator.multinomial(
-            n, shares, size=min(several, resamples - start)
+            n, shares, size=min(chunk, resamples - start)
         ).astype(np.float64)
 
 
 def _by_row(column: _Column, drawn: Sequence[Floats]) -> Iterator[Floats]:
-    """How often each row is drawn, shape (some draws, rows)."""
-    several = max(1, _CHUNK // max(1, len(column.x)))
+    """Yields how often each row is drawn, shape (draws, rows)."""
+    chunk = max(1, _CHUNK // max(1, len(column.x)))
     for block in drawn:
-        for start in range(0, len(block), several):
-            yield block[start : start + several][:, column.clusters]
+        for start in range(0, len(block), chunk):
+            yield block[start : start + chunk][:, column.clusters]
 
 
 def _spearman(column: _Column, drawn: Sequence[Floats]) -> Floats:
-    """Rho of each draw, shape (draws,). Twice the ranks, less their mean, are whole numbers."""
-    found = []
+    """Rho of each draw, shape (draws,). Twice the centred ranks are whole numbers."""
+    coefficients = []
     for counts in _by_row(column, drawn):
         ranks, squares = [], []
         for codes in (column.x, column.y):
@@ -372,34 +370,36 @@ def _spearman(column: _Column, drawn: Sequence[Floats]) -> Floats:
             squares.append((tied * rank * rank).sum(axis=1))
             ranks.append(rank[:, codes])
 
-        found.append(_quotient((counts * ranks[0] * ranks[1]).sum(axis=1), *squares))
+        coefficients.append(
+            _quotient((counts * ranks[0] * ranks[1]).sum(axis=1), *squares)
+        )
 
-    return np.concatenate(found)
+    return np.concatenate(coefficients)
 
 
 def _kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
     """Tau-b of each draw, shape (draws,).
 
-    All sums run over ordered pairs, so each pair is in them twice.
+    All sums are over ordered pairs, so each pair counts twice.
     """
     surplus = [np.zeros(len(counts)) for counts in drawn]
     rows = len(column.x)
     starts = _firsts(column.clusters)
-    there = column.clusters[starts]
+    cluster_ids = column.clusters[starts]
     block = max(1, _CHUNK // max(1, rows))
     for start in range(0, rows, block):
-        some = slice(start, start + block)
+        block_rows = slice(start, start + block)
         signs = np.sign(
-            np.subtract.outer(column.x[some], column.x)
-            * np.subtract.outer(column.y[some], column.y)
+            np.subtract.outer(column.x[block_rows], column.x)
+            * np.subtract.outer(column.y[block_rows], column.y)
         )
-        here = _firsts(column.clusters[some])
+        run_starts = _firsts(column.clusters[block_rows])
         form = np.add.reduceat(
-            np.add.reduceat(signs, starts, axis=1), here, axis=0
+            np.add.reduceat(signs, starts, axis=1), run_starts, axis=0
         ).astype(np.float64)
-        own = column.clusters[some][here]
+        own = column.clusters[block_rows][run_starts]
         for total, counts in zip(surplus, drawn, strict=True):
-            total += ((counts[:, there] @ form.T) * counts[:, own]).sum(axis=1)
+            total += ((counts[:, cluster_ids] @ form.T) * counts[:, own]).sum(axis=1)
 
     untied = []
     for codes in (column.x, column.y):
@@ -413,7 +413,7 @@ def _kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
 
 
 def _firsts(codes: _Codes) -> npt.NDArray[np.intp]:
-    """Where each run of equal codes begins."""
+    """Returns the start of each run of equal codes."""
     return np.flatnonzero(np.diff(codes, prepend=-1))
 
 
@@ -424,9 +424,14 @@ def _tied(counts: Floats, codes: _Codes) -> Floats:
     return np.asarray(np.add.reduceat(counts[:, order], _firsts(codes[order]), axis=1))
 
 
-def _quotient(above: Floats, one: Floats, other: Floats) -> Floats:
-    """The first over the root of the others' product; `nan` where that is 0."""
-    below = np.sqrt(one * other)
+def _quotient(numerator: Floats, first: Floats, second: Floats) -> Floats:
+    """Divides by the root of the product of `first` and `second`; `nan` where that is 0."""
+    denominator = np.sqrt(first * second)
     return np.asarray(
-        np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0.0)
+        np.divide(
+            numerator,
+            denominator,
+            out=np.full(len(numerator), np.nan),
+            where=denominator > 0.0,
+        )
     )

@@ -1,4 +1,4 @@
-"""The verb `errors` on the command line; `Errors` in `options` says what it takes."""
+"""The command `errors`; its options are `Errors` in `lab.options`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ __all__ = ["run"]
 
 SCHEMA_VERSION = 2
 MAX_REASON: Final = 400
-"""Longest reason of a judge that is kept, in characters."""
+"""The longest reason of a judge that is stored, in characters."""
 _KIND_TITLES = {
     "equation": "Equation-based calculators",
     "rule": "Rule-based calculators",
@@ -68,14 +68,14 @@ _KIND_TITLES = {
 
 
 Answer: TypeAlias = tuple[Item, str]
-"""A wrong answer, on a row whose label the published rule bears out."""
+"""A wrong answer, on a row whose label the published rule confirms."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """A line of `error_items.csv`.
+    """A row of `error_items.csv`.
 
-    `error_type` is "" where `source` gave none, and `reason` says why.
+    `error_type` is "" if `source` gave none; `reason` then says why.
     """
 
     task: str
@@ -89,29 +89,28 @@ class ErrorRow:
 def _rows(
     task: str,
     wrong: Sequence[Answer],
-    found: Iterable[Sorted | ErrorVerdict],
+    types: Iterable[Sorted | ErrorVerdict],
     source: str,
 ) -> list[ErrorRow]:
     return [
         ErrorRow(
-            task, item.id, each.error_type or "", each.reason, source, item.cluster
+            task, item.id, error.error_type or "", error.reason, source, item.cluster
         )
-        for (item, _), each in zip(wrong, found, strict=True)
+        for (item, _), error in zip(wrong, types, strict=True)
     ]
 
 
 class TypeShare(TypedDict):
-    """How many errors are of one type.
+    """The share of errors of one type.
 
     Attributes:
-        meaning: of the type, in words.
-        count: errors of it.
-        value: their share of all that have a type, from 0 to 1; None where there is no
-            error.
-        ci_low: the lower end of its 95 % interval (Wilson).
-        ci_high: the upper end.
-        bound_low: the share if all errors without a type were of another.
-        bound_high: the share if all of them were of this one.
+        meaning: The type in words.
+        count: The number of errors of this type.
+        value: Their share of all errors with a type, from 0 to 1; None without errors.
+        ci_low: The lower end of its 95 % interval (Wilson).
+        ci_high: The upper end.
+        bound_low: The share if all errors without a type were of another type.
+        bound_high: The share if all of them were of this type.
     """
 
     meaning: str
@@ -124,10 +123,10 @@ class TypeShare(TypedDict):
 
 
 class TypeCoverage(TypedDict):
-    """How many errors were looked at, and how many have a type.
+    """The number of errors that were examined, and of those with a type.
 
     Attributes:
-        unscored: Reason to errors.
+        unscored: Reason to number of errors.
     """
 
     asked: int
@@ -137,7 +136,7 @@ class TypeCoverage(TypedDict):
 
 
 class Distribution(TypedDict):
-    """The types of errors, as one source gives them."""
+    """The types of errors according to one source."""
 
     n: int
     coverage: TypeCoverage
@@ -145,7 +144,7 @@ class Distribution(TypedDict):
 
 
 class JudgedDistribution(Distribution):
-    """The types of errors, as a judge gives them."""
+    """The types of errors according to a judge."""
 
     model: JsonDict
     prompt_sha256: str
@@ -163,10 +162,10 @@ class AttributeTable(TypedDict):
 
 
 class AnswerCounts(TypedDict):
-    """Which answers of a task were examined.
+    """The number of examined answers of a task.
 
-    A wrong answer is left out where the published rule does not bear the label out:
-    what is wrong there may be the label.
+    A wrong answer is left out if the published rule does not confirm the label: the
+    label may be wrong there.
     """
 
     items: int
@@ -193,16 +192,16 @@ class ErrorReport(TypedDict):
 def distribution(rows: Sequence[ErrorRow]) -> Distribution:
     """Counts the types of errors.
 
-    Errors without a type are in no share. The bounds say what they could change: all of
-    them of another type, or all of this one.
+    Errors without a type are in no share. The bounds are the shares if all of them were
+    of another type, or all of this one.
 
     Example:
-        Of ten errors, four of type A, four of B and two undetermined, A has the share
+        With four errors of type A, four of B and two undetermined, the share of A is
         4/8, at least 4/10 and at most 6/10.
     """
-    typed = [row for row in rows if row.error_type in _GIVEN]
+    typed = [row for row in rows if row.error_type in _DETERMINED]
     types: dict[str, TypeShare] = {}
-    for name in _GIVEN:
+    for name in _DETERMINED:
         values = [float(row.error_type == name) for row in typed]
         share = as_json(
             proportion_interval(values, clusters=[row.cluster for row in typed])
@@ -234,13 +233,13 @@ def distribution(rows: Sequence[ErrorRow]) -> Distribution:
     }
 
 
-_GIVEN: Final = tuple(name for name in TYPES if name != "undetermined")
+_DETERMINED: Final = tuple(name for name in TYPES if name != "undetermined")
 
 
 def write_errors(
     folder: Path, report: ErrorReport, rows: Sequence[ErrorRow]
 ) -> list[Path]:
-    """Writes `error_items.csv`, then `errors.json`, each whole or not at all."""
+    """Writes `error_items.csv`, then `errors.json`, each atomically."""
     items, summary = folder / "error_items.csv", folder / "errors.json"
     cells = ((row.task, row.id, row.error_type, row.reason, row.source) for row in rows)
     write_table(items, (("task", "id", "error_type", "reason", "source"), *cells))
@@ -261,14 +260,14 @@ def write_attributes(
     points, left_out = accuracy_by_attributes(scored)
     written, rows = (
         [folder / f"attributes_{task}.csv"],
-        [asdict(each) for each in points],
+        [asdict(row) for row in points],
     )
     write_table(
         written[0],
-        (AttributePoint.__dataclass_fields__, *(each.values() for each in rows)),
+        (AttributePoint.__dataclass_fields__, *(row.values() for row in rows)),
     )
     for kind, title in _KIND_TITLES.items():
-        own = [each for each in points if each.kind == kind]
+        own = [row for row in points if row.kind == kind]
         written.append(folder / f"attributes_{task}_{kind}.svg")
         with WholeFile(written[-1]) as file:
             file.write(attributes_svg(own, title=f"{title}: {model}"))
@@ -279,7 +278,7 @@ def write_attributes(
 PROMPT_SHA256: Final = hashlib.sha256(
     "\0".join(JUDGE_TEXTS.values()).encode()
 ).hexdigest()
-"""Hash of every text of ours that goes into the judge's prompts; part of the report."""
+"""The hash of all our texts in the judge's prompts; part of the report."""
 
 _KEYS: Final = {"error_type": one_of("A", "B", "C", "D"), "reason": free_text}
 
@@ -291,9 +290,9 @@ class ErrorVerdict:
 
 
 def judge_messages(item: Item, response: str) -> tuple[Message, ...]:
-    """The judge's question about one wrong answer.
+    """Returns the judge's question about one wrong answer.
 
-    The reply's last `MAX_REPLY` characters are shown, as in scoring.
+    It shows the reply's last `MAX_REPLY` characters, as in scoring.
     """
     texts, fields = JUDGE_TEXTS, item.fields
     case = texts["case"].format(
@@ -315,15 +314,15 @@ def judge_messages(item: Item, response: str) -> tuple[Message, ...]:
 
 def read_type(text: str) -> str | Unreadable:
     """Reads a verdict: one JSON object, alone or in one fenced block."""
-    found = read_object(text, _KEYS)
-    return found if isinstance(found, Unreadable) else str(found["error_type"])
+    verdict = read_object(text, _KEYS)
+    return verdict if isinstance(verdict, Unreadable) else str(verdict["error_type"])
 
 
 def judge_errors(wrong: Sequence[Answer], judge: Judge) -> dict[str, ErrorVerdict]:
     """Asks a judge about wrong answers.
 
     Returns:
-        Item id to verdict for each; a verdict without a type says why there is none.
+        Item id to verdict; a verdict without a type has the reason.
     """
     questions = [
         Question(
@@ -336,21 +335,21 @@ def judge_errors(wrong: Sequence[Answer], judge: Judge) -> dict[str, ErrorVerdic
         )
         for item, response in wrong
     ]
-    found: dict[str, ErrorVerdict] = {}
+    verdicts: dict[str, ErrorVerdict] = {}
     for outcome in judge.ask(questions):
         if isinstance(outcome, Unscored):
-            found[outcome.id] = ErrorVerdict(None, outcome.reason)
+            verdicts[outcome.id] = ErrorVerdict(None, outcome.reason)
             continue
 
-        said = read_object(outcome.text, _KEYS)
+        verdict = read_object(outcome.text, _KEYS)
         reason = (
             ""
-            if isinstance(said, Unreadable)
-            else " ".join(said["reason"].split())[:MAX_REASON]
+            if isinstance(verdict, Unreadable)
+            else " ".join(verdict["reason"].split())[:MAX_REASON]
         )
-        found[outcome.id] = ErrorVerdict(outcome.value, reason)
+        verdicts[outcome.id] = ErrorVerdict(outcome.value, reason)
 
-    return found
+    return verdicts
 
 
 _MOST_LABELS = 20
@@ -383,45 +382,45 @@ def _words(point: AttributePoint) -> str:
 
 
 _FAMILIES: Final = ("twins", "fair")
-"""Styles of tasks whose replies are compared within families."""
+"""Styles of tasks whose replies are compared within families of items."""
 
 
 def run(arguments: Errors) -> int:
-    """Sorts the errors; exit code 5 when the judge left some without a verdict."""
+    """Runs the command; exit code 5 if the judge left errors without a verdict."""
     folder: Path = arguments.run
     results = read_results(folder)
-    known = map(task_spec, results["tasks"])
-    specs = [
+    task_specs = map(task_spec, results["tasks"])
+    medcalc_specs = [
         spec
-        for spec in known
+        for spec in task_specs
         if spec.benchmark == BENCHMARK and spec.options["style"] not in _FAMILIES
     ]
-    if not specs:
+    if not medcalc_specs:
         raise UsageError(
-            f"{folder}: no task of MedCalc-Bench (but twins and fair families) in it "
-            f"({', '.join(results['tasks'])}); only its errors have types."
+            f"{folder}: the run has no task of MedCalc-Bench other than twins and fair families "
+            f"({', '.join(results['tasks'])}); errors of other tasks have no types."
         )
 
-    if arguments.responses is not None and len(specs) > 1:
-        names = ", ".join(spec.name for spec in specs)
+    if arguments.responses is not None and len(medcalc_specs) > 1:
+        names = ", ".join(spec.name for spec in medcalc_specs)
         raise UsageError(
-            f"{folder}: --responses goes with one task, the run has {names}."
+            f"{folder}: --responses is for a run of one task, but this run has {names}."
         )
 
     subjects = [
-        policy.Subject.of(dataset_spec(spec.dataset), task=spec.name) for spec in specs
+        policy.Subject.of(dataset_spec(spec.dataset), task=spec.name)
+        for spec in medcalc_specs
     ]
     with policy.protect(subjects, policy.attestation_from(arguments)):
-        return _sorted_errors(arguments, specs, results)
+        return _sorted_errors(arguments, medcalc_specs, results)
 
 
 def _sorted_errors(
     arguments: Errors, specs: Sequence[TaskSpec], results: Results
 ) -> int:
-    """Sorts the wrong answers of each task by rules, then by a judge if one is named.
+    """Classifies the wrong answers of each task by rules, then by a judge if one is given.
 
-    Only answers are sorted whose label the published rule bears out; the report counts
-    the others.
+    Answers whose label the published rule does not confirm are only counted.
     """
     folder: Path = arguments.run
     items = read_items(folder)
@@ -433,10 +432,10 @@ def _sorted_errors(
         wrong[spec.name], by_id, counts = _wrong_answers(
             spec, entry["recipe"], own, arguments
         )
-        told = (row for row in own if row["accuracy"] is not None)
+        decided = (row for row in own if row["accuracy"] is not None)
         scored = [
             (by_id[row["id"]].fields, row["accuracy"] == 1.0, row["cluster"])
-            for row in told
+            for row in decided
         ]
         written, attributes = write_attributes(
             folder, spec.name, entry["recipe"]["model"]["name"], scored
@@ -469,14 +468,14 @@ def _wrong_answers(
     own: Sequence[Json],
     arguments: Errors,
 ) -> tuple[list[Answer], dict[str, Item], AnswerCounts]:
-    """The wrong answers that are examined, all items by id, and the counts.
+    """Returns the wrong answers to examine, all items by id, and the counts.
 
-    Left out are answers to rows whose label the published rule does not bear out.
+    Answers to rows whose label the published rule does not confirm are left out.
     """
-    part = {key: recipe["data"][key] for key in ("config", "split")}
+    selection = {key: recipe["data"][key] for key in ("config", "split")}
     dataset = dataset_spec(spec.dataset)
     data = load_task_data(
-        spec, dataset, data=arguments.data, **part, **asked_part(recipe)
+        spec, dataset, data=arguments.data, **selection, **asked_part(recipe)
     )
     responses = run_responses(
         spec,
@@ -488,37 +487,36 @@ def _wrong_answers(
     )
     by_id = {item.id: item for item in data.items}
     wrong = [row for row in own if row["accuracy"] == 0.0]
-    # nan (a wrong label, or none that the rule could bear out) comes back from parquet
-    # as nan.
+    # nan (a wrong label, or one that the rule cannot confirm) stays nan in parquet.
     examined = [row for row in wrong if row["accuracy_agreed"] == 0.0]
     lost = [row["id"] for row in examined if row["id"] not in responses]
     if lost:
         raise UsageError(
             f"{arguments.run}: {len(lost)} scored answers of {spec.name} are not in its store "
-            f"(first: item {lost[0]}). Give the folder as `medical-tasks run` left it, or repeat "
+            f"(first: item {lost[0]}). Give the unchanged folder of `medical-tasks run`, or repeat "
             "that command and try again."
         )
 
-    found = [(by_id[row["id"]], responses[row["id"]]) for row in examined]
+    answers = [(by_id[row["id"]], responses[row["id"]]) for row in examined]
     left_out = len(wrong) - len(examined)
     counts: AnswerCounts = {
         "items": len(own),
         "wrong": len(wrong),
         "label_not_borne_out": left_out,
-        "examined": len(found),
+        "examined": len(answers),
     }
 
-    return found, by_id, counts
+    return answers, by_id, counts
 
 
 def _sorted(answer: Answer) -> Sorted:
     item, response = answer
-    found = sort_error(item.fields, response)
-    if found is None:
+    error = sort_error(item.fields, response)
+    if error is None:
         raise ValueError(
-            f"item {item.id}: no wrong answer on a row that can be relied on"
+            f"item {item.id}: not a wrong answer on a row with a confirmed label"
         )
-    return found
+    return error
 
 
 def _judge(
@@ -535,10 +533,10 @@ def _judge(
         label="errors",
         must_read=True,
     ) as judge:
-        for name, found in wrong.items():
-            verdicts = judge_errors(found, judge)
+        for name, answers in wrong.items():
+            verdicts = judge_errors(answers, judge)
             judged = _rows(
-                name, found, (verdicts[item.id] for item, _ in found), "judge"
+                name, answers, (verdicts[item.id] for item, _ in answers), "judge"
             )
             rows += judged
             report["tasks"][name]["judge"] = {
@@ -551,7 +549,7 @@ def _judge(
 
 
 def _tables(report: ErrorReport) -> list[str]:
-    """The report as lines: types with shares, accuracy by number of attributes."""
+    """Returns the report as lines: types with shares, accuracy by number of attributes."""
     lines: list[str] = []
     for name, entry in report["tasks"].items():
         lines.append(
@@ -559,20 +557,23 @@ def _tables(report: ErrorReport) -> list[str]:
             f"{entry['label_not_borne_out']} left out (label not borne out by the published rule)"
         )
         rows, notes = [], []
-        for source, part in (("rules", entry["rules"]), ("judge", entry.get("judge"))):
-            if part is None:
+        for source, figures in (
+            ("rules", entry["rules"]),
+            ("judge", entry.get("judge")),
+        ):
+            if figures is None:
                 continue
 
-            for kind, each in part["types"].items():
-                shares = (percent(each["value"]), interval(each), shown_bounds(each))
+            for kind, share in figures["types"].items():
+                shares = (percent(share["value"]), interval(share), shown_bounds(share))
                 rows.append(
-                    (source, kind, each["meaning"], str(each["count"]), *shares)
+                    (source, kind, share["meaning"], str(share["count"]), *shares)
                 )
 
-            if part["coverage"]["undetermined"]:
+            if figures["coverage"]["undetermined"]:
                 notes.append(
-                    f"{source}: {part['coverage']['undetermined']} of {part['coverage']['asked']} "
-                    f"answers are undetermined. Shares are over the other {part['n']}; the bounds "
+                    f"{source}: {figures['coverage']['undetermined']} of {figures['coverage']['asked']} "
+                    f"answers are undetermined. Shares are over the other {figures['n']}; the bounds "
                     "are for all, whatever type the undetermined ones have."
                 )
 

@@ -1,9 +1,9 @@
-"""Sorts wrong answers into the error types of the paper without a judge.
+"""Classifies wrong answers by the error types of the paper without a judge.
 
-The types are those of Khandekar et al. 2024, section 4.1. One is given only on evidence
-in the reply; the earliest counts (`docs/medcalc_errors.md`): knowledge, then
-extraction, then computation. Arithmetic is the error only where, put right, it gives
-the right answer.
+The types are those of Khandekar et al. 2024, section 4.1. A type requires evidence in
+the reply; the earliest error counts (`docs/medcalc_errors.md`): knowledge, then
+extraction, then computation. Arithmetic is the error only if correcting it gives the
+right answer.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ TYPES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """What a wrong answer was sorted as, with the evidence in one line."""
+    """The error type of a wrong answer, with the evidence in one line."""
 
     error_type: ErrorType
     reason: str
@@ -72,12 +72,14 @@ class Sorted:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number of the patient that the calculator takes.
+    """A number of the patient that the calculator uses.
 
     Attributes:
-        used: In the formula's unit.
-        accepted: The forms in which it may be stated at all.
-        forms: The fewer ones in which a calculation takes it.
+        parameter: The parameter of the calculator.
+        name: The name in reasons.
+        used: The number in the formula's unit.
+        accepted: The forms in which a reply may state it.
+        forms: Those of them in which a calculation may use it.
     """
 
     parameter: str
@@ -87,22 +89,22 @@ class Value:
     forms: tuple[float, ...]
 
     def is_among(self, numbers: Iterable[float], tolerance: float = 0.005) -> bool:
-        """Whether it is stated among some numbers."""
+        """Whether one of some numbers is this one."""
         return among(self.accepted, numbers, tolerance)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A wrong answer with what the row and the reply say.
+    """A wrong answer with the data of its row and reply.
 
     Attributes:
-        calculator_id: of the row.
-        result: the published rule's.
-        values: of the row that the rule uses, with the forms they may be written in.
-        working: numbers and equations of the reply.
-        final: the answer given; None if none was read.
-        low: the smallest answer that is right.
-        high: the largest.
+        calculator_id: The calculator of the row.
+        result: The result of the published rule.
+        values: The row's values that the rule uses, with their accepted forms.
+        working: The numbers and equations of the reply.
+        final: The final answer of the reply; None if none was read.
+        low: The smallest answer that is right.
+        high: The largest answer that is right.
     """
 
     calculator_id: int
@@ -120,7 +122,7 @@ class Case:
 
     @cached_property
     def constants(self) -> tuple[Constant, ...]:
-        """The constants that every form of the formula has for this patient."""
+        """The constants in every form of the formula for this patient."""
         return constants_of(self.calculator_id, self.result.used)
 
     @cached_property
@@ -132,20 +134,20 @@ class Case:
     @cached_property
     def chains(self) -> list[Chain]:
         """The calculations of the reply, the last first."""
-        found = chains(self.working.equations)
+        all_chains = chains(self.working.equations)
         several = self.calculator_id == _OPIOIDS and len(self.result.used["doses"]) > 1
         return [
-            each
-            for each in found
-            if len(each.last.numbers) > 1 and ("+" in each.last.text or not several)
+            chain
+            for chain in all_chains
+            if len(chain.last.numbers) > 1 and ("+" in chain.last.text or not several)
         ]
 
     def takes_all(self, chain: Chain) -> bool:
-        """Whether every value of the patient goes into a calculation."""
+        """Whether a calculation uses every value of the patient."""
         return all(among(value.forms, chain.numbers, _NEARLY) for value in self.needed)
 
     def other_sex(self) -> str | None:
-        """The sex that a reply gives the patient and the row does not; None where it gives none."""
+        """The patient's sex in the reply if it differs from the row's; None if it does not."""
         stated = _stated_sex(self.working.text)
         return stated if stated != self.result.used.get("sex") else None
 
@@ -155,21 +157,20 @@ _UNUSED: Final[Mapping[int, tuple[str, ...]]] = {
     _COCKCROFT_GAULT: ("height_cm", "weight_kg"),
     38: ("age_years",),
 }
-"""Values that a right calculation may not show: those that only choose a weight or a factor."""
+"""Values that a right calculation need not show: they only select a weight or a factor."""
 _NEARLY: Final = 0.015
-"""Relative difference of a value whose conversion was rounded on the way."""
+"""Relative difference of a value whose conversion was rounded."""
 _RESULT: Final = 0.01
-"""Relative difference of an answer from the result that it was rounded from."""
+"""Relative difference of an answer from its unrounded result."""
 
 
 def values_of(row: Row, result: Result) -> tuple[Value, ...]:
-    """The numbers of a row that its calculator takes, in the forms in which a reply may state them.
+    """Returns the numbers of a row that its calculator uses, with the forms a reply may state.
 
-    A weight of 154 lb may stand as 154, as 69.9, or rounded as 70: all of these are the
-    row's.
+    A weight of 154 lb may be stated as 154, as 69.9, or rounded as 70.
     """
     calculator = find(result.calculator_id)
-    found = []
+    values = []
     for key, raw in entities_of(row).items():
         item = calculator.input_named(key)
         if not isinstance(item, Quantity):
@@ -184,7 +185,7 @@ def values_of(row: Row, result: Result) -> tuple[Value, ...]:
         if isinstance(number, int | float) and not isinstance(number, bool):
             stated = float(number)
 
-        found.append(
+        values.append(
             Value(
                 parameter=item.parameter,
                 name=item.name,
@@ -195,17 +196,17 @@ def values_of(row: Row, result: Result) -> tuple[Value, ...]:
         )
 
     for number in _doses(result):
-        found.append(
+        values.append(
             Value("", "dose", number, accepted_values("", number, number), (number,))
         )
 
-    return tuple(found)
+    return tuple(values)
 
 
 def _doses(result: Result) -> list[float]:
-    """The numbers of the two calculators whose entities are doses of drugs.
+    """Returns the numbers of the two calculators whose entities are doses of drugs.
 
-    A dose once a day may not show its 1.
+    A calculation need not show the 1 of a dose once a day.
     """
     if result.calculator_id == _STEROIDS:
         return [float(result.used["source_dose_mg"])]
@@ -224,42 +225,41 @@ def _doses(result: Result) -> list[float]:
 def among(
     accepted: Iterable[float], numbers: Iterable[float], tolerance: float = 0.005
 ) -> bool:
-    """Whether one of some numbers is one of the accepted ones, whatever its sign."""
+    """Whether one of some numbers is accepted, whatever its sign."""
     return any(
-        close(one, abs(number), tolerance)
-        for one, number in itertools.product(accepted, numbers)
+        close(expected, abs(number), tolerance)
+        for expected, number in itertools.product(accepted, numbers)
     )
 
 
 def short(text: str) -> str:
-    """A text in one line of at most 80 characters."""
+    """Shortens a text to one line of at most 80 characters."""
     text = " ".join(text.split())
     return text if len(text) <= 80 else text[:77] + "..."
 
 
 def sort_error(row: Row, response: str) -> Sorted | None:
-    """Sorts one answer into an error type.
+    """Classifies one answer by its error type.
 
-    The order is the paper's reading of a reply: whoever uses the wrong formula (A,
-    knowledge) may also take a wrong value (B, extraction) or miscalculate (C,
-    computation), and the first of these decides.
+    The order is the paper's: a reply with the wrong formula (A, knowledge) may also use
+    a wrong value (B, extraction) or miscalculate (C, computation), and the first of
+    these decides.
 
     Args:
-        row: A row of the dataset, as built.
+        row: A row of the built dataset.
         response: The reply.
 
     Returns:
-        The type with its evidence. D (other) for a reply without an answer that can be
-        read; `undetermined` where the reply shows nothing that tells one type from
-        another. None for a
-        right answer, and for a row whose label the published rule does not bear out:
-        what is wrong there may be the label.
+        The type with its evidence. D (other) for a reply without a readable answer;
+        `undetermined` if nothing in the reply distinguishes the types. None for a right
+        answer, and for a row whose label the published rule does not confirm: the label
+        may be wrong there.
 
     Example:
-        For a body mass index of 70 kg and 1.75 m, "70 / 1.57^2 = 28.4" is B: 1.57 is no
-        height of this patient. "70 / 1.75^2 = 20.9" is C: formula and values are right,
-        and the result is 22.9. "70 / 1.75 = 40" is undetermined: nothing tells a wrong
-        formula from a lost square.
+        For a body mass index of 70 kg and 1.75 m, "70 / 1.57^2 = 28.4" is B: 1.57 is not
+        this patient's height. "70 / 1.75^2 = 20.9" is C: formula and values are right,
+        but the result is 22.9. "70 / 1.75 = 40" is undetermined: it may be a wrong
+        formula or a lost square.
     """
     result = recompute_or_none(row)
     if result is None or not label_agrees(row, result.answer):
@@ -295,7 +295,7 @@ def sort_error(row: Row, response: str) -> Sorted | None:
             f"row {row.get('row_number')}: label {row['ground_truth_answer']!r} is no number"
         )
 
-    # None where the reply leaves open which
+    # None if the reply leaves its answer open.
     answer = decimal_or_none(decision.parsed.removesuffix("%"))
     case = Case(
         calculator_id,
@@ -306,11 +306,11 @@ def sort_error(row: Row, response: str) -> Sorted | None:
         *limits(gold, row["lower_limit"], row["upper_limit"]),
     )
     criteria = criteria_of(
-        result, {each.parameter: each.accepted for each in case.values}
+        result, {value.parameter: value.accepted for value in case.values}
     )
-    found = score_error(case, criteria) if criteria else equation_error(case)
-    if found is not None:
-        return found
+    error = score_error(case, criteria) if criteria else equation_error(case)
+    if error is not None:
+        return error
 
     shown = working.equations or len(working.pieces) > 2 or len(working.numbers) > 2
     return Sorted(
@@ -322,45 +322,50 @@ def sort_error(row: Row, response: str) -> Sorted | None:
 
 
 def score_error(case: Case, criteria: Sequence[Criterion]) -> Sorted | None:
-    """The earliest error that points show.
+    """Returns the earliest error in the points.
 
-    A reply gives points to criteria, and what it gives is compared with what the rule
-    gives. A difference counts where all differences together explain the answer, or
-    where every criterion could be read: else the cause may lie in a criterion that was
-    not.
+    The reply's points for the criteria are compared with those of the rule. A difference
+    counts if all differences together explain the answer, or if every criterion could be
+    read: otherwise the cause may be in an unread criterion.
 
     Args:
         case: The wrong answer.
         criteria: The score's criteria, with the patient's points.
 
     Returns:
-        The error; None where no points can be read.
+        The error; None if no points can be read.
     """
-    found = read_score(case.working, criteria)
-    clear = found.clear()
-    differing = [each for each in clear.values() if each.given != each.criterion.points]
-    invented = found.invented()
+    score = read_score(case.working, criteria)
+    clear = score.clear()
+    differing = [
+        reading
+        for reading in clear.values()
+        if reading.awarded != reading.criterion.points
+    ]
+    invented = score.invented()
     if not differing:
         return (
-            _unknown_criterion(case, found, clear)
-            or _invented_criterion(case, found, clear)
-            or _wrong_sum(case, found, clear)
+            _unknown_criterion(case, score, clear)
+            or _invented_criterion(case, score, clear)
+            or _wrong_sum(case, score, clear)
         )
 
-    away = sum((each.given or 0) - each.criterion.points for each in differing)
+    away = sum(
+        (reading.awarded or 0) - reading.criterion.points for reading in differing
+    )
     added = sum(points for _, points in invented)
     explained = _explains(case, away)
     if invented and not explained and _explains(case, away + added):
         return _invented(*invented[0])
 
-    return _earliest(differing if explained else _beyond_doubt(differing, found, clear))
+    return _earliest(differing if explained else _beyond_doubt(differing, score, clear))
 
 
 def _beyond_doubt(
-    differing: Sequence[Reading], found: ScoreReading, clear: Mapping[int, Reading]
+    differing: Sequence[Reading], score: ScoreReading, clear: Mapping[int, Reading]
 ) -> list[Reading]:
     """The differences that count although they do not explain the answer."""
-    if not _is_complete(found, clear):
+    if not _is_complete(score, clear):
         return []
     return [reading for reading in differing if not reading.is_recital()]
 
@@ -376,60 +381,60 @@ def _earliest(differing: Sequence[Reading]) -> Sorted:
 
 
 _ORDER: Final = ("A", "undetermined", "B")
-"""Of differences the first of these counts: an open one may be one of knowledge."""
+"""The order in which differences count: an undetermined one may be one of knowledge."""
 
 
 def _explains(case: Case, away: float) -> bool:
     return case.final is not None and close(case.gold + away, case.final)
 
 
-def _is_complete(found: ScoreReading, clear: Mapping[int, Reading]) -> bool:
-    """Whether the points of every criterion that counts have been read, and of none several."""
-    counted = all(
-        place in clear for place, each in enumerate(found.criteria) if each.points
+def _is_complete(score: ScoreReading, clear: Mapping[int, Reading]) -> bool:
+    """Whether each criterion with points has a reading, and none has different points."""
+    return score.counted() <= clear.keys() and not any(
+        len(reading.points) > 1 for reading in score.readings.values()
     )
-    return counted and not any(len(each.points) > 1 for each in found.readings.values())
 
 
 def _difference(reading: Reading) -> Sorted:
-    """The type of a criterion whose points differ from ours.
+    """Classifies a criterion whose points differ from ours.
 
-    B (extraction) if the points are those of the finding that the reply states, or of
-    another one where it states none. A (knowledge) if no finding has these points, or
-    the finding is right and its points are not. Else undetermined.
+    B (extraction) if the points fit the finding in the reply, or another finding if it
+    states none. A (knowledge) if no finding has these points, or the finding is right
+    and its points are not. Otherwise undetermined.
     """
-    own, given = reading.criterion, reading.given
+    own, awarded = reading.criterion, reading.awarded
     same, open_points = other_points(reading)
-    said = f"{own.label}: gives {own.points:+g}, the reply gives {given:+g}"
-    if same is False and given in open_points:
+    difference = f"{own.label}: gives {own.points:+g}, the reply gives {awarded:+g}"
+    if same is False and awarded in open_points:
         return Sorted(
-            "B", f"{said} for another finding: {short('; '.join(reading.texts))!r}"
+            "B",
+            f"{difference} for another finding: {short('; '.join(reading.texts))!r}",
         )
 
     right_finding = same and own.present is not False
-    if given not in own.possible or (right_finding and given not in open_points):
-        return Sorted("A", said)
-    if same is None and own.present is not None and given in open_points:
-        return Sorted("B", f"{said}, as for another finding")
+    if awarded not in own.possible or (right_finding and awarded not in open_points):
+        return Sorted("A", difference)
+    if same is None and own.present is not None and awarded in open_points:
+        return Sorted("B", f"{difference}, as for another finding")
 
     return Sorted(
-        "undetermined", f"{said}; it does not say clearly what the patient has"
+        "undetermined", f"{difference}; it does not say clearly what the patient has"
     )
 
 
 def _unknown_criterion(
-    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
+    case: Case, score: ScoreReading, clear: Mapping[int, Reading]
 ) -> Sorted | None:
-    """A: the one criterion that the reply never names is the whole difference."""
-    counted = {place for place, each in enumerate(found.criteria) if each.points}
-    others = set(range(len(found.criteria))) - counted
-    unnamed = set(range(len(found.criteria))) - found.named
-    listed = len(others & found.named) >= MOST_CRITERIA * len(others)
-    if found.extras or not listed or len(unnamed) != 1 or not unnamed <= counted:
+    """A: the only criterion that the reply never names accounts for the difference."""
+    counted = score.counted()
+    others = set(range(len(score.criteria))) - counted
+    unnamed = set(range(len(score.criteria))) - score.named
+    listed = len(others & score.named) >= MOST_CRITERIA * len(others)
+    if score.extras or not listed or len(unnamed) != 1 or not unnamed <= counted:
         return None
 
-    (place,) = unnamed
-    own = found.criteria[place]
+    (index,) = unnamed
+    own = score.criteria[index]
     if counted - unnamed <= clear.keys() and _explains(case, -own.points):
         return Sorted(
             "A",
@@ -440,12 +445,12 @@ def _unknown_criterion(
 
 
 def _invented_criterion(
-    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
+    case: Case, score: ScoreReading, clear: Mapping[int, Reading]
 ) -> Sorted | None:
-    """A: a criterion that the rule does not have is the whole difference."""
-    invented = found.invented()
-    counted = {place for place, each in enumerate(found.criteria) if each.points}
-    all_named = len(found.named) == len(found.criteria)
+    """A: a criterion that the rule does not have accounts for the difference."""
+    invented = score.invented()
+    counted = score.counted()
+    all_named = len(score.named) == len(score.criteria)
     if len(invented) != 1 or not all_named or not counted <= clear.keys():
         return None
     return _invented(*invented[0]) if _explains(case, invented[0][1]) else None
@@ -458,16 +463,16 @@ def _invented(text: str, points: float) -> Sorted:
 
 
 MOST_CRITERIA: Final = 0.6
-"""Share of the criteria without points that a reply names, if an unnamed one is unknown to it."""
+"""A reply that names this share of the criteria without points does not know an unnamed one."""
 _SUM: Final = re.compile(r"[-+(]?\s?\d+(?:\.5)?(?:\s?[-+]\s?\(?-?\d+(?:\.5)?\)?)+\)?")
 
 
 def _wrong_sum(
-    case: Case, found: ScoreReading, clear: Mapping[int, Reading]
+    case: Case, score: ScoreReading, clear: Mapping[int, Reading]
 ) -> Sorted | None:
-    """C: a sum has another total than its true one, which is right.
+    """C: the stated total of a sum is wrong, and the true total is the right answer.
 
-    Or all points are right, and the total alone is wrong.
+    Or all points are right, and only the total is wrong.
     """
     gold = case.gold
     for equation in case.working.equations:
@@ -482,20 +487,20 @@ def _wrong_sum(
                 f"{short(equation.text)} is {gold:g}, the reply makes it {stated:g}",
             )
 
-    if not _is_complete(found, clear) or _is_cut_off(found) or found.invented():
+    if not _is_complete(score, clear) or _is_cut_off(score) or score.invented():
         return None
-    if case.final is None or not found.totals:
+    if case.final is None or not score.totals:
         return None
 
-    if close(found.totals[-1], gold):
+    if close(score.totals[-1], gold):
         return Sorted(
             "undetermined",
             f"the working ends with {gold:g}, which is right; the answer given is not",
         )
 
-    unclear = (found.readings[place] for place in found.readings.keys() - clear.keys())
+    unclear = (score.readings[index] for index in score.readings.keys() - clear.keys())
     explained = any(_may_explain(reading, case) for reading in unclear)
-    if explained or not close(found.totals[-1], case.final):
+    if explained or not close(score.totals[-1], case.final):
         return None
 
     return Sorted(
@@ -505,7 +510,7 @@ def _wrong_sum(
 
 
 def _may_explain(reading: Reading, case: Case) -> bool:
-    """Whether a criterion without clear points may be what makes the answer wrong."""
+    """Whether a criterion without clear points may explain the wrong answer."""
     own = reading.criterion
     could = any(_explains(case, points - own.points) for points in own.possible)
     return reading.has_numbers() or (could and other_points(reading)[0] is not True)
@@ -516,10 +521,10 @@ def _adds_up_to(gold: float, equation: Equation) -> bool:
     return is_sum and close(equation.value, gold)
 
 
-def _is_cut_off(found: ScoreReading) -> bool:
-    """Whether so few criteria are read that a reply that breaks off would look complete."""
-    with_points = sum(bool(each.given) for each in found.readings.values())
-    return len(found.readings) < MOST_CRITERIA * len(found.criteria) and with_points < 2
+def _is_cut_off(score: ScoreReading) -> bool:
+    """Whether so few criteria were read that the reply may be cut off."""
+    with_points = sum(bool(reading.awarded) for reading in score.readings.values())
+    return len(score.readings) < MOST_CRITERIA * len(score.criteria) and with_points < 2
 
 
 # ---- Equations: constants ----
@@ -530,8 +535,9 @@ class Constant:
     """A number of a formula.
 
     Attributes:
-        name: In reasons.
-        words: A pattern of words that say the same.
+        name: The name in reasons.
+        values: Its values.
+        words: A pattern of words with the same meaning.
         by_sex: Whether it depends on the patient's sex.
     """
 
@@ -542,7 +548,7 @@ class Constant:
 
 
 class _ConstantEntry(TypedDict):
-    """A constant in `equation_constants.json`; `words` is a pattern of what stands beside it."""
+    """A constant in `equation_constants.json`; `words` is a pattern of the text beside it."""
 
     values: list[float]
     words: NotRequired[str]
@@ -562,7 +568,7 @@ CONSTANTS: Final[Mapping[int, tuple[Constant, ...]]] = {
     int(number): tuple(map(_constant, entries))
     for number, entries in _DATA["constants"].items()
 }
-"""Calculator id to the constants that every form of its formula has; scores have none."""
+"""Calculator id to the constants in every form of its formula; scores have none."""
 _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
     int(number): {sex: _constant(entry, by_sex=True) for sex, entry in entries.items()}
     for number, entries in _DATA["by_sex"].items()
@@ -570,11 +576,11 @@ _BY_SEX: Final[Mapping[int, Mapping[str, Constant]]] = {
 
 
 def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant, ...]:
-    """The constants that every form of a formula has for a patient.
+    """Returns the constants in every form of a formula for a patient.
 
-    A reply that shows none of them used another formula. For the opioid calculator they
-    are the factors of the patient's own drugs; a factor of 1 shows in no calculation,
-    and is left out.
+    A reply without any of them used another formula. For the opioid calculator they are
+    the factors of the patient's own drugs; a factor of 1 is left out because no
+    calculation shows it.
     """
     if calculator_id == _OPIOIDS:
         factors = {
@@ -592,23 +598,25 @@ def constants_of(calculator_id: int, used: Mapping[str, Any]) -> tuple[Constant,
         source, target = used["source_steroid"], used["target_steroid"]
         from_mg, to_mg = EQUIVALENT_MG[source], EQUIVALENT_MG[target]
         ratios = (to_mg / from_mg, from_mg / to_mg)
-        # Every table of equivalents gives the same ratios, whichever drug it puts at 1
-        # or at 5.
+        # Every table of equivalents has the same ratios, whichever drug is set to 1 or
+        # to 5.
         return (
             (Constant(f"{to_mg:g} to {from_mg:g}", ratios),) if source != target else ()
         )
 
-    found = list(CONSTANTS.get(calculator_id, ()))
+    constants = list(CONSTANTS.get(calculator_id, ()))
     if for_sex := _BY_SEX.get(calculator_id, {}).get(str(used.get("sex"))):
-        found.append(for_sex)
+        constants.append(for_sex)
 
     if calculator_id == _CKD_EPI:
         female = used["sex"] == "female"
         divisor, exponent = (0.7, 0.241) if female else (0.9, 0.302)
         exponent = exponent if used["creatinine_mg_dl"] <= divisor else 1.2
-        found += [Constant(f"{n:g}", (n,), by_sex=True) for n in (divisor, exponent)]
+        constants += [
+            Constant(f"{n:g}", (n,), by_sex=True) for n in (divisor, exponent)
+        ]
 
-    return tuple(found)
+    return tuple(constants)
 
 
 _CONVERSIONS: Final[Mapping[str, Sequence[float]]] = _DATA["conversions"]
@@ -620,20 +628,22 @@ _POWERS = (1.0, 10.0, 100.0, 1e3, 1e6, 0.1, 0.01, 1e-3, 1e-6)
 
 
 def accepted_values(parameter: str, raw: float, used: float) -> tuple[float, ...]:
-    """A value as the note has it, as the formula takes it, and in the usual other units."""
-    bases, found = {abs(used), abs(raw)}, {*shifted_values(raw, used)}
+    """Returns a value as in the note, as in the formula, and in other usual units."""
+    bases, forms = {abs(used), abs(raw)}, {*shifted_values(raw, used)}
     for factor in _CONVERSIONS.get(parameter, ()):
-        converted = {each for base in bases for each in (base * factor, base / factor)}
-        found |= converted | {each / 100 for each in converted}
+        converted = {
+            value for base in bases for value in (base * factor, base / factor)
+        }
+        forms |= converted | {value / 100 for value in converted}
     if parameter == "temperature_c":
-        found |= {base * 1.8 + 32 for base in bases} | {
+        forms |= {base * 1.8 + 32 for base in bases} | {
             abs(base - 32) / 1.8 for base in bases
         }
-    return tuple(sorted(found))
+    return tuple(sorted(forms))
 
 
 def shifted_values(raw: float, used: float) -> tuple[float, ...]:
-    """A value as a calculation takes it: as given or converted, its decimal point anywhere."""
+    """Returns a value as a calculation may use it: original or converted, at any power of ten."""
     return tuple(
         sorted(base * power for base in {abs(used), abs(raw)} for power in _POWERS)
     )
@@ -643,37 +653,37 @@ FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)
 """A height in feet and inches."""
 
 
-def _stands(constant: Constant, case: Case) -> bool:
-    """Whether a constant is in the reply, or joined with a value to another number."""
+def _uses_constant(constant: Constant, case: Case) -> bool:
+    """Whether the reply has a constant, or a number combined from it and a value."""
     numbers = case.working.numbers
     if _is_stated(constant, case):
         return True
 
     used = [value.used for value in case.values]
-    for one, value in itertools.product(constant.values, used):
-        joined = [one * value]
+    for number, value in itertools.product(constant.values, used):
+        joined = [number * value]
         if case.calculator_id not in (_STEROIDS, _OPIOIDS):
             joined += [
-                value / one,
-                one - value,
-                one + value,
-                one / value if value else one,
+                value / number,
+                number - value,
+                number + value,
+                number / value if value else number,
             ]
 
-        # A sum that hardly differs from the value is the value itself.
+        # A sum close to the value is not distinguishable from the value.
         telling = [
-            abs(each)
-            for each in joined
-            if abs(each) >= 0.01 and not among(used, [each])
+            abs(combined)
+            for combined in joined
+            if abs(combined) >= 0.01 and not among(used, [combined])
         ]
         if among(telling, numbers, 0.002):
             return True
 
-    # Steroid tables state two doses, whose ratio counts.
+    # Steroid tables state two doses; their ratio counts.
     return case.calculator_id == _STEROIDS and any(
-        b != 0 and close(a / b, one, 0.01)
+        b != 0 and close(a / b, number, 0.01)
         for a, b in itertools.permutations(numbers[:_MOST_DOSES], 2)
-        for one in constant.values
+        for number in constant.values
     )
 
 
@@ -683,10 +693,12 @@ _MOST_DOSES: Final = 60
 def _is_stated(constant: Constant, case: Case) -> bool:
     if constant.words and re.search(constant.words, case.working.text, re.IGNORECASE):
         return True
-    for number, one in itertools.product(case.working.numbers, constant.values):
+    for number, expected in itertools.product(case.working.numbers, constant.values):
         digits = len(repr(number).partition(".")[2])
-        rounded = abs(one) >= 0.1 and digits >= 2 and number == round(one, digits)
-        if rounded or close(number, one, 1e-4):
+        rounded = (
+            abs(expected) >= 0.1 and digits >= 2 and number == round(expected, digits)
+        )
+        if rounded or close(number, expected, 1e-4):
             return True
     return False
 
@@ -695,12 +707,12 @@ def _is_stated(constant: Constant, case: Case) -> bool:
 
 
 def equation_error(case: Case) -> Sorted | None:
-    """The earliest error that the calculations show."""
+    """Returns the earliest error in the calculations."""
     return _only_computation(case) or _knowledge(case) or _extraction(case)
 
 
 def _only_computation(case: Case) -> Sorted | None:
-    """C: put right, the arithmetic gives the right answer: formula and values were right."""
+    """C: correcting the arithmetic gives the right answer: formula and values were right."""
     for chain in case.chains:
         last = chain.last
         if (
@@ -708,13 +720,15 @@ def _only_computation(case: Case) -> Sorted | None:
             and case.final is not None
             and close(chain.value, case.final, _RESULT)
         ):
-            return None  # the answer given is this one's result
+            return None  # the answer is the result of this calculation
 
         right = case.low <= chain.value <= case.high
         by_chance = case.low <= last.value <= case.high and len(last.numbers) > 2
         if not case.values or not (right or by_chance) or not case.takes_all(chain):
             continue
-        if not all(_stands(constant, case) for constant in _constants_in_play(case)):
+        if not all(
+            _uses_constant(constant, case) for constant in _constants_in_play(case)
+        ):
             return None
 
         if not right:
@@ -734,14 +748,14 @@ def _only_computation(case: Case) -> Sorted | None:
 
 
 def _wrong_result(case: Case) -> str:
-    """The first calculation with another result than stated, not only in another unit."""
-    for each in case.working.equations:
+    """Describes the first calculation whose stated result is wrong, not just in another unit."""
+    for equation in case.working.equations:
         if (
-            not each.right
-            and each.stated is not None
-            and not _shifted(each.stated, each.value)
+            not equation.right
+            and equation.stated is not None
+            and not _shifted(equation.stated, equation.value)
         ):
-            return f"{short(each.text)} is {each.value:.6g}, the reply says {each.stated:.6g}"
+            return f"{short(equation.text)} is {equation.value:.6g}, the reply says {equation.stated:.6g}"
     return ""
 
 
@@ -757,10 +771,10 @@ def _shifted(final: float, value: float) -> bool:
 
 
 def _constants_in_play(case: Case) -> list[Constant]:
-    """The constants that the reply must have; those of a sex only where it states that sex."""
+    """The constants that the reply must have; those of a sex only if it states that sex."""
     own = case.result.used.get("sex")
     same_sex = own is not None and _stated_sex(case.working.text) == own
-    return [each for each in case.constants if same_sex or not each.by_sex]
+    return [constant for constant in case.constants if same_sex or not constant.by_sex]
 
 
 _FORMULA: Final = re.compile(r"\d\s?(?:[*×]|x )\s?[(A-Za-z]")
@@ -768,7 +782,7 @@ _FORMULA: Final = re.compile(r"\d\s?(?:[*×]|x )\s?[(A-Za-z]")
 
 
 def _knowledge(case: Case) -> Sorted | None:
-    """A: a constant of the formula is missing, or the right values went into another formula."""
+    """A: a constant of the formula is missing, or the right values were used in another formula."""
     working = case.working
     with_values = any(value.is_among(working.numbers) for value in case.values)
     formula = working.equations or _FORMULA.search(working.text)
@@ -776,7 +790,7 @@ def _knowledge(case: Case) -> Sorted | None:
         return None
 
     for constant in _constants_in_play(case):
-        if not _stands(constant, case):
+        if not _uses_constant(constant, case):
             return Sorted(
                 "A",
                 f"the formula's constant {constant.name} is not in the reply, "
@@ -784,9 +798,7 @@ def _knowledge(case: Case) -> Sorted | None:
             )
 
     if case.other_sex():
-        return (
-            None  # another factor may come from another sex, which is no other formula
-        )
+        return None  # the factor of the other sex is not another formula
 
     return _other_weight(case) or _other_formula(case)
 
@@ -795,14 +807,14 @@ _ADJUSTED_WEIGHT: Final = re.compile(
     r"(?i)\badjusted (?:body )?weight(?![^.\n]{0,60}\bformula)[^.\n\d]{0,60}?"
     r"(?:\bis|\bas|\bof|=|:)\s{0,2}(?P<kg>\d+(?:\.\d+)?)(?= ?kg)"
 )
-"""A sentence that names the weight which a reply goes on with."""
+"""A sentence with the weight that the reply uses from there on."""
 _CLOSE_WEIGHT: Final = 0.02
 
 
 def _other_weight(case: Case) -> Sorted | None:
-    """A: of actual, ideal and adjusted weight the reply takes another one than the rule."""
+    """A: the reply uses another of actual, ideal and adjusted weight than the rule."""
     if case.calculator_id != _COCKCROFT_GAULT or not all(
-        _is_told(v, case) for v in case.values
+        _states_value(v, case) for v in case.values
     ):
         return None
 
@@ -821,32 +833,32 @@ def _other_weight(case: Case) -> Sorted | None:
 
 
 def _weight_taken(case: Case, years: float) -> float | None:
-    """The number beside age, creatinine and constants in the last clearance, or the one named."""
+    """Returns the weight in the last clearance besides age, creatinine and constants, or a named one."""
     actual = next(value for value in case.values if value.parameter == "weight_kg")
     for chain in case.chains:
         numbers = set(chain.last.numbers)
-        left = {
-            each
-            for each in numbers
-            if actual.is_among([each])
-            or not _is_known(each, case, case.needed, [years])
+        unknown = {
+            number
+            for number in numbers
+            if actual.is_among([number])
+            or not _is_known_number(number, case, case.needed, [years])
         }
-        if 72 in numbers and len(left) == 1:
-            return left.pop()
+        if 72 in numbers and len(unknown) == 1:
+            return unknown.pop()
 
     named = _ADJUSTED_WEIGHT.findall(case.working.text)
     return float(named[-1]) if named else None
 
 
 _CHOOSES: Final = frozenset({9, 22, 24, 38, 46, 49})
-"""Formulas that have a factor by race, age, weight or drug.
+"""Formulas with a factor by race, age, weight or drug.
 
-Another value of it is as likely another reading of the note.
+Another value of it may as well be another reading of the note.
 """
 
 
 def _other_formula(case: Case) -> Sorted | None:
-    """A: the calculation of the answer takes every value and is far from the right answer."""
+    """A: the calculation of the answer uses every value but is far from the right answer."""
     if case.final is None or case.calculator_id in _CHOOSES or not _is_plain(case):
         return None
 
@@ -868,7 +880,7 @@ def _other_formula(case: Case) -> Sorted | None:
 
 
 def _is_plain(case: Case) -> bool:
-    """Whether sex and values are stated as they are, and no constant could be taken for a value."""
+    """Whether sex and values are stated correctly, and no constant looks like a value."""
     own = case.result.used.get("sex")
     if own is not None and _stated_sex(case.working.text) is None:
         return False
@@ -876,7 +888,7 @@ def _is_plain(case: Case) -> bool:
     constants = [
         0.0,
         1.0,
-        *(number for each in case.constants for number in each.values),
+        *(number for constant in case.constants for number in constant.values),
     ]
     for value in case.values:
         instead = _stated_instead(value, case.working.text)
@@ -888,7 +900,7 @@ def _is_plain(case: Case) -> bool:
 
 
 def _is_far(value: float, case: Case) -> bool:
-    """Whether a result is away from the right answer by more than rounding and units make."""
+    """Whether a result differs from the right answer by more than rounding and units."""
     margin = 0.75 * max(case.high - case.low, 0.05 * abs(case.gold))
     return abs(value - case.gold) > margin and not _shifted(value, case.gold)
 
@@ -897,11 +909,11 @@ _SEX_OF_A_RULE: Final = re.compile(
     r"(?i)\b(?:if|for|when|in)\b(?: (?:the|a|an|patient|is|are|was|being))*"
     r" (?:fe)?(?:males?|m[ae]n|wom[ae]n|girls?|boys?)\b(?: (?:and|or) (?:fe)?(?:males?|m[ae]n))?"
 )
-"""A sex that a rule speaks of: "0.85 if the patient is female"."""
+"""A sex in the text of a rule: "0.85 if the patient is female"."""
 
 
 def _stated_sex(text: str) -> str | None:
-    """The sex that a reply gives the patient; None where it gives none, or both."""
+    """Returns the patient's sex in the reply; None if it states none, or both."""
     text = _SEX_OF_A_RULE.sub(" ", text)
     female = (
         re.search(r"\b(?:female|woman|girl|women|females)\b", text, re.IGNORECASE)
@@ -914,14 +926,14 @@ def _stated_sex(text: str) -> str | None:
 
 
 def _extraction(case: Case) -> Sorted | None:
-    """B: another sex, or another number where a value of the patient belongs."""
+    """B: another sex, or another number in place of the patient's value."""
     text = case.working.text
     own, stated = case.result.used.get("sex"), case.other_sex()
     if stated is not None and own in ("female", "male"):
         return Sorted("B", f"the patient is {own}, the reply says {stated}")
 
     for value in case.values:
-        other = None if _is_told(value, case) else _stated_instead(value, text)
+        other = None if _states_value(value, case) else _stated_instead(value, text)
         if other is not None:
             return Sorted(
                 "B",
@@ -933,7 +945,7 @@ def _extraction(case: Case) -> Sorted | None:
 
 
 def _other_value(case: Case) -> Sorted | None:
-    """B: the last calculation with the patient's values has a strange number in place of one."""
+    """B: the last calculation with the patient's values has an unknown number in place of one."""
     for chain in case.chains:
         missing = [
             value for value in case.needed if not value.is_among(chain.numbers, _NEARLY)
@@ -944,7 +956,8 @@ def _other_value(case: Case) -> Sorted | None:
         strange = {
             number
             for number in chain.last.numbers
-            if not _is_known(number, case, case.values) and not _is_result(number, case)
+            if not _is_known_number(number, case, case.values)
+            and not _is_result(number, case)
         }
         if len(missing) != 1 or len(strange) != 1:
             return None
@@ -956,13 +969,13 @@ def _other_value(case: Case) -> Sorted | None:
     return None
 
 
-def _is_known(
+def _is_known_number(
     number: float, case: Case, values: Iterable[Value], further: Iterable[float] = ()
 ) -> bool:
-    """Whether a number is a value, a constant, a power of ten, a unit's factor or a further one."""
-    constants = (one for each in case.constants for one in each.values)
-    known = (0.0, *_POWERS, *_FACTORS, *constants, *further)
-    return among(known, [number], 0.002) or any(
+    """Whether a number is a value, a constant, a power of ten, a unit's factor or in `further`."""
+    constants = (number for constant in case.constants for number in constant.values)
+    known_numbers = (0.0, *_POWERS, *_FACTORS, *constants, *further)
+    return among(known_numbers, [number], 0.002) or any(
         value.is_among([number], _NEARLY) for value in values
     )
 
@@ -975,12 +988,12 @@ def _is_result(number: float, case: Case) -> bool:
     )
 
 
-def _is_told(value: Value, case: Case) -> bool:
+def _states_value(value: Value, case: Case) -> bool:
     inches = [
         float(match[1]) * 12 + float(match[2] or 0)
         for match in FEET.finditer(case.working.text)
     ]
-    heights = (each * unit for each in inches for unit in (1, 2.54, 0.0254))
+    heights = (length * unit for length in inches for unit in (1, 2.54, 0.0254))
     return value.is_among([*case.working.numbers, *heights])
 
 
@@ -993,13 +1006,13 @@ _OPERATOR = re.compile(r" *[-+*/^×÷−]")
 _NOT_THE_PATIENTS: Final = frozenset(
     {"normal", "urine", "urinary", "ideal", "adjusted", "corrected", "reference"}
 )
-"""Words before the name of a value that make it another value."""
+"""Words before the name of a value that denote another value."""
 
 
 def _stated_instead(value: Value, text: str) -> float | None:
-    """The one number that the reply gives for a value by "=", ":", "is" or "of".
+    """Returns the one number that the reply states for a value with "=", ":", "is" or "of".
 
-    None when there is none, or several.
+    None if there is none, or several.
     """
     words = words_of(value.parameter)
     if not words:
@@ -1011,7 +1024,7 @@ def _stated_instead(value: Value, text: str) -> float | None:
         r"(?:level |value |count )?(?:=|:|is|was|of)\s{0,2}",
         re.IGNORECASE,
     )
-    found: set[float] = set()
+    candidates: set[float] = set()
     for match in pattern.finditer(text):
         number = NUMBER.match(text, match.end())
         before = (match["before"] or "").strip().lower()
@@ -1021,9 +1034,9 @@ def _stated_instead(value: Value, text: str) -> float | None:
         if not _GROUP.match(text, number.end()) and not _OPERATOR.match(
             text, number.end()
         ):
-            found.add(float(number[0].replace(",", "")))
+            candidates.add(float(number[0].replace(",", "")))
 
-    return found.pop() if len(found) == 1 else None
+    return candidates.pop() if len(candidates) == 1 else None
 
 
 # ---- Dates ----
@@ -1033,7 +1046,7 @@ _COUNTED = {
     68: r"\b(?:14|2|two|fourteen)\b",
     69: r"",
 }
-"""What the rule adds to the last menstrual date."""
+"""Numbers that the rule adds to the last menstrual date."""
 _PERIOD: Final = re.compile(
     r"(?i)(?:last menstrual (?:period|date)|LMP)[^\n]{0,40}?(?:=|:|is|was|on)\s*"
 )
@@ -1046,10 +1059,9 @@ _WRITTEN_DATE: Final = re.compile(
 
 
 def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
-    """The earliest error of a date or a gestational age.
+    """Returns the earliest error of a date or a gestational age.
 
-    Dates have no points and no equations: what is compared are the dates that a reply
-    states.
+    Dates have no points and no equations, so the dates in the reply are compared.
     """
     texts = [
         *(piece.text for piece in working.pieces),
@@ -1088,17 +1100,17 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
 
 
 def _other_period(text: str, period: object) -> datetime.date | None:
-    """Another date that stands behind the name of the last menstrual period."""
+    """Returns another date after the name of the last menstrual period."""
     label = _PERIOD.search(text)
     if label is None:
         return None
-    dated = _stated(text[label.end() : label.end() + 20])
-    return dated[0] if dated and dated[0] != period else None
+    dates_after = _stated(text[label.end() : label.end() + 20])
+    return dates_after[0] if dates_after and dates_after[0] != period else None
 
 
 def _stated(text: str) -> list[datetime.date]:
     return [
-        each.value
-        for each in dates(plain(text))
-        if isinstance(each.value, datetime.date)
+        quantity.value
+        for quantity in dates(plain(text))
+        if isinstance(quantity.value, datetime.date)
     ]

@@ -1,4 +1,4 @@
-"""The verb `audit` on the command line; `Audit` in `options` says what it takes."""
+"""The command `audit`; its options are `Audit` in `lab.options`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run(arguments: Audit) -> int:
     out: Path = arguments.out
     if arguments.dataset not in _DATASETS:
         raise UsageError(
-            f"cannot audit {arguments.dataset!r}: only labels of medcalc can be recomputed."
+            f"cannot audit {arguments.dataset!r}: only the labels of medcalc can be recomputed."
         )
 
     if out.exists() and source.exists() and out.samefile(source):
@@ -66,20 +66,22 @@ def run(arguments: Audit) -> int:
 
     rows = write_audit(audit_file(source, _labels(arguments.corrected)), out)
     header, *counts = summary(rows)
-    counted = [dict(zip(header, each, strict=True)) for each in counts]
+    counted = [dict(zip(header, counts_row, strict=True)) for counts_row in counts]
     lines = [*align(header, counts), f"\n{len(rows)} rows in {out}"]
-    found: dict[str, object] = {}
+    by_corrected: dict[str, object] = {}
     if by_verdict := corrected_summary(rows):
         first, *others = by_verdict
         lines += ["", "By the corrected labels:", "", *align(first, others)]
-        found["corrected"] = [dict(zip(first, each, strict=True)) for each in others]
+        by_corrected["corrected"] = [
+            dict(zip(first, counts_row, strict=True)) for counts_row in others
+        ]
 
-    tell("\n".join(lines), rows=len(rows), out=out, counts=counted, **found)
+    tell("\n".join(lines), rows=len(rows), out=out, counts=counted, **by_corrected)
     return 0
 
 
 def _labels(file: Path | None) -> CorrectedLabels | None:
-    """The corrected labels of a file, or those that are built."""
+    """Reads the corrected labels from a file, or from the built dataset."""
     if file is None:
         return built_labels(datasets_home() / MEDCALC_BENCH.name, MEDCALC_BENCH)
     if not file.is_file():
@@ -110,35 +112,35 @@ Right: TypeAlias = Literal["right", "wrong", ""]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedRow:
-    """A row of the dataset with what the audit says of its label.
+    """A row of the dataset with the audit of its label.
 
     Attributes:
-        row: its number in the official file.
-        label: as released.
+        row: Its number in the official file.
+        label: The released label.
         verdict: `agrees`, `wrong`, `convention` or `not computable`.
-        label_by_corrected: whether the label is right by that one.
-        recomputed_by_corrected: whether the published rule is.
+        label_by_corrected: Whether the label is right by the corrected one.
+        recomputed_by_corrected: Whether the published rule's answer is.
     """
 
     row: int
     calculator_id: int
     calculator: str
     label: str
-    recomputed: str  # the published rule's answer, "" where it has none
+    recomputed: str  # the published rule's answer, "" if it has none
     verdict: Verdict
     reason: str  # one line for a clinician
-    corrected: str = ""  # the corrected label, "N/A" among them; "" where there is none
+    corrected: str = ""  # the corrected label, which may be "N/A"; "" if there is none
     label_by_corrected: Right = ""
     recomputed_by_corrected: Right = ""
 
 
 def audit_row(row: Row, labels: CorrectedLabels | None = None) -> AuditedRow:
-    """Audits one row; a label or a limit that cannot be read is a `UsageError`.
+    """Audits one row; a label or limit that cannot be read raises `UsageError`.
 
     Example: a creatinine clearance with the label 65.5297883557 agrees with the
-    published rule's 65.52978836, and its reason adds that creatinine was rounded on the
-    way to 1.4 from 1.38 mg/dL. With the label 999 it is wrong, and the reason gives the
-    derivation: `(140 − 61) × 82.422 × 1 / (72 × 1.38006)`.
+    published rule's 65.52978836, and its reason adds that creatinine was rounded from
+    1.38 to 1.4 mg/dL. With the label 999 it is wrong, and the reason has the derivation:
+    `(140 − 61) × 82.422 × 1 / (72 × 1.38006)`.
     """
     audited = _by_rule(row)
     golds = golds_of(row, labels)
@@ -162,8 +164,8 @@ def _right(agrees: bool | None) -> Right:
 def _by_rule(row: Row) -> AuditedRow:
     """Audits a row by the published rule alone.
 
-    In order: the rule has no answer; it agrees; it agrees under a convention that the
-    calculator knows; the label is wrong, with what it was probably made of.
+    The cases, in order: the rule has no answer; it agrees; it agrees under a known
+    convention of the calculator; the label is wrong, with its probable origin.
     """
     try:
         result = recompute(row)
@@ -216,7 +218,7 @@ def _audited(
 
 
 def _convention(row: Row) -> str | None:
-    """The convention under which the rule gives the label; None if there is none."""
+    """Returns the convention under which the rule gives the label, or None."""
     for convention in find(int(row["calculator_id"])).conventions:
         try:
             result = recompute(row, frozenset({convention.name}))
@@ -228,10 +230,10 @@ def _convention(row: Row) -> str | None:
 
 
 def _without_answer(row: Row, error: CalculatorInputError) -> tuple[Verdict, str]:
-    """The verdict on a row for which the published rule has no answer.
+    """Returns the verdict on a row for which the published rule has no answer.
 
-    `wrong` only if every value that the entities may have meant gives another answer
-    than the label; one that gives it leaves the row not computable.
+    It is `wrong` only if every possible meaning of the entities gives another answer
+    than the label; if one gives the label, the row is not computable.
     """
     problem = str(error).removeprefix(f"{row['calculator_name']}: ")
     why = f"The published rule has no answer: {problem}"
@@ -254,32 +256,36 @@ def _without_answer(row: Row, error: CalculatorInputError) -> tuple[Verdict, str
         return "not computable", why
 
     quirks = label_quirks(row)
-    made = f"Label: {'; '.join(quirks)}. " if quirks else ""
+    label_note = f"Label: {'; '.join(quirks)}. " if quirks else ""
     span = " to ".join(
         dict.fromkeys((answer_text(possible[0]), answer_text(possible[-1])))
     )
 
     return (
         "wrong",
-        f"{made}{why}. Whatever was meant, the answer is {span}, not {label}. {entry.source}",
+        f"{label_note}{why}. Whatever was meant, the answer is {span}, not {label}. {entry.source}",
     )
 
 
 def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[float]:
-    """Every answer that is possible, ascending.
+    """Returns every possible answer, ascending.
 
-    Parts that could not be tested and units that cannot be meant leave several.
+    Parts that could not be tested and implausible units leave several.
     """
-    read = {name: _alternatives(entry, name, raw) for name, raw in entities.items()}
-    open_to = {name: others for name, others in read.items() if others is not None}
-    if not all(open_to.values()):
+    alternatives = {
+        name: _alternatives(entry, name, raw) for name, raw in entities.items()
+    }
+    ambiguous = {
+        name: others for name, others in alternatives.items() if others is not None
+    }
+    if not all(ambiguous.values()):
         return []
 
-    found: set[float] = set()
-    for combination in itertools.product(*open_to.values()):
+    answers: set[float] = set()
+    for combination in itertools.product(*ambiguous.values()):
         try:
             answer = entry.calculate(
-                {**entities, **dict(zip(open_to, combination, strict=True))}
+                {**entities, **dict(zip(ambiguous, combination, strict=True))}
             ).answer
         except CalculatorInputError:
             return []
@@ -287,15 +293,15 @@ def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[floa
         if not isinstance(answer, int | float):
             return []
 
-        found.add(answer)
+        answers.add(answer)
 
-    return sorted(found)
+    return sorted(answers)
 
 
 def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] | None:
-    """What an entity may have meant, where it does not say.
+    """Returns the possible meanings of an ambiguous entity.
 
-    None where it does, empty where nothing can be known.
+    None for an unambiguous one, empty if nothing is known.
     """
     item = entry.input_named(name)
     try:
@@ -317,10 +323,7 @@ def _alternatives(entry: AnyCalculator, name: str, raw: object) -> list[object] 
 def audit_file(
     source: Path, labels: CorrectedLabels | None = None
 ) -> Iterator[AuditedRow]:
-    """Audits an official CSV file, of any release.
-
-    A missing file or one of another form is an error that says so.
-    """
+    """Audits an official CSV file of any release; raises for a missing or different file."""
     if not source.exists():
         raise MissingError(f"{source}: no such file. {steps_to_get(MEDCALC_BENCH)}")
 
@@ -330,14 +333,14 @@ def audit_file(
             "test_data.csv."
         )
 
-    # The file says by itself what it is; a name of no release makes the reader accept
-    # what any of them has.
+    # The file shows its own release; a name that is no release makes the reader accept
+    # the columns of any.
     for row in read_rows("official", "test", {"test": source}):
         yield audit_row(row, labels)
 
 
 def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
-    """Writes audited rows as CSV, whole or not at all."""
+    """Writes audited rows as CSV, atomically."""
     written = list(rows)
     write_table(
         out,
@@ -347,15 +350,12 @@ def write_audit(rows: Iterable[AuditedRow], out: Path) -> list[AuditedRow]:
 
 
 def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
-    """A header; by calculator id, name, output, rows and the count of each of `VERDICTS`.
-
-    The totals.
-    """
+    """Returns a table: a header, a row a calculator with the counts of `VERDICTS`, the totals."""
     table: list[tuple[str, ...]] = [("id", "calculator", "output", "rows", *VERDICTS)]
     names = {row.calculator_id: row.calculator for row in rows}
     counts = Counter((row.calculator_id, row.verdict) for row in rows)
     for calculator_id, name in sorted(names.items()):
-        found = [counts[calculator_id, verdict] for verdict in VERDICTS]
+        row_counts = [counts[calculator_id, verdict] for verdict in VERDICTS]
         output: str
         try:
             output = find(calculator_id).output
@@ -363,7 +363,13 @@ def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
             output = "unknown"
 
         table.append(
-            (str(calculator_id), name, output, str(sum(found)), *map(str, found))
+            (
+                str(calculator_id),
+                name,
+                output,
+                str(sum(row_counts)),
+                *map(str, row_counts),
+            )
         )
 
     totals = Counter(row.verdict for row in rows)
@@ -374,7 +380,7 @@ def summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
 
 
 def corrected_summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
-    """What the corrected labels say of released labels and recomputed values; empty without any."""
+    """Compares released labels and recomputed values with the corrected labels, if any."""
     labelled = [row for row in rows if row.corrected]
     if not labelled:
         return []
@@ -389,13 +395,13 @@ def corrected_summary(rows: Sequence[AuditedRow]) -> list[tuple[str, ...]]:
     )
     table = [header]
     for verdict in (*VERDICTS, "all"):
-        some = [row for row in labelled if verdict in (row.verdict, "all")]
+        selected = [row for row in labelled if verdict in (row.verdict, "all")]
         counts = (
-            len(some),
-            sum(is_not_computable(row.corrected) for row in some),
-            sum(row.label_by_corrected == "right" for row in some),
-            sum(row.recomputed_by_corrected == "right" for row in some),
-            sum(row.recomputed_by_corrected != "" for row in some),
+            len(selected),
+            sum(is_not_computable(row.corrected) for row in selected),
+            sum(row.label_by_corrected == "right" for row in selected),
+            sum(row.recomputed_by_corrected == "right" for row in selected),
+            sum(row.recomputed_by_corrected != "" for row in selected),
         )
         table.append((verdict, *map(str, counts)))
 
@@ -411,14 +417,14 @@ _COUNTED: Final = re.compile(
     r"(?P<name>.+): the text .+ counts as (?P<how>present|absent)"
 )
 _MOVED: Final = 0.01
-"""A rounding that moves the published answer by less than this share is not why a label is wrong.
+"""A rounding that changes the published answer by less than this share does not explain a label.
 """
 
 
 def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
-    """The way to the answer, in one line.
+    """Returns the derivation of the answer in one line.
 
-    `named` are folded first words of items to show although they give no point.
+    `named` are folded first words of items to show even without points.
     """
     entry = find(result.calculator_id)
     answer = f"{answer_text(result.answer)} {entry.unit}".strip()
@@ -439,7 +445,7 @@ def derivation(result: Result, *, named: frozenset[str] = frozenset()) -> str:
 
 
 def _equation(entry: AnyCalculator, result: Result) -> str:
-    """The last two lines of a formula's working, without those that repeat inputs."""
+    """Returns the last two lines of a formula's working, without those that repeat inputs."""
     read = tuple(f"{item.name}{sign}" for item in entry.inputs for sign in (" =", ":"))
     steps = result.explanation.splitlines()[:-1]
     lines = [
@@ -453,20 +459,20 @@ def _first_word(text: str) -> str:
 
 
 def label_quirks(row: Row, result: Result | None = None) -> list[str] | None:
-    """What made the label, by the label rules of v1.0; None where they do not give it.
+    """Explains the label by the label rules of v1.0; None if they do not reproduce it.
 
     Quirks that change nothing are left out.
     """
     entities = entities_of(row)
     try:
-        made = v1_label(int(row["calculator_id"]), entities)
+        v1_result = v1_label(int(row["calculator_id"]), entities)
     except CalculatorInputError:
         return None
 
-    if not label_agrees(row, made.answer):
+    if not label_agrees(row, v1_result.answer):
         return None
 
-    notes = made.note.split("; ") if made.note else []
+    notes = v1_result.note.split("; ") if v1_result.note else []
     if result is not None:
         notes = [
             note
@@ -483,9 +489,9 @@ def label_quirks(row: Row, result: Result | None = None) -> list[str] | None:
 
 
 def _compared(note: str, result: Result) -> str | None:
-    """The remark on a label; None where our own calculation does the same.
+    """Completes a remark on a label; None if our own calculation does the same.
 
-    A remark on points that differ gets our number, as `2 points instead of 1`.
+    A remark on different points gets our number, as in `2 points instead of 1`.
     """
     finding = _COUNTED.fullmatch(note)
     if finding is not None:
@@ -512,7 +518,7 @@ def _compared(note: str, result: Result) -> str | None:
 
 
 def _matters(note: str, entities: Mapping[str, object], result: Result) -> bool:
-    """Whether a rounded conversion moves the published answer; any other quirk does."""
+    """Whether a quirk matters: a rounded conversion only if it changes the published answer."""
     rounded = _ROUNDED.fullmatch(note)
     if rounded is None:
         return True
@@ -538,7 +544,7 @@ def _matters(note: str, entities: Mapping[str, object], result: Result) -> bool:
 def _recalculated(
     entry: AnyCalculator, entities: Mapping[str, object], item: Input, value: object
 ) -> Answer:
-    """The published answer with another value of one input.
+    """Recalculates the published answer with another value of one input.
 
     The row may have the input under any of its names.
     """
@@ -551,10 +557,10 @@ def _recalculated(
 
 
 def origin(row: Row, result: Result) -> tuple[str, frozenset[str]]:
-    """Where a label that differs from the published answer comes from.
+    """Explains the origin of a label that differs from the published answer.
 
     Returns:
-        A sentence without its end, and the folded first words of what it names.
+        A sentence without its full stop, and the folded first words of the named items.
     """
     quirks = label_quirks(row, result)
     if quirks:
@@ -574,10 +580,7 @@ def origin(row: Row, result: Result) -> tuple[str, frozenset[str]]:
 
 
 def doubts(row: Row, result: Result) -> list[str]:
-    """What a reader should know of the row's own entities.
-
-    The verdict is proven only as far as these are right.
-    """
+    """Returns remarks on the row's own entities: the verdict is only as right as they are."""
     entities = entities_of(row)
     if result.calculator_id == 17:
         return _two_strokes(entities, result)
@@ -597,7 +600,7 @@ def _two_strokes(entities: Mapping[str, object], result: Result) -> list[str]:
 
 
 def _tumor(row: Row, entities: Mapping[str, object], result: Result) -> list[str]:
-    """The remark on a solid tumor of unknown stage: what the other one would give."""
+    """Returns a remark on a solid tumor of unknown stage: the result for the other stage."""
     if entities.get("Solid tumor") is not True:
         return []
 

@@ -1,4 +1,4 @@
-"""The verb `meta` on the command line; `Meta` in `options` says what it takes."""
+"""The command `meta`; its options are `Meta` in `lab.options`."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def run(arguments: Meta) -> int:
         if arguments.preferences is None
         else read_preferences(arguments.preferences)
     )
-    read = dict(table.sources)
+    sources = dict(table.sources)
     if preferences is not None:
-        read[preferences.path] = preferences.sha256
+        sources[preferences.path] = preferences.sha256
 
-    check_out(arguments.out, map(Path, read), "one of the files that are read")
+    check_out(arguments.out, map(Path, sources), "one of the files that are read")
     meta: MetaReport = {
         "schema_version": SCHEMA_VERSION,
         "suite_version": __version__,
-        "sources": read,
+        "sources": sources,
         "tasks": tasks,
         "where": arguments.where,
         "metrics": list(options.metrics),
@@ -70,9 +70,9 @@ def run(arguments: Meta) -> int:
 
 
 def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
-    """The outputs that are compared, from runs and files, and the tasks of runs.
+    """Reads the compared outputs from runs and files, and the tasks of the runs.
 
-    Sources are joined by item and system, letter for letter.
+    Sources are joined by item and system, which must match exactly.
     """
     from medical_tasks.lab.output_tables import (
         check_size,
@@ -86,29 +86,33 @@ def _table(arguments: Meta) -> tuple[OutputTable, dict[str, str]]:
     runs = [name for _, name in named if name is not None]
     files = [Path(text) for text, name in named if name is None]
     if arguments.task is not None and not runs:
-        raise UsageError("--task: is about runs, and no folder is given. Leave it out.")
+        raise UsageError(
+            "--task is for runs, but no folder of a run is given. Omit it."
+        )
 
     sources: list[tuple[OutputRow, ...]] = []
     digests: dict[str, str] = {}
     tasks: dict[str, str] = {}
-    less = frozenset(column_names("--less-is-better", arguments.less_is_better) or ())
+    less_is_better = frozenset(
+        column_names("--less-is-better", arguments.less_is_better) or ()
+    )
     if runs:
-        from medical_tasks.catalog import tasks as known
+        from medical_tasks.catalog import tasks as known_tasks
 
-        found = read_runs(runs, known(), task=arguments.task)
-        sources += list(found.rows)
-        digests |= found.digests
-        less |= found.less_is_better
-        tasks = dict(found.tasks)
+        run_outputs = read_runs(runs, known_tasks(), task=arguments.task)
+        sources += list(run_outputs.rows)
+        digests |= run_outputs.digests
+        less_is_better |= run_outputs.less_is_better
+        tasks = dict(run_outputs.tasks)
 
     for path in files:
         if str(path) in digests:
             raise UsageError(f"{path}: given twice. Name each source once.")
 
-        of_file, digests[str(path)] = read_outputs(path)
-        sources.append(tuple(of_file))
+        rows_of_file, digests[str(path)] = read_outputs(path)
+        sources.append(tuple(rows_of_file))
 
-    table = join_outputs(sources, digests=digests, less_is_better=less)
+    table = join_outputs(sources, digests=digests, less_is_better=less_is_better)
     rows = table.rows
     if runs and files:
         rows = _of_runs(rows, sources[: len(runs)], sources[len(runs) :], files)
@@ -124,24 +128,24 @@ def _of_runs(
     of_files: Sequence[Sequence[OutputRow]],
     files: Sequence[Path],
 ) -> tuple[OutputRow, ...]:
-    """The rows that are outputs of runs.
+    """Selects the rows that are outputs of runs.
 
-    A file of human scores adds to the runs' outputs; it has no say in which there are.
+    A file of human scores adds columns to the runs' outputs, never rows.
     """
     ours = {(row.item, row.system) for run in of_runs for row in run}
     theirs = [row for file in of_files for row in file]
     if not any((row.item, row.system) in ours for row in theirs):
         raise UsageError(
             f"{', '.join(map(str, files))}: none of its rows is an output of the runs; it begins "
-            f"with item {theirs[0].item!r}, system {theirs[0].system!r}. Items and systems are "
-            "joined by name, letter for letter."
+            f"with item {theirs[0].item!r}, system {theirs[0].system!r}. Items and systems must "
+            "match exactly."
         )
 
     return tuple(row for row in rows if (row.item, row.system) in ours)
 
 
 def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRow, ...]:
-    """The outputs that have the wanted labels."""
+    """Selects the outputs with the requested labels."""
     for text in where:
         label, equals, value = text.partition("=")
         if not equals or not label:
@@ -149,11 +153,11 @@ def _chosen(rows: tuple[OutputRow, ...], where: Sequence[str]) -> tuple[OutputRo
                 f"--where {text!r}: write LABEL=TEXT, such as section=objective_exam."
             )
 
-        there = sorted({name for row in rows for name in row.labels})
-        if label not in there:
+        labels = sorted({name for row in rows for name in row.labels})
+        if label not in labels:
             raise UsageError(
                 f"--where {text!r}: no output has a label {label!r}. There are "
-                f"{', '.join(there) or 'none'}."
+                f"{', '.join(labels) or 'none'}."
             )
 
         rows = tuple(row for row in rows if row.labels.get(label) == value)
@@ -175,14 +179,14 @@ def _options(arguments: Meta, table: OutputTable) -> MetaOptions:
     metrics = column_names("--metrics", arguments.metrics) or tuple(
         name for name in table.columns if name not in human
     )
-    asked = {
+    requested = {
         "--human": human,
         "--metrics": metrics,
         "--against": () if arguments.against is None else (arguments.against,),
         "--less-is-better": column_names("--less-is-better", arguments.less_is_better)
         or (),
     }
-    for option, names in asked.items():
+    for option, names in requested.items():
         _check_columns(option, names, table)
 
     _check_comparable(arguments, metrics, human)
@@ -208,11 +212,11 @@ def _check_columns(option: str, names: Sequence[str], table: OutputTable) -> Non
 def _check_comparable(
     arguments: Meta, metrics: Sequence[str], human: Sequence[str]
 ) -> None:
-    """Refuses columns that are two things at once, too many, or nothing to compare."""
+    """Refuses columns with two roles, too many columns, or nothing to compare."""
     both = next((name for name in metrics if name in human), None)
     if both is not None:
         raise UsageError(
-            f"{both!r} is named as a metric and as a human score. It is one of them."
+            f"{both!r} is named as a metric and as a human score. It can only be one of them."
         )
 
     if arguments.against is not None and arguments.against not in metrics:
@@ -222,7 +226,7 @@ def _check_comparable(
 
     if len(metrics) > _MOST_METRICS and arguments.metrics is None:
         raise UsageError(
-            f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Choose those to compare: "
+            f"{len(metrics)} columns of numbers: {', '.join(metrics)}. Select those to compare: "
             "--metrics A,B,..."
         )
 

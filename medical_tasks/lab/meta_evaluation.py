@@ -1,10 +1,8 @@
-"""Metrics compared with each other and with people, over single outputs.
+"""Compares metrics with each other and with people, output by output, for `medical-tasks meta`.
 
-The figures of `medical-tasks meta`.
-
-DocLens (Xie et al. 2024; section 4.3, appendix A.4.5) asks which metric people side
-with where two prefer different outputs of an item. Kendall's tau-b between metrics is
-over outputs, not over systems (section 4.4, figure 8).
+DocLens (Xie et al. 2024; section 4.3, appendix A.4.5) determines which metric people
+agree with if two metrics prefer different outputs of an item. Kendall's tau-b between
+metrics is over outputs, not over systems (section 4.4, figure 8).
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ Side = Literal["one", "other"]
 
 
 class Draws(TypedDict):
-    """How the bootstrap draws."""
+    """The settings of the bootstrap."""
 
     clusters: list[str]
     seed: int
@@ -55,7 +53,7 @@ class Correlations(TypedDict):
 
 
 class PairCounts(TypedDict):
-    """Two metrics on the pairs of outputs of one item; see `preferences.PreferenceAgreement`."""
+    """Two metrics on pairs of outputs of one item; see `preferences.PreferenceAgreement`."""
 
     same: int
     opposite: int
@@ -79,14 +77,14 @@ class PeopleCounts(TypedDict):
 
 
 class PreferenceSides(TypedDict):
-    """Whom people side with where two metrics disagree."""
+    """Which of two disagreeing metrics people agree with."""
 
     one: PeopleCounts
     other: PeopleCounts
 
 
 class ScoreSides(TypedDict):
-    """How scores of people go with either metric, and with each other, where the two disagree."""
+    """Correlations of people's scores with two disagreeing metrics, and among people."""
 
     one: Correlations
     other: Correlations
@@ -94,11 +92,11 @@ class ScoreSides(TypedDict):
 
 
 class MetricComparison(TypedDict):
-    """Two metrics compared, directly and by what people say where they disagree.
+    """Two metrics compared directly, and with people where they disagree.
 
     Attributes:
-        preferences: None without preferences of people.
-        scores: None without scores of people.
+        preferences: None without people's preferences.
+        scores: None without people's scores.
     """
 
     one: str
@@ -109,7 +107,7 @@ class MetricComparison(TypedDict):
 
 
 class MetricAlone(TypedDict):
-    """A metric and people, on everything that people judged."""
+    """A metric and people, on all outputs that people judged."""
 
     metric: str
     preferences: PeopleCounts | None
@@ -117,10 +115,10 @@ class MetricAlone(TypedDict):
 
 
 class PreferenceCounts(TypedDict):
-    """How many answers people gave about which of two outputs is better.
+    """The number of people's answers about which of two outputs is better.
 
     Attributes:
-        elsewhere: About outputs that are not compared.
+        elsewhere: Answers about outputs that are not compared.
     """
 
     annotators: int
@@ -131,7 +129,7 @@ class PreferenceCounts(TypedDict):
 
 
 class MetaFigures(TypedDict):
-    """The figures of metrics among each other and against people."""
+    """The figures for metrics among each other and against people."""
 
     items: int
     systems: int
@@ -146,7 +144,7 @@ class MetaFigures(TypedDict):
 
 
 class MetaSettings(TypedDict):
-    """What was requested, as `--json` shows it."""
+    """The requested settings, as in `--json`."""
 
     against: str | None
     kendall: Kendall
@@ -157,7 +155,7 @@ class MetaSettings(TypedDict):
 
 
 class Meta(MetaFigures):
-    """What `medical-tasks meta --json` prints.
+    """The output of `medical-tasks meta --json`.
 
     Attributes:
         sources: Path to SHA-256.
@@ -180,11 +178,12 @@ _Marks = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class MetaOptions:
-    """What is compared and how.
+    """The columns to compare and the settings.
 
     Attributes:
+        metrics: Columns of metrics.
         human: Columns of human scores, one an annotator.
-        against: The metric that all others are compared with; None for every two.
+        against: The metric that all others are compared with; None for every pair.
         kendall: `pooled`, one coefficient over all outputs; or `item`, one an item,
             averaged.
         epsilon: Values this close are a tie.
@@ -201,17 +200,17 @@ class MetaOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _Outputs:
-    """The outputs that metrics are compared on, with pairs and people's preferences."""
+    """The compared outputs, with their pairs and people's preferences."""
 
     columns: dict[str, Floats]
     human: list[Floats]
-    mean: Floats  # of each output's human scores, `nan` where nobody scored it
+    mean: Floats  # of each output's human scores, `nan` for none
     clusters: list[str]  # of each output
     pairs: pairwise.OutputPairs  # of outputs of one item
     pair_items: list[str]  # item of each pair
     pair_clusters: list[str]  # cluster of each pair
     signs: dict[str, Floats]  # which output of each pair each metric prefers
-    # what people say of each pair; None without preferences
+    # people's votes on each pair; None without preferences
     votes: list[list[pairwise.Vote]] | None
     options: MetaOptions
 
@@ -231,25 +230,25 @@ def meta_figures(
 
     Args:
         table: The outputs, with a column of numbers for each metric and human score.
-        options: Which columns are compared, and how.
-        preferences: Which of two outputs people prefer, where they were asked.
+        options: The columns to compare and the settings.
+        preferences: People's preferences between two outputs, if they were asked.
 
     Returns:
-        `kendall` between every two metrics; `comparisons` of two metrics, with what
-        people say where the two disagree; `alone`, each metric against people;
-        `annotators`, people among each other; and all the counts.
+        `kendall` between every pair of metrics; `comparisons` of two metrics, with
+        people's judgement where they disagree; `alone`, each metric against people;
+        `annotators`, people among each other; and all counts.
     """
     pairs = pairwise.output_pairs([row.item for row in table.rows])
     votes, elsewhere = (
         (None, 0) if preferences is None else votes_of(preferences, table, pairs)
     )
     outputs = _outputs(table, options, pairs, votes)
-    every = list(combinations(options.metrics, 2))
+    all_pairs = list(combinations(options.metrics, 2))
     against = options.against
-    chosen = (
+    compared_pairs = (
         [(against, name) for name in options.metrics if name != against]
         if against
-        else every
+        else all_pairs
     )
     figures: MetaFigures = {
         "items": len({row.item for row in table.rows}),
@@ -257,8 +256,10 @@ def meta_figures(
         "clusters": len(set(outputs.clusters)),
         "outputs": len(table.rows),
         "pairs": len(pairs),
-        "kendall": [_kendall(outputs, one, other) for one, other in every],
-        "comparisons": [_compared(outputs, one, other) for one, other in chosen],
+        "kendall": [_kendall(outputs, first, second) for first, second in all_pairs],
+        "comparisons": [
+            _compared(outputs, first, second) for first, second in compared_pairs
+        ],
         "alone": [_alone(outputs, name) for name in options.metrics],
         "annotators": _annotators(outputs, np.ones(len(table.rows), dtype=np.bool_)),
     }
@@ -280,7 +281,7 @@ def _outputs(
     pairs: pairwise.OutputPairs,
     votes: list[list[pairwise.Vote]] | None,
 ) -> _Outputs:
-    """The columns that are compared, and which output of each pair each metric prefers."""
+    """Collects the compared columns, and the preferred output of each pair by metric."""
     human = [np.array(table.column(name)) for name in options.human]
     columns = {name: np.array(table.column(name)) for name in options.metrics}
 
@@ -301,27 +302,30 @@ def _outputs(
     )
 
 
-def _kendall(outputs: _Outputs, one: str, other: str) -> Tau:
+def _kendall(outputs: _Outputs, first: str, second: str) -> Tau:
     """Kendall's tau-b of two metrics: over all outputs, or within items and averaged.
 
-    Pooled, two metrics agree that only tell hard items from easy ones.
+    Pooled, two metrics may agree only because both distinguish hard items from easy ones.
     """
-    x, y = outputs.columns[one], outputs.columns[other]
+    x, y = outputs.columns[first], outputs.columns[second]
     if outputs.options.kendall == "pooled":
-        found = correlation.clustered_correlation(x, y, **outputs.draws).kendall
+        tau = correlation.clustered_correlation(x, y, **outputs.draws).kendall
     else:
-        first, second = (
+        first_signs, second_signs = (
             pairwise.preference_signs(column, outputs.pairs, epsilon=0.0)
             for column in (x, y)
         )
-        found = correlation.mean_tau_within(
-            first, second, items=outputs.pair_items, clusters=outputs.pair_clusters
+        tau = correlation.mean_tau_within(
+            first_signs,
+            second_signs,
+            items=outputs.pair_items,
+            clusters=outputs.pair_clusters,
         )
 
-    numbers = as_json(found)
+    numbers = as_json(tau)
     return {
-        "one": one,
-        "other": other,
+        "one": first,
+        "other": second,
         "value": numbers["value"],
         "ci_low": numbers["ci_low"],
         "ci_high": numbers["ci_high"],
@@ -329,40 +333,39 @@ def _kendall(outputs: _Outputs, one: str, other: str) -> Tau:
     }
 
 
-def _compared(outputs: _Outputs, one: str, other: str) -> MetricComparison:
-    """Two metrics on pairs of one item's outputs, and people where the two disagree."""
-    signs = outputs.signs[one], outputs.signs[other]
-    found = pairwise.compare_preferences(*signs, clusters=outputs.pair_clusters)
+def _compared(outputs: _Outputs, first: str, second: str) -> MetricComparison:
+    """Compares two metrics on pairs of an item's outputs, and with people where they disagree."""
+    signs = outputs.signs[first], outputs.signs[second]
+    agreement = pairwise.compare_preferences(*signs, clusters=outputs.pair_clusters)
     differ = pairwise.disagreeing(*signs)
     compared: MetricComparison = {
-        "one": one,
-        "other": other,
+        "one": first,
+        "other": second,
         "pairs": {
-            "same": found.same,
-            "opposite": found.opposite,
-            "tied": found.tied,
-            "missing": found.missing,
-            "share_same": as_json(found.share_same),
-            "share_opposite": as_json(found.share_opposite),
-            "share_decided": as_json(found.share_decided),
+            "same": agreement.same,
+            "opposite": agreement.opposite,
+            "tied": agreement.tied,
+            "missing": agreement.missing,
+            "share_same": as_json(agreement.share_same),
+            "share_opposite": as_json(agreement.share_opposite),
+            "share_decided": as_json(agreement.share_decided),
         },
         "preferences": None,
         "scores": None,
     }
     if outputs.votes is not None:
         compared["preferences"] = {
-            "one": _people(outputs, one, differ),
-            "other": _people(outputs, other, differ),
+            "one": _people(outputs, first, differ),
+            "other": _people(outputs, second, differ),
         }
 
     if outputs.human:
-        # An output counts once, in however many pairs the two metrics disagree about
-        # it.
+        # An output counts once, whatever the number of pairs with disagreement.
         among = np.zeros(len(outputs.mean), dtype=np.bool_)
         among[outputs.pairs.first[differ]] = among[outputs.pairs.second[differ]] = True
         compared["scores"] = {
-            "one": _scored(outputs, one, among),
-            "other": _scored(outputs, other, among),
+            "one": _scored(outputs, first, among),
+            "other": _scored(outputs, second, among),
             "annotators": _annotators(outputs, among),
         }
 
@@ -383,20 +386,20 @@ def _alone(outputs: _Outputs, name: str) -> MetricAlone:
 def _people(outputs: _Outputs, name: str, among: _Marks) -> PeopleCounts:
     votes = outputs.votes or []
     chosen = np.flatnonzero(among)
-    found = pairwise.human_agreement(
+    agreement = pairwise.human_agreement(
         outputs.signs[name][chosen],
-        [votes[place] for place in chosen],
-        clusters=[outputs.pair_clusters[place] for place in chosen],
+        [votes[index] for index in chosen],
+        clusters=[outputs.pair_clusters[index] for index in chosen],
     )
 
     return {
-        "same": found.same,
-        "opposite": found.opposite,
-        "metric_tied": found.metric_tied,
-        "human_tied": found.human_tied,
-        "no_majority": found.no_majority,
-        "not_annotated": found.not_annotated,
-        "share": as_json(found.share),
+        "same": agreement.same,
+        "opposite": agreement.opposite,
+        "metric_tied": agreement.metric_tied,
+        "human_tied": agreement.human_tied,
+        "no_majority": agreement.no_majority,
+        "not_annotated": agreement.not_annotated,
+        "share": as_json(agreement.share),
     }
 
 
@@ -414,8 +417,11 @@ def _annotators(outputs: _Outputs, among: _Marks) -> Correlations | None:
     return _both(correlation.among_annotators(columns, **outputs.draws))
 
 
-def _both(found: correlation.RankCorrelation) -> Correlations:
-    return {"spearman": as_json(found.spearman), "kendall": as_json(found.kendall)}
+def _both(correlations: correlation.RankCorrelation) -> Correlations:
+    return {
+        "spearman": as_json(correlations.spearman),
+        "kendall": as_json(correlations.kendall),
+    }
 
 
 _MOST_COLUMNS = 9
@@ -432,7 +438,7 @@ _OTHERS = "one annotator with the others"
 
 
 def render_meta(meta: Meta) -> str:
-    """Writes the figures as tables for a person to read; `meta` is what `--json` prints."""
+    """Writes the figures as text tables; `meta` is the output of `--json`."""
     lines = [_title(meta)]
     if meta["kendall"]:
         lines += ["", *_kendall_lines(meta)]
@@ -465,7 +471,7 @@ def render_meta(meta: Meta) -> str:
             ]
             lines += _scores(meta["comparisons"])
 
-        rows = [(each["metric"], "", each["scores"]) for each in meta["alone"]]
+        rows = [(entry["metric"], "", entry["scores"]) for entry in meta["alone"]]
         lines += ["", "Mean human score of all outputs that were scored, with:"]
         lines += _score_lines([*rows, (_OTHERS, "", meta["annotators"])])
 
@@ -473,10 +479,10 @@ def render_meta(meta: Meta) -> str:
 
 
 def _title(meta: Meta) -> str:
-    said = f"{meta['outputs']:,} outputs of {meta['systems']:,} systems for {meta['items']:,} items"
+    title = f"{meta['outputs']:,} outputs of {meta['systems']:,} systems for {meta['items']:,} items"
     if meta["clusters"] != meta["items"]:
-        said += f" in {meta['clusters']:,} clusters"
-    return f"{said}: {meta['pairs']:,} pairs of outputs of one item."
+        title += f" in {meta['clusters']:,} clusters"
+    return f"{title}: {meta['pairs']:,} pairs of outputs of one item."
 
 
 def _kendall_lines(meta: Meta) -> list[str]:
@@ -487,39 +493,42 @@ def _kendall_lines(meta: Meta) -> list[str]:
     )
     lines = [f"Kendall's tau-b between metrics, {over}:"]
     names = meta["metrics"]
-    found = {
-        frozenset((each["one"], each["other"])): each["value"]
-        for each in meta["kendall"]
+    values = {
+        frozenset((tau["one"], tau["other"])): tau["value"] for tau in meta["kendall"]
     }
     if 2 < len(names) <= _MOST_COLUMNS:
         rows = [
             (
-                one,
+                row_name,
                 "",
                 "",
                 *(
-                    "1" if one == other else decimals(found[frozenset((one, other))])
-                    for other in names
+                    "1"
+                    if row_name == column_name
+                    else decimals(values[frozenset((row_name, column_name))])
+                    for column_name in names
                 ),
             )
-            for one in names
+            for row_name in names
         ]
         lines += [*align(("", "", "", *names), rows), ""]
 
     n = "outputs" if meta["settings"]["kendall"] == "pooled" else "items"
     return lines + align(
         ("metric", "with", "", "tau-b", _INTERVAL, n),
-        [(each["one"], each["other"], "", *figure(each)) for each in meta["kendall"]],
+        [(tau["one"], tau["other"], "", *figure(tau)) for tau in meta["kendall"]],
     )
 
 
 def _pairs(comparisons: Sequence[MetricComparison]) -> list[str]:
     rows = []
-    for each in comparisons:
-        pairs = each["pairs"]
+    for comparison in comparisons:
+        pairs = comparison["pairs"]
         counts = [str(pairs[name]) for name in _COUNTS]
         same, opposite = _share(pairs["share_same"]), _share(pairs["share_opposite"])
-        rows.append((each["one"], each["other"], "", *counts, *same[:2], *opposite))
+        rows.append(
+            (comparison["one"], comparison["other"], "", *counts, *same[:2], *opposite)
+        )
     shares = ("same %", _INTERVAL, "opposite %", _INTERVAL, "pairs")
     return align(("metric", "with", "", *_COUNTS, *shares), rows)
 
@@ -527,16 +536,16 @@ def _pairs(comparisons: Sequence[MetricComparison]) -> list[str]:
 def _sides(comparisons: Sequence[MetricComparison]) -> list[str]:
     rows = [
         (
-            each[one],
-            f"not {each[other]}",
+            comparison[side],
+            f"not {comparison[other_side]}",
             "",
-            *_share(found["share"]),
-            *_undecided(found),
+            *_share(counts["share"]),
+            *_undecided(counts),
         )
-        for each in comparisons
-        for one, other in _BOTH
-        if each["preferences"] is not None
-        for found in [each["preferences"][one]]
+        for comparison in comparisons
+        for side, other_side in _BOTH
+        if comparison["preferences"] is not None
+        for counts in [comparison["preferences"][side]]
     ]
     header = (
         "people side with",
@@ -555,15 +564,15 @@ def _sides(comparisons: Sequence[MetricComparison]) -> list[str]:
 def _alone_lines(metrics: Sequence[MetricAlone]) -> list[str]:
     rows = [
         (
-            each["metric"],
+            metric["metric"],
             "",
             "",
-            *_share(found["share"]),
-            str(found["metric_tied"]),
-            *_undecided(found)[:2],
+            *_share(counts["share"]),
+            str(counts["metric_tied"]),
+            *_undecided(counts)[:2],
         )
-        for each in metrics
-        if (found := each["preferences"])
+        for metric in metrics
+        if (counts := metric["preferences"])
     ]
     header = (
         "metric",
@@ -579,24 +588,28 @@ def _alone_lines(metrics: Sequence[MetricAlone]) -> list[str]:
     return align(header, rows)
 
 
-def _undecided(found: PeopleCounts) -> list[str]:
+def _undecided(counts: PeopleCounts) -> list[str]:
     return [
-        str(found["human_tied"]),
-        str(found["no_majority"]),
-        str(found["not_annotated"]),
+        str(counts["human_tied"]),
+        str(counts["no_majority"]),
+        str(counts["not_annotated"]),
     ]
 
 
 def _scores(comparisons: Sequence[MetricComparison]) -> list[str]:
     rows: list[tuple[str, str, Correlations | None]] = []
-    for each in comparisons:
-        scores = each["scores"]
+    for comparison in comparisons:
+        scores = comparison["scores"]
         if scores is None:
             continue
 
         rows += [
-            (each[one], f"where {each[other]} disagrees", scores[one])
-            for one, other in _BOTH
+            (
+                comparison[side],
+                f"where {comparison[other_side]} disagrees",
+                scores[side],
+            )
+            for side, other_side in _BOTH
         ]
         rows.append((_OTHERS, "on the same outputs", scores["annotators"]))
 
@@ -604,21 +617,27 @@ def _scores(comparisons: Sequence[MetricComparison]) -> list[str]:
 
 
 def _score_lines(rows: Sequence[tuple[str, str, Correlations | None]]) -> list[str]:
-    made = [
-        (name, where, "", *figure(found["spearman"])[:2], *figure(found["kendall"]))
-        for name, where, found in rows
-        if found is not None
+    cells = [
+        (
+            name,
+            where,
+            "",
+            *figure(correlations["spearman"])[:2],
+            *figure(correlations["kendall"]),
+        )
+        for name, where, correlations in rows
+        if correlations is not None
     ]
-    return align(("", "", "", "rho", _INTERVAL, "tau-b", _INTERVAL, "outputs"), made)
+    return align(("", "", "", "rho", _INTERVAL, "tau-b", _INTERVAL, "outputs"), cells)
 
 
 def _notes(meta: Meta) -> list[str]:
     settings = meta["settings"]
-    whole = "items" if meta["clusters"] == meta["items"] else "clusters"
+    unit = "items" if meta["clusters"] == meta["items"] else "clusters"
     lines = [
         "same, opposite: both metrics prefer the same output, or different ones; tied: in one or "
         f"both, values within {settings['epsilon']:g} of each other; missing: no value.",
-        f"Intervals (95 %): {whole} are taken whole. Shares: Wilson's at the effective size; "
+        f"Intervals (95 %): {unit} are taken whole. Shares: Wilson's at the effective size; "
         f"coefficients: bootstrap, {settings['resamples']:,} draws, seed {settings['seed']}.",
     ]
     if meta["less_is_better"]:
@@ -635,25 +654,25 @@ def _notes(meta: Meta) -> list[str]:
             "are always in the same order or the opposite one."
         )
 
-    found = meta.get("preferences")
-    if found is not None:
-        said = (
-            f"Preferences: {found['answers']:,} answers of {found['annotators']} annotators on "
-            f"{found['pairs']:,} pairs"
+    counts = meta.get("preferences")
+    if counts is not None:
+        note = (
+            f"Preferences: {counts['answers']:,} answers of {counts['annotators']} annotators on "
+            f"{counts['pairs']:,} pairs"
         )
-        said += f", {found['blank']:,} blank" if found["blank"] else ""
-        said += (
-            f", {found['elsewhere']:,} about outputs that are not compared"
-            if found["elsewhere"]
+        note += f", {counts['blank']:,} blank" if counts["blank"] else ""
+        note += (
+            f", {counts['elsewhere']:,} about outputs that are not compared"
+            if counts["elsewhere"]
             else ""
         )
-        lines.append(f"{said}.")
+        lines.append(f"{note}.")
 
     return lines
 
 
 def _too_few(figures: object) -> bool:
-    """Whether any estimate in the figures has no value because of too few outputs."""
+    """Whether any estimate in the figures has no value because there are too few outputs."""
     if isinstance(figures, Mapping):
         if {"value", "ci_low", "n"} <= set(figures):
             return (

@@ -1,4 +1,4 @@
-"""What the verbs of research on benchmarks and metrics take."""
+"""Options of the commands for research on benchmarks and metrics."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from medical_tasks.options import (
 
 @dataclass(frozen=True, kw_only=True)
 class Errors(WithAttestation):
-    """Sort the errors of a MedCalc-Bench run by kind, and accuracy by the number of attributes.
+    """Classify the errors of a MedCalc-Bench run, and report accuracy by number of attributes.
 
         medical-tasks errors RUN
         medical-tasks errors RUN --judge openai-api/my-host/my-model
 
-    RUN is the folder that `run` or `score` wrote. Wrong answers on rows whose label the
-    published rule bears out are sorted into the paper's types: A knowledge, B
-    extraction, C computation, D other; without a judge from what the reply shows (what
-    shows nothing is "undetermined": counted, and in the bounds of each share), with
-    --judge by that model too. For a run of `score` give the file that was scored with
-    --responses. Written into RUN: errors.json, error_items.csv, attributes_TASK.csv and
-    two plots.
+    RUN is a folder written by `run` or `score`. Wrong answers on rows whose label the
+    published rule confirms are classified by the paper's types: A knowledge, B
+    extraction, C computation, D other. Rules classify them by the working in the reply;
+    a reply without evidence is "undetermined", which counts in the bounds of each share.
+    With --judge, that model classifies them too. For a run of `score`, give the scored
+    file with --responses. The results are written to RUN: errors.json, error_items.csv,
+    attributes_TASK.csv and two plots.
     """
 
     run: Annotated[
@@ -39,7 +39,7 @@ class Errors(WithAttestation):
     judge: Annotated[
         str | None,
         Option(
-            "model that sorts them too: hf/PATH, openai-api/HOST/NAME, ...",
+            "a model that also classifies the errors: hf/PATH, openai-api/HOST/NAME, ...",
             metavar="MODEL",
         ),
     ] = None
@@ -51,62 +51,71 @@ class Errors(WithAttestation):
         Option("folder of the built dataset (default: data home)", metavar="DIR"),
     ] = None
     responses: Annotated[
-        Path | None, Option("the file that `score` scored", metavar="FILE")
+        Path | None, Option("the file of responses that `score` read", metavar="FILE")
     ] = None
     upstream: Annotated[
-        Path | None, Option("authors' checkout, of --prompts official", metavar="DIR")
+        Path | None,
+        Option(
+            "checkout of the authors' repository, for a run with --prompts official",
+            metavar="DIR",
+        ),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Correlate(WithTables):
-    r"""Correlate scores: do benchmarks, judges or metrics order models as clinicians do?
+    r"""Correlate scores: do benchmarks, judges or metrics rank models like clinicians do?
 
         medical-tasks correlate scores.csv --against clinician
         medical-tasks correlate clinicians.csv benchmarks.csv \
             --against clinician_a,clinician_b --out correlations.csv
 
-    A file has a header and a row a model; the first column that holds text names the
-    model (or --names), the others hold scores, and an empty cell is a missing one.
-    Several files are joined by those names. Every other column of scores is set against
-    each one given: Spearman's rho (equal scores share the mean of their ranks),
-    Kendall's tau-b, 95 % bootstrap intervals over the rows, and how many rows have both
-    scores. Exit code 5 when a pair has no coefficient: fewer than three rows with both
-    scores, or a column that is the same in all of them.
+    A file has a header and one row per model. The first column of text names the model
+    (or --names), the other columns hold scores, and an empty cell is a missing score.
+    Several files are joined by the names. Every other column of scores is compared with
+    each column of --against: Spearman's rho (tied scores have their average rank),
+    Kendall's tau-b, 95 % bootstrap intervals over the rows, and the number of rows with
+    both scores. Exit code 5 if a pair has no coefficient: fewer than three rows have both
+    scores, or a column is constant.
     """
 
     scores: Annotated[
         tuple[Path, ...],
         Option(
-            "tables of scores, a row a model", metavar="SCORES.csv", positional=True
+            "tables of scores, one row per model",
+            metavar="SCORES.csv",
+            positional=True,
         ),
     ]
     against: Annotated[
-        str, Option("the scores to compare with", metavar="COLUMN[,COLUMN...]")
+        str, Option("columns of scores to compare with", metavar="COLUMN[,COLUMN...]")
     ]
     columns: Annotated[
         str | None,
         Option(
-            "the scores to compare (default: all columns of numbers)",
+            "columns of scores to compare (default: all columns of numbers)",
             metavar="COLUMN[,...]",
         ),
     ] = None
     names: Annotated[
         str | None,
         Option(
-            "what names a row (default: the first column of text)",
+            "columns that name the rows (default: the first column of text)",
             metavar="COLUMN[,...]",
         ),
     ] = None
     seed: BootstrapSeed = 0
     out: Annotated[
-        Path | None, Option("write the table there too, all digits", metavar="FILE.csv")
+        Path | None,
+        Option(
+            "also write the table to this file, with all digits", metavar="FILE.csv"
+        ),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Meta(WithTables):
-    r"""Evaluate metrics: which agree with people's preferences and scores, and with each other.
+    r"""Evaluate metrics: which agree with people's preferences and scores, and with each other?
 
         medical-tasks meta outputs.csv --preferences preferences.csv --against claim_recall
         medical-tasks meta outputs.csv --human score_ann,score_ben \
@@ -115,14 +124,14 @@ class Meta(WithTables):
             --where section=objective_exam
         medical-tasks meta a@big=runs/a a@small=runs/a-small b@big=runs/b b@small=runs/b-small
 
-    A CSV file has a row an output, with the columns item and system, perhaps cluster,
-    and scores; human scores are the columns that begin with human_ (or --human). A
-    run's folder is a system with the metrics of its task; SYSTEM@LABEL=FOLDER for the
-    same outputs scored by several judges. All sources are joined by item and system.
+    A CSV file has one row per output, with the columns item and system, optionally
+    cluster, and scores. Columns that begin with human_ (or --human) are human scores. The
+    folder of a run is a system with the metrics of its task; give SYSTEM@LABEL=FOLDER for
+    the same outputs scored by several judges. All sources are joined by item and system.
     Preferences are a CSV file with the columns item, system_a, system_b, annotator and
-    preferred (one of the two systems, or tie). Prints Kendall's tau-b of every two
-    metrics, on how many pairs of outputs two metrics prefer the same one, and whom
-    people side with where they do not; all with 95 % intervals.
+    preferred (one of the two systems, or tie). The command prints Kendall's tau-b for
+    every pair of metrics, how often two metrics prefer the same output of a pair, and
+    which metric people agree with otherwise; all with 95 % intervals.
     """
 
     sources: Annotated[
@@ -134,42 +143,53 @@ class Meta(WithTables):
         ),
     ]
     preferences: Annotated[
-        Path | None, Option("what people prefer", metavar="FILE.csv")
+        Path | None, Option("people's preferences", metavar="FILE.csv")
     ] = None
     metrics: Annotated[
         str | None,
-        Option("the metrics (default: all columns of numbers)", metavar="COLUMN[,...]"),
+        Option(
+            "columns of metrics (default: all columns of numbers)",
+            metavar="COLUMN[,...]",
+        ),
     ] = None
     human: Annotated[
         str | None,
         Option(
-            "human scores (default: columns that begin with human_)",
+            "columns of human scores (default: those that begin with human_)",
             metavar="COLUMN[,...]",
         ),
     ] = None
     against: Annotated[
         str | None,
         Option(
-            "compare all others with this one (default: every two)", metavar="METRIC"
+            "compare all other metrics with this one (default: every pair)",
+            metavar="METRIC",
         ),
     ] = None
     less_is_better: Annotated[
-        str | None, Option("turn these round (of runs: known)", metavar="COLUMN[,...]")
+        str | None,
+        Option(
+            "columns in which lower values are better (known for runs)",
+            metavar="COLUMN[,...]",
+        ),
     ] = None
     kendall: Annotated[
         Literal["pooled", "item"],
-        Option(
-            "tau-b over all outputs (default), or among each item's outputs, averaged"
-        ),
+        Option("tau-b over all outputs (default), or within each item and averaged"),
     ] = "pooled"
     where: Annotated[
-        tuple[str, ...], Option("only outputs with this label", metavar="LABEL=TEXT")
+        tuple[str, ...],
+        Option("compare only outputs with this label", metavar="LABEL=TEXT"),
     ] = ()
     task: Annotated[
-        str | None, Option("the task, where a run has several", metavar="NAME")
+        str | None, Option("the task to read if a run has several", metavar="NAME")
     ] = None
     epsilon: Annotated[
-        float | None, Option("values this close are a tie (default 1e-9)", metavar="E")
+        float | None,
+        Option(
+            "treat values this close as a tie (default: 1e-9)",
+            metavar="E",
+        ),
     ] = None
     seed: BootstrapSeed = 0
     out: FiguresFile = None
@@ -182,31 +202,31 @@ class Audit(Options):
         medical-tasks audit medcalc --source test_data.csv --out audit.csv
         medical-tasks audit medcalc --source test_data.csv --out audit.csv --corrected CSV
 
-    Each row of the official CSV file (v1.0, v1.2 or Verified) is recomputed from its
-    own entities. The output has the columns row, calculator, label, recomputed, verdict
-    and reason; the verdict is agrees, wrong, convention (right by a named departure
-    from the published rule) or not computable. The counts by calculator are printed.
-    Wrong labels are a finding and no failure: the exit code is 0.
+    Each row of the official CSV file (v1.0, v1.2 or Verified) is recomputed from its own
+    entities. The output has the columns row, calculator, label, recomputed, verdict and
+    reason; the verdict is agrees, wrong, convention (right by a named deviation from the
+    published rule) or not computable. The command prints the counts by calculator. Wrong
+    labels are a finding, not a failure: the exit code is 0.
 
-    The corrected labels of v1.0, from their file or from the built configuration, fill
-    three more columns: corrected (the label, N/A where the note does not allow an
-    answer), and whether the released label and the recomputed value are right by it.
+    The corrected labels of v1.0, from their file or from the built configuration, add
+    three columns: corrected (the label, or N/A if the note does not allow an answer), and
+    whether the released label and the recomputed value are right by it.
     """
 
     dataset: Annotated[
         str,
         Option(
-            "medcalc: the one whose labels can be recomputed",
+            "medcalc, the only dataset whose labels can be recomputed",
             metavar="DATASET",
             positional=True,
         ),
     ]
-    source: Annotated[Path, Option("the official file", metavar="CSV")]
-    out: Annotated[Path, Option("where the audited rows go", metavar="CSV")]
+    source: Annotated[Path, Option("the official CSV file", metavar="CSV")]
+    out: Annotated[Path, Option("file for the audited rows", metavar="CSV")]
     corrected: Annotated[
         Path | None,
         Option(
-            "the corrected labels of v1.0; by default the built configuration corrected, if any",
+            "corrected labels of v1.0 (default: the built configuration corrected, if any)",
             metavar="CSV",
         ),
     ] = None

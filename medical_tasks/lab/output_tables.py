@@ -6,7 +6,6 @@ Scores and preferences from files, or from finished runs.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from typing import Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.lab.preferences import OutputPairs, Vote
-from medical_tasks.lab.score_table import MISSING, read_cells
+from medical_tasks.lab.score_table import NUMBER, parse_score, read_cells
 from medical_tasks.runs.results import Results, read_items, read_results
 from medical_tasks.spec import TaskSpec
 
@@ -23,7 +22,7 @@ NAMES: Final = ("item", "system")
 """The columns that together name an output."""
 
 _CLUSTER: Final = "cluster"
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
 _MOST_ROWS: Final = 20_000
 _MOST_CLUSTERS: Final = 2_000
 _LONGEST_NAME: Final = 120
@@ -37,12 +36,15 @@ _FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class OutputRow:
-    """What one source knows of one output.
+    """The data of one output from one source.
 
     Attributes:
-        cluster: What the item shares with others; "" where the source does not say.
+        item: The item.
+        system: The system that produced the output.
+        cluster: The cluster of the item; "" if the source has none.
         where: The source, for messages.
-        scores: Column to number; a missing score is not there.
+        scores: Column to number; missing scores are left out.
+        labels: Column to text.
     """
 
     item: str
@@ -58,9 +60,10 @@ class OutputTable:
     """All outputs.
 
     Attributes:
-        rows: One an output, in the order they first appear; each has a cluster.
-        columns: Names of the columns of numbers, in the order they first appear.
-        sources: What was read, name to SHA-256.
+        rows: One an output, in order of appearance; each has a cluster.
+        columns: The names of the columns of numbers, in order of appearance.
+        sources: The sources, name to SHA-256.
+        less_is_better: Columns in which lower values are better.
     """
 
     rows: tuple[OutputRow, ...]
@@ -69,7 +72,7 @@ class OutputTable:
     less_is_better: frozenset[str] = frozenset()
 
     def column(self, name: str) -> list[float]:
-        """One number an output, `nan` where there is none; larger is better."""
+        """Returns one number an output, `nan` if it is missing; larger is better."""
         sign = -1.0 if name in self.less_is_better else 1.0
         return [
             sign * row.scores[name] if name in row.scores else math.nan
@@ -77,38 +80,38 @@ class OutputTable:
         ]
 
 
-def told(text: str) -> str:
-    """Quotes a cell for a message; a long one may be a sentence of a note and is not shown."""
+def quoted(text: str) -> str:
+    """Quotes a cell for a message; a long one may be text of a note and is not shown."""
     return repr(text) if len(text) <= _SHOWN else f"a text of {len(text)} characters"
 
 
 def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
-    """Reads a table of scores of outputs, and its SHA-256; a column is of numbers if it has one."""
+    """Reads a table of scores of outputs and its SHA-256; a column with a number holds numbers."""
     table = read_cells(path, form=_FORM, needed=NAMES)
     others = [name for name in table.columns if name not in (*NAMES, _CLUSTER)]
     numeric = {
         name
         for name in others
-        if any(_NUMBER.fullmatch(row.cells[name]) for row in table.rows)
+        if any(NUMBER.fullmatch(row.cells[name]) for row in table.rows)
     }
-    places: dict[tuple[str, str], str] = {}
-    found = []
+    row_of: dict[tuple[str, str], str] = {}
+    rows = []
     for row in table.rows:
         where, cells = row.where, row.cells
         item, system = (_name(cells[name], name, where) for name in NAMES)
-        if (item, system) in places:
+        if (item, system) in row_of:
             raise UsageError(
-                f"{where}: the same output as in {places[item, system]}: item {item!r}, system "
+                f"{where}: the same output as in {row_of[item, system]}: item {item!r}, system "
                 f"{system!r}. Put all its scores into one row."
             )
 
-        places[item, system] = row.at
+        row_of[item, system] = row.at
         scores = (
             (name, _score(cells[name], name, where))
             for name in others
             if name in numeric
         )
-        found.append(
+        rows.append(
             OutputRow(
                 item=item,
                 system=system,
@@ -119,7 +122,7 @@ def read_outputs(path: Path) -> tuple[list[OutputRow], str]:
             )
         )
 
-    return found, table.content_sha256
+    return rows, table.content_sha256
 
 
 def join_outputs(
@@ -128,21 +131,20 @@ def join_outputs(
     digests: Mapping[str, str],
     less_is_better: frozenset[str] = frozenset(),
 ) -> OutputTable:
-    """Joins what several sources know of the same outputs.
+    """Joins the data of several sources about the same outputs.
 
     Args:
-        sources: The outputs of each, with their numbers.
-        digests: Path to SHA-256 of what was read.
-        less_is_better: Columns that are turned round, so that more is better in all of
-            them.
+        sources: The rows of each source.
+        digests: Path to SHA-256 of the sources.
+        less_is_better: Columns whose sign is reversed, so that larger is better in all.
 
     Raises:
-        UsageError: When two sources give one output different numbers in a column.
+        UsageError: Two sources have different numbers for an output in a column.
     """
     rows: dict[tuple[str, str], OutputRow] = {}
     for row in (row for source in sources for row in source):
-        there = rows.get((row.item, row.system))
-        rows[row.item, row.system] = row if there is None else _merged(there, row)
+        present = rows.get((row.item, row.system))
+        rows[row.item, row.system] = row if present is None else _merged(present, row)
 
     clusters: dict[str, str] = {}
     for row in rows.values():
@@ -151,12 +153,12 @@ def join_outputs(
                 f"{row.where}: item {row.item!r} is in another cluster than in a row before it."
             )
 
-    whole = tuple(
+    joined = tuple(
         replace(row, cluster=clusters.get(row.item, row.item)) for row in rows.values()
     )
-    columns = tuple(dict.fromkeys(name for row in whole for name in row.scores))
+    columns = tuple(dict.fromkeys(name for row in joined for name in row.scores))
     return OutputTable(
-        rows=whole,
+        rows=joined,
         columns=columns,
         sources=dict(digests),
         less_is_better=less_is_better,
@@ -164,34 +166,36 @@ def join_outputs(
 
 
 def check_size(table: OutputTable) -> None:
-    """Refuses what would take hours.
+    """Refuses tables that would take hours.
 
-    Kendall's tau looks at all pairs of outputs, and its interval at all pairs of
-    clusters.
+    Kendall's tau compares all pairs of outputs, and its interval all pairs of clusters.
     """
     clusters = len({row.cluster for row in table.rows})
     if len(table.rows) > _MOST_ROWS or clusters > _MOST_CLUSTERS:
         raise UsageError(
-            f"{len(table.rows):,} outputs in {clusters:,} clusters (an item is one where nothing "
-            f"else is said); at most {_MOST_ROWS:,} in {_MOST_CLUSTERS:,} are compared. Choose "
-            "some: --where LABEL=TEXT"
+            f"{len(table.rows):,} outputs in {clusters:,} clusters (by default, an item is a "
+            f"cluster); at most {_MOST_ROWS:,} in {_MOST_CLUSTERS:,} are compared. Select some: "
+            "--where LABEL=TEXT"
         )
 
 
-def _merged(one: OutputRow, other: OutputRow) -> OutputRow:
-    """Two rows of one output as one; a score that both have must be the same."""
-    for name in one.scores.keys() & other.scores.keys():
-        if one.scores[name] != other.scores[name]:
+def _merged(first: OutputRow, second: OutputRow) -> OutputRow:
+    """Merges two rows of one output; a score in both must be the same."""
+    for name in first.scores.keys() & second.scores.keys():
+        if first.scores[name] != second.scores[name]:
             raise UsageError(
-                f"{other.where}: column {name!r} is {other.scores[name]:g} for item {one.item!r} "
-                f"of system {one.system!r}, and {one.scores[name]:g} in {one.where}. Two scores of "
+                f"{second.where}: column {name!r} is {second.scores[name]:g} for item {first.item!r} "
+                f"of system {first.system!r}, and {first.scores[name]:g} in {first.where}. Two scores of "
                 "one output need two names; of a run: SYSTEM@LABEL=FOLDER. A score that no judge "
                 "decides differs only where the outputs do."
             )
 
-    scores, labels = {**one.scores, **other.scores}, {**other.labels, **one.labels}
+    scores, labels = (
+        {**first.scores, **second.scores},
+        {**second.labels, **first.labels},
+    )
     return replace(
-        one, cluster=one.cluster or other.cluster, scores=scores, labels=labels
+        first, cluster=first.cluster or second.cluster, scores=scores, labels=labels
     )
 
 
@@ -206,13 +210,11 @@ def _name(text: str, column: str, where: str) -> str:
 
 
 def _score(text: str, column: str, where: str) -> float:
-    if text.lower() in MISSING:
-        return math.nan
-    number = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if not math.isfinite(number):
+    number = parse_score(text)
+    if number is None:
         raise UsageError(
-            f"{where}, column {told(column)}: must be a number, or an empty cell where there is "
-            f"none; got {told(text)}. A column of text has no number in any row."
+            f"{where}, column {quoted(column)}: must be a number, or an empty cell where there is "
+            f"none; got {quoted(text)}. A column of text has no number in any row."
         )
     return number
 
@@ -223,12 +225,13 @@ _SAME_DATA = ("name", "config", "split", "rows_sha256")
 
 @dataclass(frozen=True, kw_only=True)
 class RunName:
-    """Which run, and under which names.
+    """A run and its names.
 
     Attributes:
-        system: What its outputs are filed under.
-        label: Tells its judged metrics from those of another run of the system; "" for
-            none.
+        folder: The folder of the run.
+        system: The system of its outputs.
+        label: Distinguishes its judged metrics from those of another run of the system;
+            "" for none.
     """
 
     folder: Path
@@ -241,8 +244,10 @@ class RunOutputs:
     """The outputs of some runs.
 
     Attributes:
+        rows: The rows of each run.
         digests: Folder to SHA-256 of its items.
-        tasks: System (and label) to the task.
+        less_is_better: Columns in which lower values are better.
+        tasks: System (and label) to task.
     """
 
     rows: tuple[tuple[OutputRow, ...], ...]
@@ -252,7 +257,7 @@ class RunOutputs:
 
 
 def run_name(text: str) -> RunName | None:
-    """Reads how a run was given; None when the text names no folder, so that it may name a file."""
+    """Reads the argument for a run; None if the text names no folder and may name a file."""
     if Path(text).expanduser().is_dir():
         path = Path(text).expanduser()
         return RunName(folder=path, system=path.resolve().name)
@@ -270,8 +275,8 @@ def run_name(text: str) -> RunName | None:
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise UsageError(
-            f"{text}: {folder!r} is no folder. Give the one that `medical-tasks run` or `score` "
-            "wrote."
+            f"{text}: {folder!r} is not a folder. Give a folder written by `medical-tasks run` or "
+            "`score`."
         )
 
     return RunName(folder=path, system=system, label=label)
@@ -280,48 +285,53 @@ def run_name(text: str) -> RunName | None:
 def read_runs(
     names: Sequence[RunName], tasks: Mapping[str, TaskSpec], *, task: str | None = None
 ) -> RunOutputs:
-    """Reads runs on the same data, each its one task or `task`.
+    """Reads runs on the same data: the only task of each, or `task`.
 
-    They may be of different tasks on the same rows.
+    Runs may have different tasks on the same rows.
     """
     _check_names(names)
-    rows, digests, less, used = [], {}, set[str](), {}
-    known: tuple[str, dict[str, object]] | None = None
+    rows, digests, lower_is_better, run_tasks = [], {}, set[str](), {}
+    first_run: tuple[str, dict[str, object]] | None = None
     versions: dict[str, str] = {}
     for name in names:
         results = read_results(name.folder)
-        chosen = _task(name, results, task, tasks)
-        recipe = results["tasks"][chosen]["recipe"]
+        task_name = _task(name, results, task, tasks)
+        recipe = results["tasks"][task_name]["recipe"]
         data = {key: recipe.get("data", {}).get(key) for key in _SAME_DATA}
-        if known is not None and data != known[1]:
+        if first_run is not None and data != first_run[1]:
             raise UsageError(
-                f"{name.folder}: its data are {data}, those of {known[0]} {known[1]}. Compare runs "
-                "on the same."
+                f"{name.folder}: its data are {data}, but those of {first_run[0]} are "
+                f"{first_run[1]}. Compare runs on the same data."
             )
 
-        known = known or (str(name.folder), data)
+        first_run = first_run or (str(name.folder), data)
         if (
-            versions.setdefault(chosen, recipe["task_version"])
+            versions.setdefault(task_name, recipe["task_version"])
             != recipe["task_version"]
         ):
             raise UsageError(
-                f"{name.folder}: its version of {chosen} is {recipe['task_version']}, another "
-                f"run's {versions[chosen]}. Their numbers cannot be compared; run both with one "
-                "version."
+                f"{name.folder}: its version of {task_name} is {recipe['task_version']}, but that of "
+                f"another run is {versions[task_name]}. Their numbers cannot be compared; run both "
+                "with the same version."
             )
 
-        columns = _columns(name, tasks[chosen])
-        rows.append(tuple(_rows(name, chosen, columns)))
-        less |= {
+        columns = _columns(name, tasks[task_name])
+        rows.append(tuple(_rows(name, task_name, columns)))
+        lower_is_better |= {
             columns[metric.name]
-            for metric in tasks[chosen].metrics
+            for metric in tasks[task_name].metrics
             if not metric.higher_is_better
         }
         digests[str(name.folder)] = str(results["items_sha256"])
-        used[f"{name.system}@{name.label}" if name.label else name.system] = chosen
+        run_tasks[f"{name.system}@{name.label}" if name.label else name.system] = (
+            task_name
+        )
 
     return RunOutputs(
-        rows=tuple(rows), digests=digests, less_is_better=frozenset(less), tasks=used
+        rows=tuple(rows),
+        digests=digests,
+        less_is_better=frozenset(lower_is_better),
+        tasks=run_tasks,
     )
 
 
@@ -337,7 +347,7 @@ def _check_names(names: Sequence[RunName]) -> None:
 
 
 def _columns(name: RunName, task: TaskSpec) -> dict[str, str]:
-    """A column a metric; of judged ones the label says which judge."""
+    """Maps each metric to its column; the label names the judge of judged metrics."""
     label = f"@{name.label}" if name.label and task.judge else ""
     return {
         metric.name: f"{metric.name}{label if metric.judged else ''}"
@@ -348,19 +358,20 @@ def _columns(name: RunName, task: TaskSpec) -> dict[str, str]:
 def _task(
     name: RunName, results: Results, task: str | None, tasks: Mapping[str, TaskSpec]
 ) -> str:
-    """The task of a run whose outputs are read; a run of several needs its name."""
-    there = list(results["tasks"])
-    if task is not None and task not in there:
+    """Returns the task whose outputs are read; a run with several tasks needs its name."""
+    run_tasks = list(results["tasks"])
+    if task is not None and task not in run_tasks:
         raise UsageError(
-            f"{name.folder}: has no task {task!r}; it has {', '.join(there)}."
+            f"{name.folder}: has no task {task!r}; it has {', '.join(run_tasks)}."
         )
 
-    if task is None and len(there) != 1:
+    if task is None and len(run_tasks) != 1:
         raise UsageError(
-            f"{name.folder}: has {len(there)} tasks ({', '.join(there)}). Say which: --task NAME"
+            f"{name.folder}: has {len(run_tasks)} tasks ({', '.join(run_tasks)}). Select one: "
+            "--task NAME"
         )
 
-    chosen = task or there[0]
+    chosen = task or run_tasks[0]
     if chosen not in tasks:
         raise UsageError(
             f"{name.folder}: its task {chosen!r} is not known to this version. Tasks: "
@@ -371,13 +382,13 @@ def _task(
 
 
 def _rows(name: RunName, task: str, columns: Mapping[str, str]) -> list[OutputRow]:
-    found = []
+    rows = []
     for row in read_items(name.folder):
         if row["task"] != task:
             continue
 
         scores = {columns[metric]: row.get(metric) for metric in columns}
-        found.append(
+        rows.append(
             OutputRow(
                 item=row["id"],
                 system=name.system,
@@ -396,7 +407,7 @@ def _rows(name: RunName, task: str, columns: Mapping[str, str]) -> list[OutputRo
             )
         )
 
-    return found
+    return rows
 
 
 TIE: Final = "tie"
@@ -409,7 +420,7 @@ _PREFERENCE_FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """What one annotator says of one pair.
+    """The answer of one annotator about one pair.
 
     Attributes:
         preferred: One of the two systems, or `tie`.
@@ -426,7 +437,8 @@ class PreferenceTable:
     """A file of preferences.
 
     Attributes:
-        blank: Rows without an answer, which are left out.
+        stated: The answers.
+        blank: The number of rows without an answer, which are left out.
     """
 
     path: str
@@ -436,26 +448,25 @@ class PreferenceTable:
 
     @property
     def annotators(self) -> tuple[str, ...]:
-        """Who they are, in the order they first appear."""
-        return tuple(dict.fromkeys(each.annotator for each in self.stated))
+        """The annotators, in order of appearance."""
+        return tuple(dict.fromkeys(statement.annotator for statement in self.stated))
 
 
 def read_preferences(path: Path) -> PreferenceTable:
-    """Reads a file of preferences: which of two outputs a person holds for the better one.
+    """Reads a file of preferences: which of two outputs a person considers better.
 
     Args:
-        path: A table with a row an answer.
+        path: A table with one row an answer.
 
     Returns:
-        The answers, and how many rows are blank. An annotator may stand once on one
+        The answers, and the number of blank rows. An annotator may answer once about a
         pair: two answers of one person would count as two people.
 
     Raises:
-        UsageError: By row and column, where a cell is not one of those that are
-            understood.
+        UsageError: A cell is invalid; the message names its row and column.
     """
     table = read_cells(path, form=_PREFERENCE_FORM, needed=_COLUMNS)
-    places: dict[tuple[str, frozenset[str], str], str] = {}
+    row_of: dict[tuple[str, frozenset[str], str], str] = {}
     stated = []
     blank = 0
     for row in table.rows:
@@ -467,30 +478,30 @@ def read_preferences(path: Path) -> PreferenceTable:
 
         if first == second:
             raise UsageError(
-                f"{where}: both systems are {told(first)}. A pair needs two different ones."
+                f"{where}: both systems are {quoted(first)}. A pair needs two different ones."
             )
 
         if TIE in (first, second):
             raise UsageError(
-                f"{where}: a system named {TIE!r} cannot be told from no preference. Rename it."
+                f"{where}: a system named {TIE!r} would read as no preference. Rename it."
             )
 
         key = (item, frozenset((first, second)), annotator)
-        if key in places:
+        if key in row_of:
             raise UsageError(
-                f"{where}: the same pair and annotator as in {places[key]}. Keep one: an answer "
+                f"{where}: the same pair and annotator as in {row_of[key]}. Keep one: an answer "
                 "counts once."
             )
 
-        places[key] = row.at
+        row_of[key] = row.at
         if not preferred:
             blank += 1
             continue
 
         if preferred not in (first, second, TIE):
             raise UsageError(
-                f"{where}, column 'preferred': must be {told(first)}, {told(second)}, {TIE!r}, or "
-                f"blank for no answer; got {told(preferred)}."
+                f"{where}, column 'preferred': must be {quoted(first)}, {quoted(second)}, {TIE!r}, or "
+                f"blank for no answer; got {quoted(preferred)}."
             )
 
         stated.append(
@@ -515,42 +526,44 @@ def read_preferences(path: Path) -> PreferenceTable:
 def votes_of(
     preferences: PreferenceTable, table: OutputTable, pairs: OutputPairs
 ) -> tuple[list[list[Vote]], int]:
-    """Finds the votes on each pair of a table's outputs, whichever is named first.
+    """Finds the votes on each pair of a table's outputs, in either order.
 
     Returns:
-        The votes on each pair, and how many answers are about other pairs.
+        The votes on each pair, and the number of answers about other pairs.
     """
-    rows = {(row.item, row.system): place for place, row in enumerate(table.rows)}
-    places = {
-        (int(a), int(b)): place
-        for place, (a, b) in enumerate(zip(pairs.first, pairs.second, strict=True))
+    rows = {(row.item, row.system): index for index, row in enumerate(table.rows)}
+    pair_index = {
+        (int(a), int(b)): index
+        for index, (a, b) in enumerate(zip(pairs.first, pairs.second, strict=True))
     }
     votes: list[list[Vote]] = [[] for _ in range(len(pairs))]
     elsewhere = 0
-    for each in preferences.stated:
+    for statement in preferences.stated:
         outputs: Sequence[int | None] = [
-            rows.get((each.item, system)) for system in each.systems
+            rows.get((statement.item, system)) for system in statement.systems
         ]
-        one, other = outputs
-        if one is None or other is None:
+        first_row, second_row = outputs
+        if first_row is None or second_row is None:
             elsewhere += 1
             continue
 
-        first = table.rows[min(one, other)].system
+        first_system = table.rows[min(first_row, second_row)].system
         vote: Vote = (
             "tie"
-            if each.preferred == TIE
+            if statement.preferred == TIE
             else "first"
-            if each.preferred == first
+            if statement.preferred == first_system
             else "second"
         )
-        votes[places[min(one, other), max(one, other)]].append(vote)
+        votes[
+            pair_index[min(first_row, second_row), max(first_row, second_row)]
+        ].append(vote)
 
     if elsewhere == len(preferences.stated):
         raise UsageError(
-            f"{preferences.path}: none of its pairs is among the outputs compared; it begins with "
-            f"item {told(preferences.stated[0].item)}, the outputs with "
-            f"{told(table.rows[0].item)}. Items and systems are found by name, letter for letter."
+            f"{preferences.path}: none of its pairs is among the compared outputs; it begins with "
+            f"item {quoted(preferences.stated[0].item)}, the outputs with "
+            f"{quoted(table.rows[0].item)}. Items and systems must match exactly."
         )
 
     return votes, elsewhere

@@ -1,7 +1,4 @@
-"""Which of two outputs of an item a metric or a person prefers.
-
-And how often two of them prefer the same one.
-"""
+"""Preferences of metrics and people between two outputs of an item, and their agreement."""
 
 from __future__ import annotations
 
@@ -24,20 +21,17 @@ from medical_tasks.scoring.estimates import (
 from medical_tasks.scoring.means import proportion_interval
 
 EPSILON: Final = 1e-9
-"""Values this close are equal but for rounding."""
+"""Values this close are equal up to rounding."""
 
 Vote = Literal["first", "second", "tie"]
-"""What a person says of a pair."""
+"""A person's answer about a pair."""
 
 _SIGNS: Final = {"first": 1.0, "second": -1.0, "tie": 0.0}
 
 
 @dataclass(frozen=True, eq=False)
 class OutputPairs:
-    """Rows of the first and second output (a later row) of all pairs of one item.
-
-    Shape (pairs,).
-    """
+    """The rows of the first and second (later) output of all pairs within items, shape (pairs,)."""
 
     first: npt.NDArray[np.intp]
     second: npt.NDArray[np.intp]
@@ -53,11 +47,11 @@ class PreferenceAgreement:
     Attributes:
         same: Pairs on which both prefer the same output.
         opposite: Pairs on which they prefer different ones.
-        tied: Pairs that at least one of them holds for a tie.
-        missing: Pairs of which one of them has no value; in no share.
-        share_same: `same` of all pairs that are not missing, ties among them.
-        share_opposite: `opposite` of the same pairs (table 11).
-        share_decided: `same` of those on which both prefer one.
+        tied: Pairs on which at least one of them has a tie.
+        missing: Pairs for which one of them has no value; not in any share.
+        share_same: `same` over all pairs that are not missing, including ties.
+        share_opposite: `opposite` over the same pairs (table 11).
+        share_decided: `same` over those on which both prefer an output.
     """
 
     same: int
@@ -74,14 +68,14 @@ class HumanAgreement:
     """A metric and people on the same pairs. Every pair is in one of the six counts.
 
     Attributes:
-        same: Pairs on which the metric prefers what most people prefer.
+        same: Pairs on which the metric prefers the majority's choice.
         opposite: Pairs on which it prefers the other output.
         metric_tied: Pairs that people decided and the metric did not: a tie, or no
             value.
-        human_tied: Pairs of which most people say that neither output is better.
+        human_tied: Pairs for which the majority considers neither output better.
         no_majority: Pairs on which people are evenly divided.
-        not_annotated: Pairs that nobody was asked about.
-        share: `same` of `same` and `opposite` (figure 7).
+        not_annotated: Pairs without an annotation.
+        share: `same` over `same` and `opposite` (figure 7).
     """
 
     same: int
@@ -94,27 +88,27 @@ class HumanAgreement:
 
 
 def output_pairs(items: Sequence[Hashable]) -> OutputPairs:
-    """Finds all pairs of outputs of one item, in the order of items and rows."""
+    """Returns all pairs of outputs of the same item, in the order of items and rows."""
     rows: dict[Hashable, list[int]] = {}
     for row, item in enumerate(items):
         rows.setdefault(item, []).append(row)
 
-    found = [
+    pairs = [
         (a, b)
         for members in rows.values()
-        for place, a in enumerate(members)
-        for b in members[place + 1 :]
+        for index, a in enumerate(members)
+        for b in members[index + 1 :]
     ]
-    table = np.array(found, dtype=np.intp).reshape(-1, 2)
+    table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
     return OutputPairs(first=table[:, 0], second=table[:, 1])
 
 
 def preference_signs(
     values: npt.ArrayLike, pairs: OutputPairs, *, epsilon: float = EPSILON
 ) -> Floats:
-    """Which output of each pair has the larger value.
+    """Returns for each pair the output with the larger value.
 
-    1 the first, -1 the second, 0 a tie, `nan` if one is missing.
+    It is 1 for the first, -1 for the second, 0 for a tie, `nan` if a value is missing.
     """
     if not 0.0 <= epsilon < math.inf:
         raise ValueError(f"epsilon must be 0 or more and finite; got {epsilon!r}")
@@ -123,31 +117,31 @@ def preference_signs(
     return np.where(np.abs(apart) <= epsilon, 0.0, np.sign(apart))
 
 
-def disagreeing(one: Floats, other: Floats) -> npt.NDArray[np.bool_]:
-    """Marks the pairs on which one metric prefers the one output and the other the other."""
-    check_same_length(one=one, other=other)
-    return np.asarray(one * other == -1.0)
+def disagreeing(first: Floats, second: Floats) -> npt.NDArray[np.bool_]:
+    """Marks the pairs on which two metrics prefer different outputs."""
+    check_same_length(one=first, other=second)
+    return np.asarray(first * second == -1.0)
 
 
 def compare_preferences(
-    one: Floats, other: Floats, *, clusters: Clusters
+    first: Floats, second: Floats, *, clusters: Clusters
 ) -> PreferenceAgreement:
-    """Counts on how many pairs two metrics prefer the same output.
+    """Counts the pairs on which two metrics prefer the same output.
 
     `clusters` are those of each pair.
     """
-    check_same_length(one=one, other=other, clusters=clusters)
-    product = one * other
-    known = ~np.isnan(product)
+    check_same_length(one=first, other=second, clusters=clusters)
+    product = first * second
+    defined = ~np.isnan(product)
     same, opposite = product == 1.0, product == -1.0
 
     return PreferenceAgreement(
         same=int(same.sum()),
         opposite=int(opposite.sum()),
         tied=int((product == 0.0).sum()),
-        missing=int((~known).sum()),
-        share_same=_share(same, known, clusters),
-        share_opposite=_share(opposite, known, clusters),
+        missing=int((~defined).sum()),
+        share_same=_share(same, defined, clusters),
+        share_opposite=_share(opposite, defined, clusters),
         share_decided=_share(same, same | opposite, clusters),
     )
 
@@ -155,21 +149,22 @@ def compare_preferences(
 def human_agreement(
     signs: Floats, votes: Sequence[Sequence[Vote]], *, clusters: Clusters
 ) -> HumanAgreement:
-    """Counts on how many pairs a metric prefers what most people prefer.
+    """Counts the pairs on which a metric prefers the majority's choice.
 
-    No `votes` where nobody was asked.
+    A pair without annotation has no `votes`.
     """
     check_same_length(signs=signs, votes=votes, clusters=clusters)
     unknown = next(
-        (vote for said in votes for vote in said if vote not in _SIGNS), None
+        (vote for pair_votes in votes for vote in pair_votes if vote not in _SIGNS),
+        None,
     )
     if unknown is not None:
         raise ValueError(f"votes must be {', '.join(_SIGNS)}; got {unknown!r}")
 
-    chosen = [majority(said) for said in votes]
-    asked = np.array([bool(said) for said in votes], dtype=np.bool_)
+    majorities = [majority(pair_votes) for pair_votes in votes]
+    annotated = np.array([bool(pair_votes) for pair_votes in votes], dtype=np.bool_)
     people = np.array(
-        [math.nan if label is None else _SIGNS[label] for label in chosen],
+        [math.nan if label is None else _SIGNS[label] for label in majorities],
         dtype=np.float64,
     )
     decided = np.abs(people) == 1.0
@@ -181,15 +176,15 @@ def human_agreement(
         opposite=int(opposite.sum()),
         metric_tied=int((decided & ~same & ~opposite).sum()),
         human_tied=int((people == 0.0).sum()),
-        no_majority=int((asked & np.isnan(people)).sum()),
-        not_annotated=int((~asked).sum()),
+        no_majority=int((annotated & np.isnan(people)).sum()),
+        not_annotated=int((~annotated).sum()),
         share=_share(same, same | opposite, clusters),
     )
 
 
 def _share(
-    part: npt.NDArray[np.bool_], whole: npt.NDArray[np.bool_], clusters: Clusters
+    marked: npt.NDArray[np.bool_], counted: npt.NDArray[np.bool_], clusters: Clusters
 ) -> Estimate:
     return proportion_interval(
-        np.where(whole, part.astype(np.float64), np.nan), clusters=clusters
+        np.where(counted, marked.astype(np.float64), np.nan), clusters=clusters
     )

@@ -1,14 +1,16 @@
-"""Reads what a reply says of each criterion of a score: the finding or number, and its points.
+"""Reads the finding or number, and the points, that a reply states for each criterion of a score.
 
-A threshold, a range or a rule's text is never the patient's number, and what could
-belong to two criteria belongs to none. A criterion is a step of our own calculator: its
-inputs and other points are found by changing one input after the other.
+A threshold, a range or the text of the rule is never the patient's number, and a passage
+that could belong to two criteria belongs to none. A criterion is a step of our own
+calculator: its inputs and its possible points are determined by changing one input after
+the other.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +46,7 @@ _TOTAL = re.compile(
 _RUNNING_SUM = re.compile(
     r"-?\d+(?:\.\d+)?\s*(?P<sign>[-+])\s*\(?(?P<n>-?\d+(?:\.\d+)?)\)?\s*=\s*-?\d+(?:\.\d+)?"
 )
-"""A sum of two, whose second is what was just added."""
+"""A sum of two numbers; the second was just added."""
 _ONLY_A_SUM = re.compile(r"^\W*\d[-\d.+()\s]*=\s*-?[\d.]+(?: points?)?\W*$")
 _NAMED_TOTAL = re.compile(
     r"^\W*(?:[\w' -]{0,40}\b(?i:score|scale|index|criteria|rule)\b[\w' -]{0,20}?"
@@ -58,9 +60,9 @@ _CLOSING = re.compile(
     r"|in total|answer|altogether|current (?:score|total|count)|score|step_by|result"
     r"|so the (?:total|score))\b"
 )
-"""How a sentence begins that gives the total."""
+"""The beginning of a sentence with the total."""
 
-# ---- Points that are given ----
+# ---- Points that are awarded ----
 
 _LESS = r"(?P<less>subtract\w*|deduct\w*|minus|decreas\w*|reduc\w*|los\w+)"
 _POINTS_WORD = r"(?:points?|pts?)\b"
@@ -105,7 +107,7 @@ _WEAK_AWARDS = (
     re.compile(r"^\s*(?P<n>[+-]?\d+(?:\.\d)?) (?:for|:|due to)"),
 )
 """Numbers that may be points."""
-_NOTHING_GIVEN = re.compile(
+_NO_POINTS = re.compile(
     r"(?i)\b(?:"
     r"(?:score|total|count|tally)? ?(?:remains?|stays?|is|keep\w*)(?: \w+){0,3} (?:unchanged"
     r"|the same)"
@@ -123,12 +125,12 @@ _FOR = re.compile(
     r"(?i)(?<![\w.])(?P<n>[+-]?\d+(?:\.\d)?|one|two|three|four|five) for\b"
 )
 _WHAT_FOR = re.compile(r"(?is).{0,4}\W*(?:each )?(?:for|to|because|due|on account)\b")
-"""After points: what they are for follows ("1 point for hypertension")."""
+"""After points: the reason follows ("1 point for hypertension")."""
 _EACH = re.compile(
     r"(?i)\b(?:each|both|all|none|neither|respectively|nor|no points? for|nothing for)\b"
 )
 
-# ---- The rule itself, beside what the patient gets ----
+# ---- The text of the rule, not about the patient ----
 
 _RULE = re.compile(
     r"(?i)"
@@ -141,13 +143,13 @@ _RULE = re.compile(
 _CLASSES = re.compile(
     r"(?i)[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b.*[,;/].*[=:→(]\s*[+-]?\d+(?:\.\d)? points?\b"
 )
-"""Several classes with their points in one line."""
+"""Several classes with their points on one line."""
 _OF_THE_PATIENT = re.compile(r"\bpatient|\bso we\b|\btherefore\b")
 _WEIGHT = re.compile(
     r"(?i)\(\s*(?:\+|max\w* |up to |worth )?(?P<n>-?\d+(?:\.\d+)?)\s*(?:points?"
     r"|pts?)\s*\)\s*[:?]\s*(?=\S)"
 )
-"""The weight of a criterion before what the patient has: "Hypertension (1 point): yes"."""
+"""The weight of a criterion before the patient's finding: "Hypertension (1 point): yes"."""
 _BOUND = re.compile(
     r"(?i)(?:[<>≤≥]|\b(?:under|over|above|below|(?:less|more|greater|fewer|older|younger|lower"
     r"|higher) (?:than|or equal)"
@@ -165,7 +167,7 @@ _BOUND = re.compile(
 )
 """A threshold, a range, a time: never the patient's number."""
 _SCALE = re.compile(r"[x×*]?\s*10\s?\^\s?\d+(?:/\w+)?|/\s?(?:mm|m|kg/m)\^?\d|\bm\^\d")
-"""The power of ten or of a length in a unit."""
+"""A power of ten, or a power of a length in a unit."""
 
 # ---- Findings ----
 
@@ -203,13 +205,13 @@ _OF_A_CASE = re.compile(
     r"(?i)\b(?:patient|he|she|his|her|yes|no|not|none|absent|present|mention\w*|document\w*"
     r"|report\w*|assum\w*|true|false)\b"
 )
-"""Words that speak of a case: a recital of the rule has none of them."""
+"""Words about a case: a recital of the rule has none of them."""
 _FOR_WHAT = re.compile(
     r"(?i)(?<![\w.])(?P<n>\d+(?:\.\d)?)(?: points?)? for (?P<what>(?!each|the|this|that|it\b"
     r"|a\b|all)[a-z][\w -]{3,40}?)"
     r"(?= and |[,;.)]|$)"
 )
-"""Points with what they are for: "2 (1 for atrial fibrillation and 1 for vascular disease)"."""
+"""Points with their reason: "2 (1 for atrial fibrillation and 1 for vascular disease)"."""
 _COUGH_ABSENT = re.compile(
     r"(?i)absen\w+[\w ]*\W{1,4}(?:(?:finding|evidence|value)\W{1,3})?(?P<state>no|false|not"
     r"|absent|yes|true|present)\b"
@@ -223,9 +225,9 @@ _FACTORS: Final = (
     1.05, 1.1, 1.2, 1.3, 1.5, 1.8, 2.2, 3, 5, 9,
 )  # fmt: skip
 
-# Further names of inputs, beside the dataset's own and what is left of those without
-# "history", "in the last month" and the like: parameters of one meaning, apart by
-# blanks, to a pattern. `systems` are names of what a score makes of a value.
+# Further names of inputs, besides the dataset's own and these without "history", "in the
+# last month" and the like: parameters of equal meaning, separated by blanks, to a
+# pattern. `systems` are names that scores give to the meaning of a value.
 _DATA: Final = packaged(__file__, "criteria_names.json")
 _NAME_OF: Final[Mapping[str, str]] = {
     parameter: names
@@ -242,7 +244,7 @@ _ASIDE: Final = re.compile(
 
 
 def words_of(parameter: str) -> str:
-    """A pattern of the names of an input, "" when none are known."""
+    """Returns a pattern of the names of an input, "" if none are known."""
     return _NAME_OF.get(parameter, "")
 
 
@@ -251,10 +253,10 @@ class Criterion:
     """A step of our calculator.
 
     Attributes:
-        points: What the rule gives this patient.
-        present: None for a criterion that is no single finding.
+        points: The patient's points by the rule.
+        present: Whether its finding is present; None if it is no single finding.
         possible: Every number of points that the rule has for it.
-        accepted: The forms in which the patient's numbers may stand, by parameter.
+        accepted: The accepted forms of the patient's numbers, by parameter.
     """
 
     label: str
@@ -270,7 +272,7 @@ class Criterion:
 
     @property
     def about_cough(self) -> bool:
-        """Whether it counts an absence, which replies state either way round."""
+        """Whether it counts an absence, which replies state in either sense."""
         return "cough" in self.label.lower()
 
 
@@ -289,15 +291,15 @@ def _steps(calculator: AnyCalculator, used: Mapping[str, object]) -> Steps | Non
 def criteria_of(
     result: Result, accepted: Mapping[str, tuple[float, ...]]
 ) -> list[Criterion]:
-    """The criteria of a score, with the patient's points.
+    """Returns the criteria of a score with the patient's points.
 
-    What a criterion depends on is found by trying: one input after the other is
-    changed, and the steps of the published rule are compared. So no list of criteria is
-    kept beside the rules.
+    The inputs of a criterion are determined by experiment: one input after the other is
+    changed, and the steps of the published rule are compared. So the rules need no
+    separate list of criteria.
 
     Args:
-        result: What the calculator made of the patient's entities.
-        accepted: Parameter to the forms in which its number may be stated.
+        result: The calculator's result for the patient's entities.
+        accepted: Parameter to the accepted forms of its number.
 
     Returns:
         One criterion a step; none for an equation.
@@ -313,41 +315,41 @@ def criteria_of(
         _criterion(
             calculator,
             used,
-            place,
+            index,
             (label, points),
-            [(name, changed) for at, name, changed in effects if at == place],
+            [(name, changed) for at, name, changed in effects if at == index],
             accepted,
         )
-        for place, (label, points) in enumerate(own)
+        for index, (label, points) in enumerate(own)
     ]
 
 
 def _words(calculator: AnyCalculator) -> dict[str, Mapping[str, object]]:
-    """Parameter of each choice of a calculator to the words for what can be chosen."""
+    """Maps the parameter of each choice of a calculator to the words for its values."""
     return {
-        each.parameter: each.words
-        for each in calculator.inputs
-        if isinstance(each, Choice)
+        item.parameter: item.words
+        for item in calculator.inputs
+        if isinstance(item, Choice)
     }
 
 
 def _criterion(
     calculator: AnyCalculator,
     used: Mapping[str, Any],
-    place: int,
+    index: int,
     step: tuple[str, float],
     effects: Sequence[tuple[str, float]],
     accepted: Mapping[str, tuple[float, ...]],
 ) -> Criterion:
-    """Makes a criterion of one step of the published rule.
+    """Builds the criterion of one step of the published rule.
 
     Args:
-        calculator: Whose rule it is.
+        calculator: The calculator of the rule.
         used: Parameter to the patient's value.
-        place: Of the step among the steps.
-        step: Its label, and the points that the patient gets.
-        effects: Inputs that change its points, and the points then.
-        accepted: Parameter to the forms in which its number may be stated.
+        index: The index of the step.
+        step: Its label and the patient's points.
+        effects: Inputs that change its points, with the changed points.
+        accepted: Parameter to the accepted forms of its number.
     """
     (label, points), words = step, _words(calculator)
     inputs = {name for name, _ in effects} | _named_without_value(
@@ -372,14 +374,14 @@ def _criterion(
         accepted=forms | _derived(label),
         choices={name: words[name] for name in names if name in words},
         own={name: used[name] for name in names},
-        rule=functools.partial(_points_at, calculator, used, place),
+        rule=functools.partial(_points_at, calculator, used, index),
     )
 
 
 def _named_without_value(
     calculator: AnyCalculator, used: Mapping[str, object], label: str
 ) -> set[str]:
-    """The inputs that the label of a criterion names and the patient has no value of."""
+    """The inputs named in the label of a criterion for which the patient has no value."""
     without = (name for name, value in used.items() if value is None)
     return {name for name in without if _names(calculator, name, label)}
 
@@ -390,9 +392,9 @@ def _effects(
     own: Steps,
     words: Mapping[str, Mapping[str, object]],
 ) -> Iterator[tuple[int, str, float]]:
-    """The criteria that change with an input, and their points then.
+    """Yields the criteria that change with an input, and their changed points.
 
-    One input after the other is changed in the patient's case and in one without
+    One input after the other is changed in the patient's case and in a case without
     findings.
     """
     bare = {
@@ -401,16 +403,18 @@ def _effects(
     }
     starts = ((bare, _steps(calculator, bare) or own), (used, own))
     for name, value in used.items():
-        for other, (start, before) in itertools.product(
+        for alternative, (start, original_steps) in itertools.product(
             _others(value, words.get(name)), starts
         ):
-            changed = _steps(calculator, {**start, name: other}) or []
-            if len(changed) != len(own):
+            changed_steps = _steps(calculator, {**start, name: alternative}) or []
+            if len(changed_steps) != len(own):
                 continue
 
-            for place, (one, two) in enumerate(zip(before, changed, strict=True)):
-                if one != two:
-                    yield place, name, two[1]
+            for index, (step, changed_step) in enumerate(
+                zip(original_steps, changed_steps, strict=True)
+            ):
+                if step != changed_step:
+                    yield index, name, changed_step[1]
 
 
 def _is_number(value: object) -> bool:
@@ -420,15 +424,15 @@ def _is_number(value: object) -> bool:
 def _points_at(
     calculator: AnyCalculator,
     used: Mapping[str, object],
-    place: int,
+    index: int,
     change: Mapping[str, object],
 ) -> float | None:
     steps = _steps(calculator, {**used, **change})
-    return steps[place][1] if steps and place < len(steps) else None
+    return steps[index][1] if steps and index < len(steps) else None
 
 
 def _others(value: object, words: Mapping[str, object] | None) -> Iterable[object]:
-    """Values of an input by which the points of its criterion may change."""
+    """Returns values of an input that may change the points of its criterion."""
     if isinstance(value, bool):
         return (True, False)
     if words is not None:
@@ -449,7 +453,7 @@ def _names(calculator: AnyCalculator, name: str, label: str) -> bool:
     for item in calculator.inputs:
         if item.parameter == name:
             forms += [
-                re.escape(each) for each in (item.name, *item.aliases) if len(each) > 2
+                re.escape(form) for form in (item.name, *item.aliases) if len(form) > 2
             ]
     return re.search("|".join(forms), label, re.IGNORECASE) is not None
 
@@ -458,7 +462,7 @@ def _names(calculator: AnyCalculator, name: str, label: str) -> bool:
 def _compiled(
     calculator_id: int, names: tuple[str, ...], head: str
 ) -> tuple[re.Pattern[str], ...]:
-    """The names of a criterion: of its inputs, the common ones, and our label."""
+    """Compiles the names of a criterion: those of its inputs, common ones, and our label."""
     calculator = find(calculator_id)
     forms = [
         re.escape(head),
@@ -469,9 +473,9 @@ def _compiled(
             if name in table
         ),
     ]
-    items = [each for each in calculator.inputs if each.parameter in names]
+    items = [item for item in calculator.inputs if item.parameter in names]
     own = [
-        word for each in items for word in (each.name, *each.aliases) if len(word) > 1
+        word for item in items for word in (item.name, *item.aliases) if len(word) > 1
     ]
     forms += [re.escape(form) for word in own for form in (word, _ASIDE.sub("", word))]
 
@@ -491,19 +495,19 @@ def _derived(label: str) -> dict[str, tuple[float, ...]]:
 # ---- What a reply says ----
 
 Points: TypeAlias = tuple[set[float], set[float]]
-"""Points that a passage gives, and numbers in it that may be points."""
+"""Points in a passage, and numbers that may be points."""
 
 
 @dataclass
 class Reading:
-    """What a reply says of one criterion, all its passages together.
+    """The passages of a reply about one criterion.
 
     Attributes:
-        criterion: of our calculator.
-        points: numbers that are marked as points.
-        perhaps: numbers that may be points.
-        texts: the passages about it.
-        deciding: those of them that give points.
+        criterion: The criterion of our calculator.
+        points: Numbers that are marked as points.
+        perhaps: Numbers that may be points.
+        texts: The passages about it.
+        deciding: Those of them with points.
     """
 
     criterion: Criterion
@@ -513,8 +517,8 @@ class Reading:
     deciding: list[str] = field(default_factory=list)
 
     @property
-    def given(self) -> float | None:
-        """The points it gives; None where it gives none, or several."""
+    def awarded(self) -> float | None:
+        """The points that the reply awards; None for none, or for different numbers."""
         own = self.criterion
         mine = {form for forms in own.accepted.values() for form in forms}
         weak = {
@@ -522,20 +526,20 @@ class Reading:
             for n in self.perhaps
             if n in own.possible or (abs(n) <= _MOST_GUESSED and n not in mine)
         }
-        said = self.points or weak or self._implied()
-        if len(said) != 1:
+        candidates = self.points or weak or self._implied()
+        if len(candidates) != 1:
             return None
 
-        (number,) = said
+        (number,) = candidates
         counted = own.present is not None and number and number in own.possible
         if counted and _state(" ; ".join(self.deciding), own) is False:
-            # What the finding would give stands beside one that is not there.
+            # The reply names the weight of a finding that it calls absent.
             return None if own.present else 0.0
 
         return number
 
     def is_recital(self) -> bool:
-        """Whether it has points without a word of the case: "hypertension: 1 point"."""
+        """Whether it has points without a word about the case: "hypertension: 1 point"."""
         text = " ; ".join(self.texts)
         for names in self.criterion.names:
             text = names.sub(" ", text)
@@ -547,7 +551,7 @@ class Reading:
         return bool(self.points or self.perhaps)
 
     def _implied(self) -> set[float]:
-        """Points that are not written: of a criterion that is met, of a finding that is there."""
+        """Points implied by a criterion that is met, or by a finding that is present."""
         own, text = self.criterion, " ; ".join(self.texts)
         if own.possible == {0.0, 1.0} and (_NOT_MET.search(text) or _MET.search(text)):
             return {0.0} if _NOT_MET.search(text) else {1.0}
@@ -559,12 +563,15 @@ class Reading:
 
 @dataclass
 class ScoreReading:
-    """What a reply says of a score; criteria are numbered in our order.
+    """What a reply states about a score; criteria are numbered in our order.
 
     Attributes:
+        criteria: The criteria of the score.
+        readings: The readings of the criteria, by index.
         named: Criteria that are named at all.
-        extras: Passages with points that no criterion of ours has.
-        recites: Whether it gives the rule before the patient's points.
+        extras: Passages with points that belong to none of our criteria.
+        totals: The totals that the reply states.
+        recites: Whether the reply recites the rule before the patient's points.
     """
 
     criteria: Sequence[Criterion]
@@ -575,31 +582,38 @@ class ScoreReading:
     recites: bool = False
 
     def clear(self) -> dict[int, Reading]:
-        """The criteria whose points could be read; those of the rule alone are none."""
+        """Returns the criteria whose points could be read, without those of a recital."""
         return {
-            place: each
-            for place, each in self.readings.items()
-            if each.given is not None and not (self.recites and each.is_recital())
+            index: reading
+            for index, reading in self.readings.items()
+            if reading.awarded is not None
+            and not (self.recites and reading.is_recital())
+        }
+
+    def counted(self) -> set[int]:
+        """Returns the criteria that give the patient points."""
+        return {
+            index for index, criterion in enumerate(self.criteria) if criterion.points
         }
 
     def invented(self) -> list[tuple[str, float]]:
-        """The passages that give points which are not 0 for what is no criterion of ours."""
+        """Returns the passages with non-zero points for no criterion of ours."""
         return [(text, points) for text, points in self.extras if points]
 
-    def attach(self, place: int, text: str, points: Points) -> None:
+    def attach(self, index: int, text: str, points: Points) -> None:
         """Adds a passage about a criterion.
 
-        What was said before is the rule's if it knew no case.
+        Earlier passages without a word about the case are a recital of the rule.
         """
-        reading = self.readings.get(place)
-        given = bool(points[0] or points[1])
-        recited = reading is not None and given and reading.is_recital()
+        reading = self.readings.get(index)
+        has_points = bool(points[0] or points[1])
+        recited = reading is not None and has_points and reading.is_recital()
         self.recites |= recited
         if reading is None or recited:
-            reading = self.readings[place] = Reading(self.criteria[place])
+            reading = self.readings[index] = Reading(self.criteria[index])
 
         reading.texts.append(text)
-        if given:
+        if has_points:
             reading.deciding.append(text)
 
         reading.points |= points[0]
@@ -607,9 +621,9 @@ class ScoreReading:
 
 
 class Mention(NamedTuple):
-    """Where a criterion is named."""
+    """A name of a criterion in a text: the criterion's index, start and end."""
 
-    place: int
+    criterion: int
     start: int
     end: int
 
@@ -623,59 +637,58 @@ class Passage(NamedTuple):
 
 
 _WORD_NUMBERS: Final = {
-    **{word: float(place) for place, word in enumerate(NUMBER_WORDS)},
+    **{word: float(number) for number, word in enumerate(NUMBER_WORDS)},
     **{"no": 0.0, "a": 1.0, "an": 1.0, "single": 1.0},
 }
 MAX_SENTENCE: Final = 3000
-"""How much of a sentence is looked at, in characters."""
+"""The length of a sentence that is read, in characters."""
 _MOST_GUESSED: Final = 4
-"""A bare number that is larger is taken for points only if the rule has it."""
+"""A larger bare number counts as points only if the rule has it."""
 _MOST_RECITED: Final = 0.6
-"""Share of the criteria that a recital of the rule names at least."""
+"""The least share of the criteria that a recital of the rule names."""
 
 
 def read_score(working: Working, criteria: Sequence[Criterion]) -> ScoreReading:
-    """Finds what a reply says of each criterion.
+    """Reads what a reply states about each criterion.
 
     Args:
-        working: The reply, cut into pieces and equations.
+        working: The reply, split into pieces and equations.
         criteria: The score's criteria.
 
     Returns:
-        A reading for each criterion that is named, with all points that the reply gives
-        it.
+        A reading for each named criterion, with all its points in the reply.
     """
-    found = ScoreReading(criteria)
+    score = ScoreReading(criteria)
     passages = [
         Passage(piece, text, _mentions(text, criteria))
         for piece in working.pieces
         for text in _sentences(piece)
     ]
     recital = _length_of_recital(passages, len(criteria))
-    found.named |= _places(passages[:recital])
-    found.recites = recital > 0
+    score.named |= _named_criteria(passages[:recital])
+    score.recites = recital > 0
     current: int | None = None
     depth: int | None = None
     for _, group in itertools.groupby(
-        passages[recital:], key=lambda each: id(each.piece)
+        passages[recital:], key=lambda passage: id(passage.piece)
     ):
         own = list(group)
         piece = own[0].piece
-        found.totals += _totals(piece.text)
+        score.totals += _totals(piece.text)
         if piece.points is not None:
-            _read_row(piece, piece.points, found)
+            _read_row(piece, piece.points, score)
             current = None
             continue
 
         if piece.depth is not None and depth is not None and piece.depth <= depth:
             current = None
-        if piece.depth is not None and _places(own):
+        if piece.depth is not None and _named_criteria(own):
             depth = piece.depth if current is None or depth is None else depth
 
         for passage in own:
-            current = _read_sentence(passage, found, current)
+            current = _read_sentence(passage, score, current)
 
-    return found
+    return score
 
 
 def _sentences(piece: Piece) -> list[str]:
@@ -684,25 +697,25 @@ def _sentences(piece: Piece) -> list[str]:
     return [text[:MAX_SENTENCE] for text in _SENTENCE_END.split(piece.text)]
 
 
-def _places(passages: Iterable[Passage]) -> set[int]:
-    return {mention.place for passage in passages for mention in passage.mentions}
+def _named_criteria(passages: Iterable[Passage]) -> set[int]:
+    return {mention.criterion for passage in passages for mention in passage.mentions}
 
 
 def _length_of_recital(passages: Sequence[Passage], criteria: int) -> int:
-    """How many passages at the start recite the rule.
+    """The number of passages at the start that recite the rule.
 
-    Most criteria without the patient, and all of them again later.
-
-    In "Heart failure: 1 point. Diabetes: 1 point. The patient has heart failure, but no
-    diabetes" the first two do.
+    A recital names most criteria without the patient, and all of them occur again later:
+    the first two passages in "Heart failure: 1 point. Diabetes: 1 point. The patient has
+    heart failure, but no diabetes".
     """
-    case = next(
-        (at for at, each in enumerate(passages) if _OF_A_CASE.search(each.text)), 0
+    start = next(
+        (at for at, passage in enumerate(passages) if _OF_A_CASE.search(passage.text)),
+        0,
     )
-    recited = _places(passages[:case])
-    again = recited <= _places(passages[case:])
+    recited = _named_criteria(passages[:start])
+    repeated = recited <= _named_criteria(passages[start:])
 
-    return case if again and len(recited) >= _MOST_RECITED * criteria else 0
+    return start if repeated and len(recited) >= _MOST_RECITED * criteria else 0
 
 
 def _totals(text: str) -> Iterator[float]:
@@ -711,125 +724,122 @@ def _totals(text: str) -> Iterator[float]:
         yield float(NUMBER.findall(match["expression"])[-1].replace(",", "")) * sign
 
 
-def _is_of_the_rule(passage: Passage) -> bool:
-    """Whether a sentence gives the rule's classes, in a line that does not speak of the patient."""
-    few = len(_places([passage])) < 2
+def _is_rule(passage: Passage) -> bool:
+    """Whether a sentence states the rule's classes, on a line that is not about the patient."""
+    few = len(_named_criteria([passage])) < 2
     ruled = _RULE.search(passage.text) or (few and _CLASSES.search(passage.text))
     return bool(ruled) and not _OF_THE_PATIENT.search(passage.piece.text)
 
 
-def _read_row(piece: Piece, points: float, found: ScoreReading) -> None:
+def _read_row(piece: Piece, points: float, score: ScoreReading) -> None:
     """Reads a row with points in a table or list.
 
-    It belongs to the criterion that its name mentions, else to the one that its text
-    does; if either mentions several, they count as named and the points as nobody's.
+    It belongs to the criterion mentioned in its name, or else in its text; if either
+    mentions several, they count as named, and the points belong to none.
     """
     if _CLOSING.search(piece.name):
-        found.totals.append(points)
+        score.totals.append(points)
         return
 
     for text in (piece.name, piece.text):
-        places = {mention.place for mention in _mentions(text, found.criteria)}
-        if len(places) == 1:
-            (place,) = places
-            if points and place in found.readings and found.readings[place].points:
+        named = {mention.criterion for mention in _mentions(text, score.criteria)}
+        if len(named) == 1:
+            (index,) = named
+            if points and index in score.readings and score.readings[index].points:
                 break  # a second row that only shares a word with the first
 
-            found.attach(place, piece.text, ({points}, set()))
-            found.named.add(place)
+            score.attach(index, piece.text, ({points}, set()))
+            score.named.add(index)
             return
 
-        if places:
-            found.named |= places
+        if named:
+            score.named |= named
             break
 
-    found.extras.append((piece.name, points))
+    score.extras.append((piece.name, points))
 
 
 def _read_sentence(
-    passage: Passage, found: ScoreReading, current: int | None
+    passage: Passage, score: ScoreReading, current: int | None
 ) -> int | None:
-    """Reads a sentence; returns the criterion that the next one without a name goes on with."""
+    """Reads a sentence; returns the criterion that a following sentence without a name is about."""
     sentence, mentions = passage.text, passage.mentions
-    places = _places([passage])
-    found.named |= places
-    if _is_of_the_rule(passage):
+    named = _named_criteria([passage])
+    score.named |= named
+    if _is_rule(passage):
         return None
-    if not places:
-        return _read_nameless(passage, found, current)
+    if not named:
+        return _read_nameless(passage, score, current)
 
-    if len(places) == 1:
+    if len(named) == 1:
         own, perhaps, more = _points(sentence, mentions)
-        found.attach(mentions[0].place, sentence, (own, perhaps))
-        found.extras += [(sentence, each) for each in more] or _for_no_criterion(
+        score.attach(mentions[0].criterion, sentence, (own, perhaps))
+        score.extras += [(sentence, number) for number in more] or _for_no_criterion(
             passage
         )
-        return mentions[0].place
+        return mentions[0].criterion
 
-    for place, text, points in _clauses(sentence, mentions, found.extras):
-        found.attach(place, text, points)
+    for index, text, points in _clauses(sentence, mentions, score.extras):
+        score.attach(index, text, points)
 
     return None
 
 
 def _for_no_criterion(passage: Passage) -> list[tuple[str, float]]:
-    """Points for something that is no criterion.
+    """Returns points for something that is no criterion.
 
-    Atrial fibrillation in "1 for atrial fibrillation and 1 for stroke".
+    An example is atrial fibrillation in "1 for atrial fibrillation and 1 for stroke".
     """
     return [
         (match["what"], float(match["n"]))
         for match in _FOR_WHAT.finditer(passage.text)
         if not any(
-            match.start() <= each.start < match.end() for each in passage.mentions
+            match.start() <= mention.start < match.end() for mention in passage.mentions
         )
     ]
 
 
 def _read_nameless(
-    passage: Passage, found: ScoreReading, current: int | None
+    passage: Passage, score: ScoreReading, current: int | None
 ) -> int | None:
-    """Reads a passage that names no criterion; it goes on with the current one.
+    """Reads a passage that names no criterion; it continues with the current one.
 
     Returns:
-        The criterion that the next passage goes on with; None behind a total.
+        The criterion that the next passage continues with; None after a total.
     """
     sentence, listed = passage.text, passage.piece.depth is not None
     if _CLOSING.search(sentence) or _ONLY_A_SUM.search(sentence):
-        found.extras += _for_no_criterion(passage)
+        score.extras += _for_no_criterion(passage)
         return None
 
     total = None if listed else _NAMED_TOTAL.match(sentence)
     if total:
-        found.totals.append(float(total["n"]))
+        score.totals.append(float(total["n"]))
         return None
 
     points = _points(sentence, ())[:2]
-    if current is not None and not (points[0] and found.readings[current].points):
-        found.attach(current, sentence, points)
+    if current is not None and not (points[0] and score.readings[current].points):
+        score.attach(current, sentence, points)
         return current
 
-    found.extras.extend(
-        (sentence, each) for each in points[0] or (points[1] if listed else ())
+    score.extras.extend(
+        (sentence, number) for number in points[0] or (points[1] if listed else ())
     )
     return current
 
 
 def _mentions(text: str, criteria: Sequence[Criterion]) -> list[Mention]:
-    """Which criteria are named where.
-
-    Of overlapping names the longest counts, of equal ones none.
-    """
+    """Finds the names of criteria; the longest of overlapping names counts."""
     spans = [
-        Mention(place, *match.span())
-        for place, each in enumerate(criteria)
-        for names in each.names
+        Mention(index, *match.span())
+        for index, criterion in enumerate(criteria)
+        for names in criterion.names
         for match in names.finditer(text)
     ]
     spans.sort(key=lambda span: (span.start - span.end, span.start))
     kept: list[Mention] = []
     for span in spans:
-        if not any(span.start < each.end and each.start < span.end for each in kept):
+        if not any(span.start < other.end and other.start < span.end for other in kept):
             kept.append(span)
 
     return sorted(kept, key=lambda span: span.start)
@@ -839,7 +849,7 @@ def _mentions(text: str, criteria: Sequence[Criterion]) -> list[Mention]:
 
 
 class Award(NamedTuple):
-    """Points with their place in a text."""
+    """Points with their position in a text."""
 
     start: int
     end: int
@@ -872,7 +882,7 @@ def _without_awards(text: str) -> str:
 def _points(
     text: str, mentions: Sequence[Mention]
 ) -> tuple[set[float], set[float], list[float]]:
-    """The points that a sentence about one criterion gives.
+    """Reads the points in a sentence about one criterion.
 
     Returns:
         Its points, the bare numbers that may be points, and the points of others.
@@ -889,7 +899,7 @@ def _points(
     own: set[float] = set()
     more: list[float] = []
     for award in awards:
-        if _apart(bare[awards[0].end : award.start]):
+        if _is_of_something_else(bare[awards[0].end : award.start]):
             more.append(award.number)
         else:
             own.add(award.number)
@@ -902,7 +912,7 @@ def _points(
 
     return (
         own,
-        set() if own else {each.number for each in _awards(bare, _WEAK_AWARDS)},
+        set() if own else {award.number for award in _awards(bare, _WEAK_AWARDS)},
         more,
     )
 
@@ -912,28 +922,30 @@ def _covered(text: str, start: int, end: int) -> str:
 
 
 def _all_awards(text: str) -> list[Award]:
-    """The points in a text in order, of those within one another the longest.
+    """Returns the awards in a text in order, the longest of nested ones.
 
-    "no points are added" is one of 0.
+    "no points are added" is an award of 0.
     """
-    awards = set(_awards(_NOTHING_GIVEN.sub(_blank, text), _AWARDS))
+    awards = set(_awards(_NO_POINTS.sub(_blank, text), _AWARDS))
     kept = [
-        each
-        for each in awards
+        award
+        for award in awards
         if not any(
-            o.start <= each.start and each.end <= o.end and o[:2] != each[:2]
-            for o in awards
+            other.start <= award.start
+            and award.end <= other.end
+            and other[:2] != award[:2]
+            for other in awards
         )
     ]
-    nothing = _NOTHING_GIVEN.search(text)
+    nothing = _NO_POINTS.search(text)
     if nothing:
         kept.append(Award(*nothing.span(), 0.0))
 
     return sorted(kept)
 
 
-def _apart(between: str) -> bool:
-    """Whether what stands between two awards makes the second one that of something else."""
+def _is_of_something_else(between: str) -> bool:
+    """Whether the text between two awards shows that the second is for something else."""
     broken = _CLAUSE_BREAK.search(between) is not None
     return broken and re.search(r"[A-Za-z]{4}|_{3}", _EACH.sub("", between)) is not None
 
@@ -941,11 +953,11 @@ def _apart(between: str) -> bool:
 def _clauses(
     sentence: str, mentions: Sequence[Mention], extras: list[tuple[str, float]]
 ) -> Iterator[tuple[int, str, Points]]:
-    """The parts of a sentence that names several criteria, with their criterion and its points.
+    """Splits a sentence that names several criteria into clauses with criterion and points.
 
-    Points may stand before or behind what they are for: "1 point for hypertension", or
-    "hypertension (1 point)". A part without points takes those of its neighbour where
-    these are said to be for all, or are 0.
+    Points may precede or follow their reason: "1 point for hypertension", or
+    "hypertension (1 point)". A clause without points shares those of its neighbour if
+    they are for all criteria, or 0.
     """
     awards = _spans_of_awards(sentence)
     # "1 point for hypertension", not "hypertension (1 point)".
@@ -954,39 +966,43 @@ def _clauses(
         and awards[0][0] < mentions[0].start
         and _WHAT_FOR.match(_without_totals(sentence), awards[0][1] - 4) is not None
     )
-    named = [
-        m
-        for at, m in enumerate(mentions)
-        if not at or mentions[at - 1].place != m.place
-    ]
+    named = _without_repeats(mentions)
     cuts = [0, *_cuts(sentence, mentions, awards, first=first), len(sentence)]
-    parts = []
+    clauses = []
     lead = ""
     for mention, a, b in zip(named, cuts, cuts[1:], strict=False):
         text = sentence[a:b]
-        within = Mention(mention.place, mention.start - a, mention.end - a)
+        within = Mention(mention.criterion, mention.start - a, mention.end - a)
         own, perhaps, more = _points(text, (within,))
-        extras.extend((text, each) for each in more)
+        extras.extend((text, number) for number in more)
         if _is_bare(text, within):
             text = lead + text
         else:
             lead = text[: within.start]
 
-        parts.append((mention.place, text, (own, perhaps)))
+        clauses.append((mention.criterion, text, (own, perhaps)))
 
     shared: Points = (set(), set())
-    for place, text, points in parts if first else reversed(parts):
+    for index, text, points in clauses if first else reversed(clauses):
         if points[0]:
             for_all = points[0] == {0.0} or _EACH.search(sentence)
             shared = points if for_all else (set(), set())
 
-        yield place, text, points if points[0] or points[1] else shared
+        yield index, text, points if points[0] or points[1] else shared
+
+
+def _without_repeats(mentions: Sequence[Mention]) -> list[Mention]:
+    """Drops mentions of the same criterion as the mention before."""
+    return [next(group) for _, group in itertools.groupby(mentions, _criterion_of)]
+
+
+_criterion_of = operator.attrgetter("criterion")
 
 
 def _is_bare(text: str, mention: Mention) -> bool:
-    """Whether a clause is a name alone, for which the words before the last name hold.
+    """Whether a clause is a name alone, which shares the words before the first name.
 
-    "no stroke, diabetes or gout".
+    An example is "no stroke, diabetes or gout".
     """
     rest = text[: mention.start] + text[mention.end :]
     return (
@@ -999,10 +1015,10 @@ def _is_bare(text: str, mention: Mention) -> bool:
 
 def _spans_of_awards(sentence: str) -> list[tuple[int, int]]:
     text = _without_totals(sentence)
-    given = {each[:2] for each in _awards(text, _AWARDS)}
-    given |= {match.span() for match in _NOTHING_GIVEN.finditer(text)}
-    given = given or {each[:2] for each in _awards(text, _WEAK_AWARDS[:2])}
-    return sorted(given | {match.span() for match in _FOR.finditer(text)})
+    spans = {award[:2] for award in _awards(text, _AWARDS)}
+    spans |= {match.span() for match in _NO_POINTS.finditer(text)}
+    spans = spans or {award[:2] for award in _awards(text, _WEAK_AWARDS[:2])}
+    return sorted(spans | {match.span() for match in _FOR.finditer(text)})
 
 
 def _cuts(
@@ -1012,22 +1028,18 @@ def _cuts(
     *,
     first: bool,
 ) -> Iterator[int]:
-    """Where what is said of one criterion ends and of the next one begins.
+    """Yields the boundaries between the clauses of consecutive criteria.
 
-    `first` where points stand before names.
+    `first` tells whether points precede names.
     """
-    last = {mention.place: mention.end for mention in mentions}
-    named = [
-        m
-        for at, m in enumerate(mentions)
-        if not at or mentions[at - 1].place != m.place
-    ]
+    last = {mention.criterion: mention.end for mention in mentions}
+    named = _without_repeats(mentions)
     for mention, following in itertools.pairwise(named):
         after = following.start
-        # A second name of the same criterion goes on with it.
+        # A second name of the same criterion belongs to its clause.
         before = (
-            max(mention.end, last[mention.place])
-            if last[mention.place] <= after
+            max(mention.end, last[mention.criterion])
+            if last[mention.criterion] <= after
             else mention.end
         )
         between = [span for span in awards if before <= span[0] and span[1] <= after]
@@ -1047,52 +1059,52 @@ _GREATEST: Final = 4
 
 
 def other_points(reading: Reading) -> tuple[bool | None, set[float]]:
-    """Whether a reply states the patient's own data, and the points that the rule has for the rest.
+    """Compares the stated data with the patient's, and applies the rule to the stated data.
 
     Returns:
-        None where it states none; the points that what it leaves open, or states
-        instead, gives.
+        Whether the reply states the patient's own data, None if it states no data; and
+        the possible points for the data that it states or leaves open.
     """
     own = reading.criterion
     if own.present is not None or own.about_cough:
         return _points_of_finding(reading)
 
     text = " ; ".join(reading.texts)
-    told = [*_told_choices(text, own), *_told_findings(text, own)]
-    said = _all_same(same for _, same, _ in told)
-    changes = {name: values for name, _, values in told}
+    stated = [*_stated_choices(text, own), *_stated_findings(text, own)]
+    agrees = _all_same(same for _, same, _ in stated)
+    changes = {name: values for name, _, values in stated}
     if own.accepted:
         same_numbers, other = _stated_numbers(text, own)
         if other is not None:
-            said = False
+            agrees = False
             changes[next(iter(own.accepted))] = [*_in_our_unit(other, own)]
         elif same_numbers:
-            said = said is not False
-        elif said is not False:
+            agrees = agrees is not False
+        elif agrees is not False:
             return None, set(own.possible)
 
-    found = {own.points} if said else set()
+    points = {own.points} if agrees else set()
     for name, values in changes.items():
-        found |= {n for value in values if (n := own.rule({name: value})) is not None}
+        points |= {n for value in values if (n := own.rule({name: value})) is not None}
 
-    return said, found
-
-
-Told: TypeAlias = tuple[str, bool | None, Iterable[object]]
-"""An input, whether it is told as it is (None where it is not told), and the values it may have."""
+    return agrees, points
 
 
-def _told_choices(text: str, own: Criterion) -> Iterator[Told]:
+Stated: TypeAlias = tuple[str, bool | None, Iterable[object]]
+"""An input, whether it is stated correctly (None if it is not stated), and its possible values."""
+
+
+def _stated_choices(text: str, own: Criterion) -> Iterator[Stated]:
     for name, words in own.choices.items():
-        stated = _choice(text, name, words, own)
-        if stated is None:
+        value = _choice(text, name, words, own)
+        if value is None:
             yield name, None, dict.fromkeys(words.values())
         else:
-            same = stated == own.own[name]
-            yield name, same, [] if same else [stated]
+            same = value == own.own[name]
+            yield name, same, [] if same else [value]
 
 
-def _told_findings(text: str, own: Criterion) -> Iterator[Told]:
+def _stated_findings(text: str, own: Criterion) -> Iterator[Stated]:
     findings = [name for name in own.inputs if isinstance(own.own[name], bool)]
     for name in findings:
         state = _state(text, own) if len(findings) == 1 else None
@@ -1104,22 +1116,22 @@ def _told_findings(text: str, own: Criterion) -> Iterator[Told]:
         )
 
 
-def _all_same(told: Iterable[bool | None]) -> bool | None:
-    known = [each for each in told if each is not None]
-    return all(known) if known else None
+def _all_same(stated: Iterable[bool | None]) -> bool | None:
+    decided = [is_same for is_same in stated if is_same is not None]
+    return all(decided) if decided else None
 
 
 def _points_of_finding(reading: Reading) -> tuple[bool | None, set[float]]:
-    """Whether a reply states the finding as it is, and what points that may have.
+    """Compares the stated finding with the patient's, and returns its possible points.
 
     Returns:
-        True and our points; False and the others; None and all, if it does not say.
+        True and our points; False and the others; None and all, if it is not stated.
     """
     own = reading.criterion
     states = (
         _state(" ; ".join(texts), own) for texts in (reading.deciding, reading.texts)
     )
-    state = next((each for each in states if each is not None), None)
+    state = next((state for state in states if state is not None), None)
     truth = own.present if own.present is not None else own.label.startswith("No")
     if state is None:
         return None, set(own.possible)
@@ -1130,7 +1142,7 @@ def _points_of_finding(reading: Reading) -> tuple[bool | None, set[float]]:
 
 
 def _stated_numbers(text: str, own: Criterion) -> tuple[bool, float | None]:
-    """Whether the patient's numbers are stated, and the one stated instead of the only one."""
+    """Whether the patient's numbers are stated, and the number stated instead of a single one."""
     numbers = {
         float(match[0].replace(",", "")) for match in NUMBER.finditer(_bare(text, own))
     }
@@ -1148,7 +1160,7 @@ def _stated_numbers(text: str, own: Criterion) -> tuple[bool, float | None]:
 
 
 def _bare(text: str, own: Criterion) -> str:
-    """A text without points, totals, bounds and names, so that its numbers are the patient's."""
+    """Removes points, totals, bounds and names from a text: the other numbers are the patient's."""
     text = _TOTAL.sub(" ", _RUNNING_SUM.sub(" ", text))
     for pattern in (*_AWARDS, *_WEAK_AWARDS):
         text = pattern.sub(_unless_remark, text)
@@ -1163,7 +1175,7 @@ def _unless_remark(match: re.Match[str]) -> str:
 
 
 def _in_our_unit(number: float, own: Criterion) -> Iterator[float]:
-    """What a stated number can be in the unit of the calculator."""
+    """Yields the possible values of a stated number in the calculator's unit."""
     name = next(iter(own.accepted))
     used = float(own.own[name])
     yield number
@@ -1175,15 +1187,12 @@ def _in_our_unit(number: float, own: Criterion) -> Iterator[float]:
 
 
 def _state(text: str, own: Criterion) -> bool | None:
-    """Whether a finding is said to be there.
-
-    Of a criterion that counts an absence, whether the absence is.
-    """
-    bare = _without_awards(_NOTHING_GIVEN.sub(" ", _without_totals(text)))
+    """Whether a text states that a finding is present, or an absence, if that is counted."""
+    bare = _without_awards(_NO_POINTS.sub(" ", _without_totals(text)))
     if own.about_cough:
-        told = _COUGH_ABSENT.search(bare)
-        if told:
-            return told["state"].lower() in ("yes", "true", "present")
+        match = _COUGH_ABSENT.search(bare)
+        if match:
+            return match["state"].lower() in ("yes", "true", "present")
 
         bare = _ABSENCE_OF_COUGH.sub(" ", bare)
         return True if _NO.search(bare) else False if _YES.search(bare) else None
@@ -1202,14 +1211,14 @@ def _state(text: str, own: Criterion) -> bool | None:
 def _choice(
     text: str, name: str, words: Mapping[str, object], own: Criterion
 ) -> object | None:
-    """The one of the words of a choice that a text has; None where it has none, or several."""
+    """Returns the value of a choice that a text names; None for none, or several."""
     bare = _without_awards(_without_totals(text))
     if name.endswith("_response"):
         match = re.search(rf"\b{name[0]}\s?([1-6])\b", bare, re.IGNORECASE)
         if match:
             return int(match[1])
 
-    found: set[object] = set()
+    values: set[object] = set()
     all_words = {**words, **{str(value): value for value in words.values()}}
     for word in sorted(all_words, key=len, reverse=True):
         if len(word) < 2 or word in ("True", "False"):
@@ -1217,7 +1226,7 @@ def _choice(
 
         form = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
         if form.search(bare):
-            found.add(all_words[word])
+            values.add(all_words[word])
             bare = form.sub(" ", bare)
 
-    return found.pop() if len(found) == 1 else None
+    return values.pop() if len(values) == 1 else None

@@ -1,7 +1,4 @@
-"""Tables of scores as people keep them.
-
-A row a model, a column a score, joined by the models' names.
-"""
+"""Tables of scores: a row a model, a column a score, joined by the models' names."""
 
 from __future__ import annotations
 
@@ -15,9 +12,11 @@ from medical_tasks.errors import UsageError
 from medical_tasks.io.tables import Table, TableRow, read_table
 
 MISSING = frozenset({"", "-", "na", "n/a", "nan", "null"})
-"""How people write that there is no score, in small letters."""
+"""The ways to write a missing score, in lower case."""
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""A plain number, as spreadsheets export it."""
+
 _MOST_ROWS = 2_000
 _LONGEST = 40
 _FORM = "It needs a header and a row a model, such as\nmodel,clinician,benchmark\nmodel-a,61,70.3"
@@ -28,12 +27,12 @@ class ScoreTable:
     """Scores of named rows.
 
     Attributes:
-        files: each path as it was given, to the SHA-256 of its content.
-        names: of the rows.
-        columns: all that do not name the rows, those that were not wanted too.
-        scores: a column's name to one number a row; `nan` where there is none.
-        texts: columns that were passed over because they hold text.
-        partial: names of the rows that not all files have.
+        files: Path to the SHA-256 of its content.
+        names: The names of the rows.
+        columns: All columns that do not name the rows, read or not.
+        scores: Column to one number a row; `nan` for a missing score.
+        texts: Columns that were skipped because they hold text.
+        partial: The names of rows that are not in all files.
     """
 
     files: dict[str, str]
@@ -48,31 +47,31 @@ def read_scores(
     paths: Sequence[Path],
     *,
     names: Sequence[str] = (),
-    wanted: Sequence[str] = (),
+    required: Sequence[str] = (),
     others: bool = True,
 ) -> ScoreTable:
     """Reads files of scores and joins them by the names of their rows.
 
-    A row that a file lacks has no scores from it. A column without a single number
-    holds text; the first such names the rows, unless `names` does.
+    A row that is missing in a file has no scores from it. A column without any number
+    holds text; the first such column names the rows, unless `names` is given.
 
     Args:
         paths: CSV and XLSX files.
-        names: the columns that name the rows.
-        wanted: columns of scores that must be there.
-        others: read all other columns of numbers too.
+        names: The columns that name the rows.
+        required: Columns of scores that must exist.
+        others: Whether to read all other columns of numbers.
     """
-    tables = [_read(path, names, wanted, others=others) for path in paths]
+    tables = [_read(path, names, required, others=others) for path in paths]
     columns = _unique(column for table in tables for column in table.columns)
-    for column in wanted:
+    for column in required:
         if column not in columns:
             raise UsageError(
-                f"no column {shown(column)} in {', '.join(map(str, paths))}. There are "
+                f"no column {quoted(column)} in {', '.join(map(str, paths))}. There are "
                 f"{_listed(columns)}."
             )
 
-    for number, path in enumerate(paths):
-        _check_joins(path, tables[number], paths[:number], tables[:number])
+    for index, path in enumerate(paths):
+        _check_joins(path, tables[index], paths[:index], tables[:index])
 
     rows = _unique(name for table in tables for name in table.names)
     return ScoreTable(
@@ -92,35 +91,35 @@ def read_scores(
 def _joined(
     tables: Sequence[ScoreTable], rows: Sequence[str]
 ) -> dict[str, tuple[float, ...]]:
-    """The scores of all tables, one number a row; `nan` where a table does not have the row."""
+    """Joins the scores of all tables, one number a row; `nan` for a row not in the table."""
     scores: dict[str, tuple[float, ...]] = {}
     for table in tables:
         for column, values in table.scores.items():
-            of_row = dict(zip(table.names, values, strict=True))
-            scores[column] = tuple(of_row.get(name, math.nan) for name in rows)
+            score_of = dict(zip(table.names, values, strict=True))
+            scores[column] = tuple(score_of.get(name, math.nan) for name in rows)
     return scores
 
 
 def _check_joins(
     path: Path, table: ScoreTable, before: Sequence[Path], tables: Sequence[ScoreTable]
 ) -> None:
-    """Refuses a file that has no row in common with those before, or a column that they have."""
+    """Refuses a file without a row in common with the earlier ones, or with a column of theirs."""
     if path in before:
         raise UsageError(f"{path}: given twice. Name each file once.")
 
-    joined = {name for other in tables for name in other.names}
-    if before and joined.isdisjoint(table.names):
+    earlier_names = {name for other in tables for name in other.names}
+    if before and earlier_names.isdisjoint(table.names):
         raise UsageError(
             f"{path}: none of its rows has the name of a row of {', '.join(map(str, before))}; it "
-            f"begins with {shown(table.names[0])}, the other with {shown(tables[0].names[0])}. "
-            "Rows are joined by name, letter for letter."
+            f"begins with {quoted(table.names[0])}, the other with {quoted(tables[0].names[0])}. "
+            "Rows are joined by name, which must match exactly."
         )
 
     for other_path, other in zip(before, tables, strict=True):
         if shared := [column for column in table.scores if column in other.scores]:
             raise UsageError(
-                f"column {shown(shared[0])} is in {other_path} and in {path}. Rename it in one of "
-                "them, or take it out."
+                f"column {quoted(shared[0])} is in {other_path} and in {path}. Rename it in one of "
+                "them, or remove it."
             )
 
 
@@ -128,25 +127,25 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def shown(text: str) -> str:
-    """Quotes a cell or name for a message, cut to a length that tells which it is."""
+def quoted(text: str) -> str:
+    """Quotes a cell or name for a message, shortened to a recognisable length."""
     return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...")
 
 
 def _read(
-    path: Path, names: Sequence[str], wanted: Sequence[str], *, others: bool
+    path: Path, names: Sequence[str], required: Sequence[str], *, others: bool
 ) -> ScoreTable:
-    """Reads a table: columns that name rows, wanted scores, columns of text."""
+    """Reads a table: columns that name rows, required scores, columns of text."""
     table = read_cells(path, form=_FORM)
     _check_shape(path, table)
     header = table.columns
     texts = [
         name for name in header if _is_text([row.cells[name] for row in table.rows])
     ]
-    naming = _naming(path, header, list(names) or texts[:1], wanted)
+    naming = _naming_columns(path, header, list(names) or texts[:1], required)
     columns = [name for name in header if name not in naming]
-    chosen = [
-        name for name in columns if name in wanted or (others and name not in texts)
+    selected = [
+        name for name in columns if name in required or (others and name not in texts)
     ]
 
     return ScoreTable(
@@ -154,32 +153,32 @@ def _read(
         names=_names(table.rows, naming),
         columns=tuple(columns),
         scores={
-            name: tuple(_number(row, name) for row in table.rows) for name in chosen
+            name: tuple(_number(row, name) for row in table.rows) for name in selected
         },
-        texts=tuple(name for name in columns if others and name not in chosen),
+        texts=tuple(name for name in columns if others and name not in selected),
     )
 
 
-def _naming(
-    path: Path, header: Sequence[str], naming: Sequence[str], wanted: Sequence[str]
+def _naming_columns(
+    path: Path, header: Sequence[str], naming: Sequence[str], required: Sequence[str]
 ) -> Sequence[str]:
-    """The columns that name the rows, checked; no score is wanted of them."""
+    """Checks and returns the columns that name the rows; none may be a required score."""
     if not naming:
         raise UsageError(
             f"{path}: no column names the rows; none of {_listed(header)} is all text. Add one, or "
-            "say with --names which it is."
+            "select it with --names."
         )
 
     for name in naming:
         if name not in header:
             raise UsageError(
-                f"{path}: no column {shown(name)} to name the rows. There are {_listed(header)}."
+                f"{path}: no column {quoted(name)} to name the rows. There are {_listed(header)}."
             )
 
     for name in naming:
-        if name in wanted:
+        if name in required:
             raise UsageError(
-                f"{path}: column {shown(name)} names the rows; it holds no scores. There are "
+                f"{path}: column {quoted(name)} names the rows; it holds no scores. There are "
                 f"{_listed(header)}."
             )
 
@@ -187,12 +186,12 @@ def _naming(
 
 
 def _check_shape(path: Path, table: Table) -> None:
-    """Refuses what is no table of scores: one column, no header, or far too many rows."""
+    """Refuses files that are no table of scores: one column, no header, or far too many rows."""
     header = table.columns
     if len(header) < 2:
-        raise UsageError(f"{path}: one column only, {shown(header[0])}. {_FORM}")
+        raise UsageError(f"{path}: one column only, {quoted(header[0])}. {_FORM}")
 
-    if all(_NUMBER.fullmatch(name) or name.lower() in MISSING for name in header[1:]):
+    if all(NUMBER.fullmatch(name) or name.lower() in MISSING for name in header[1:]):
         raise UsageError(
             f"{path}: no header; its first row holds numbers ({_listed(header[1:4])}). {_FORM}"
         )
@@ -209,10 +208,7 @@ def _knows_scores(names: Sequence[str]) -> Sequence[str] | None:
 
 
 def read_cells(path: Path, *, form: str, needed: Sequence[str] = ()) -> Table:
-    """Reads a table of scores that has the columns `needed`.
-
-    Its cells have no blanks at their ends.
-    """
+    """Reads a table of scores with the columns `needed`, and strips its cells."""
     table = read_table(
         path,
         form=form,
@@ -221,7 +217,7 @@ def read_cells(path: Path, *, form: str, needed: Sequence[str] = ()) -> Table:
     )
     if "" in table.columns:
         raise UsageError(
-            f"{path}: column 1 has no name in the header. Name it or take it out."
+            f"{path}: column 1 has no name in the header. Name it or remove it."
         )
 
     for name in needed:
@@ -243,24 +239,22 @@ def read_cells(path: Path, *, form: str, needed: Sequence[str] = ()) -> Table:
 
 def _is_text(cells: Sequence[str]) -> bool:
     stated = [cell for cell in cells if cell.lower() not in MISSING]
-    return bool(stated) and not any(_NUMBER.fullmatch(cell) for cell in stated)
+    return bool(stated) and not any(NUMBER.fullmatch(cell) for cell in stated)
 
 
 def _names(rows: Sequence[TableRow], columns: Sequence[str]) -> tuple[str, ...]:
-    """The names of rows, which must be complete and different."""
+    """Returns the names of rows, which must be complete and distinct."""
     row_of: dict[str, TableRow] = {}
     for row in rows:
         cells = [row.cells[column] for column in columns]
         name = " / ".join(cells)
         if not all(cells):
-            raise UsageError(
-                f"{row.where}: the row has no name. Name it or take it out."
-            )
+            raise UsageError(f"{row.where}: the row has no name. Name it or remove it.")
 
         if name in row_of:
             raise UsageError(
-                f"{row.path}: {row_of[name].at} and {row.at} are both named {shown(name)}. Take "
-                "one out, or say with --names COLUMN,COLUMN which columns tell the rows apart."
+                f"{row.path}: {row_of[name].at} and {row.at} are both named {quoted(name)}. Remove "
+                "one, or select columns that distinguish the rows: --names COLUMN,COLUMN."
             )
 
         row_of[name] = row
@@ -268,15 +262,20 @@ def _names(rows: Sequence[TableRow], columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(row_of)
 
 
-def _number(row: TableRow, column: str) -> float:
-    cell = row.cells[column]
+def parse_score(cell: str) -> float | None:
+    """Returns the number in a cell, `nan` for a missing score; None for other text."""
     if cell.lower() in MISSING:
         return math.nan
+    number = float(cell) if NUMBER.fullmatch(cell) else math.inf
+    return number if math.isfinite(number) else None
 
-    number = float(cell) if _NUMBER.fullmatch(cell) else math.nan
-    if not math.isfinite(number):
+
+def _number(row: TableRow, column: str) -> float:
+    cell = row.cells[column]
+    number = parse_score(cell)
+    if number is None:
         raise UsageError(
-            f"{row.where}: column {shown(column)} holds {shown(cell)}, which is not a number. A "
+            f"{row.where}: column {quoted(column)} holds {quoted(cell)}, which is not a number. A "
             "score is a plain number such as 61.3; a missing one is an empty cell. If the column "
             f"names the rows: --names {column}"
         )
@@ -285,4 +284,4 @@ def _number(row: TableRow, column: str) -> float:
 
 
 def _listed(columns: Iterable[str]) -> str:
-    return ", ".join(map(shown, columns))
+    return ", ".join(map(quoted, columns))

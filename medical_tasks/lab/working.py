@@ -1,10 +1,8 @@
-"""Reads the working of a reply.
+"""Reads the working in a reply.
 
-Lines, list items, table rows and JSON steps, its numbers, and its arithmetic `a op b =
-r`.
-
-What cannot be read whole is passed over: half an expression would look like a wrong
-one.
+It consists of lines, list items, table rows and JSON steps, of numbers, and of
+arithmetic `a op b = r`. An expression that cannot be read completely is skipped: half of
+it would look like a wrong one.
 """
 
 from __future__ import annotations
@@ -30,13 +28,13 @@ __all__ = [
 ]
 
 MAX_LINES = 400
-"""How many lines of a reply are looked at."""
+"""The number of lines of a reply that are read."""
 MAX_CHAINS = 60
-"""How many calculations are followed, from the last one back."""
+"""The number of calculations that are followed, counted from the last one."""
 MAX_EXPRESSION = 300
-"""Longest expression that is worked out, in characters."""
+"""The longest expression that is evaluated, in characters."""
 ROUNDING = 0.02
-"""Relative difference that numbers rounded on the way can make; a wrong result is further off."""
+"""The largest relative difference due to rounded intermediate results; a wrong result differs more."""
 
 NUMBER = re.compile(
     r"(?<![A-Za-z_\d.])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+"
@@ -58,13 +56,13 @@ _SPELLINGS = (
     ("\\exp", "exp"),
     ("ˆ", "^"),
 )
-"""Commands and signs with what they mean; the raised circumflex is a power."""
+"""Commands and signs with their meaning; the modifier letter circumflex is a power."""
 
 # ---- Powers and bold type ----
 
 _MORE_STARS = re.compile(r"\*{3,}")
 _BASE = re.compile(r"[\w)\]}](\s?)$")
-"""What ends so, with or without a blank, can be raised to a power."""
+"""The end of a text that can be raised to a power, with or without a blank."""
 _EXPONENT = re.compile(r"(\s?)(?=[-+−(]?\s?[\d.(]|\()")
 _RAISED_DIGITS = "[⁰¹²³⁴⁵⁶⁷⁸⁹]+"
 _NAMED_EXPONENT = re.compile(r"()(?=\w)")
@@ -117,7 +115,7 @@ _OPEN_BEFORE = re.compile(
     r"|\b[xX]|[-+*/^×÷·√<>≤≥%_~'\"\\|]"
     r")\s*$"
 )
-"""After these a number is the object of something that is not seen."""
+"""After these, a number is an operand of something that was not read."""
 _RANGE = re.compile(r"\s*\d[\d.,]*-\d[\d.,]*\s*")
 _BLOOD_PRESSURE = re.compile(r"\d{2,3}/\d{2,3}")
 _DATE = re.compile(r"\d{1,4}[/-]\d{1,2}[/-]\d{2,4}")
@@ -129,8 +127,8 @@ _TABLE_RULE = re.compile(r"^[\s|:+=-]+$")
 _ANSWER_KEY = re.compile(r"(?i)(?:final_?)?answer")
 _COUNTER_KEY = re.compile(r"(?i)(?:step|no|nr|number|id|index|#)\.?")
 
-# Heads of columns: of those about points, the one with the patient's own is wanted,
-# not the one with the most that can be given.
+# Column heads: of several columns about points, the patient's is used, not the one with
+# the possible points.
 _POINTS_HEAD = re.compile(r"(?i)\b(?:points?|pts|score[ds]?|subscore)\b")
 _PATIENTS_HEAD = re.compile(
     r"(?i)assign|award|given|patient|earned|actual|scored|applied"
@@ -144,12 +142,12 @@ class Equation:
     """A stated calculation.
 
     Attributes:
-        text: Its left side as it was read.
-        value: What the left side gives.
-        stated: What the reply says it gives; None where the right side is no number.
-        numbers: Numbers of the left side.
-        right: Whether the stated result is the value, up to rounding; True where
-            nothing is stated.
+        text: The left side as it was read.
+        value: The value of the left side.
+        stated: The stated result; None if the right side is no number.
+        numbers: The numbers of the left side.
+        right: Whether the stated result is the value, up to rounding; True without a
+            stated result.
     """
 
     text: str
@@ -161,11 +159,12 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A calculation with those whose results go into it.
+    """A calculation together with those whose results it uses.
 
     Attributes:
-        numbers: Numbers of all of them.
-        value: What the last one gives once wrong results before it are put right.
+        last: The last calculation.
+        numbers: The numbers of all calculations.
+        value: The value of the last one after correcting wrong results before it.
         put_right: Whether one before it was wrong.
     """
 
@@ -180,10 +179,10 @@ class Piece:
     """A line of the working, a row of a table or an object of JSON.
 
     Attributes:
-        text: Its words in plain signs, cells and members joined by " ; ".
+        text: Its text in plain characters, with cells and members joined by " ; ".
         name: The first cell or member of a row or object, "" for a line.
-        points: What its column or member of points says.
-        depth: Indentation of a list item; None for a line that is none.
+        points: The number in its column or member for points.
+        depth: The indentation of a list item; None for other lines.
     """
 
     text: str
@@ -194,10 +193,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """What a reply shows of its way, without the final answer of a JSON object.
+    """The working in a reply, without the final answer of a JSON object.
 
     Attributes:
-        text: In plain signs.
+        text: The text in plain characters.
         pieces: Its lines, rows and objects.
         numbers: Every number in it.
         equations: Its calculations, in order.
@@ -210,18 +209,18 @@ class Working:
 
 
 def close(a: float, b: float, tolerance: float = 0.005) -> bool:
-    """Whether two numbers are the same up to a relative tolerance."""
+    """Whether two numbers are equal up to a relative tolerance."""
     return abs(a - b) <= tolerance * max(abs(a), abs(b)) + 1e-12
 
 
 def chains(equations: Sequence[Equation]) -> list[Chain]:
-    """The calculations of a working, the last first, each put right and with those that lead to it.
+    """Returns the calculations, the last first, each corrected and with those that lead to it.
 
-    Of `2.1 * 3 = 7.5` and `7.5 + 1 = 8.5` the second gives 7.3: the first should have
-    been 6.3.
+    In `2.1 * 3 = 7.5` and `7.5 + 1 = 8.5` the value of the second is 7.3: the first should
+    have been 6.3.
     """
     right_for: dict[float, float] = {}
-    found: list[Chain] = []
+    chains_so_far: list[Chain] = []
     for equation in equations[-MAX_CHAINS:]:
         value = _value(
             NUMBER.sub(lambda match: _put_right(match[0], right_for), equation.text)
@@ -230,41 +229,42 @@ def chains(equations: Sequence[Equation]) -> list[Chain]:
         stated = equation.stated
         if (
             stated is not None
-            and _telling(stated)
+            and _is_distinctive(stated)
             and not close(stated, value, ROUNDING)
         ):
-            # Numbers are read without their sign.
+            # Numbers are read without a sign.
             right_for[abs(stated)] = value if stated > 0 else -value
 
         numbers = set(equation.numbers)
         put_right = False
-        for before in found:
+        for before in chains_so_far:
             last = before.last
             results = [last.value] if last.stated is None else [last.value, last.stated]
-            if any(close(abs(one), two, 0.002) for one in results for two in numbers):
+            if any(
+                close(abs(result), number, 0.002)
+                for result in results
+                for number in numbers
+            ):
                 numbers |= before.numbers
                 put_right |= before.put_right or not last.right
 
-        found.insert(0, Chain(equation, frozenset(numbers), value, put_right))
+        chains_so_far.insert(0, Chain(equation, frozenset(numbers), value, put_right))
 
-    return found
-
-
-def _put_right(written: str, right_for: Mapping[float, float]) -> str:
-    value = right_for.get(_float(written))
-    return written if value is None else f"({value!r})"
+    return chains_so_far
 
 
-def _telling(number: float) -> bool:
-    """Whether a number is hardly met by chance.
+def _put_right(number_text: str, right_for: Mapping[float, float]) -> str:
+    value = right_for.get(_float(number_text))
+    return number_text if value is None else f"({value!r})"
 
-    A small whole one may be a constant of the formula.
-    """
+
+def _is_distinctive(number: float) -> bool:
+    """Whether a number is unlikely to occur by chance: a small integer may be a constant."""
     return abs(number) >= _SMALL or not number.is_integer()
 
 
 def read_working(response: str) -> Working:
-    """Reads a reply."""
+    """Reads the working in a reply."""
     pieces = tuple(_pieces(response[-MAX_REPLY:]))[:MAX_LINES]
     return Working(
         text="\n".join(piece.text for piece in pieces),
@@ -275,20 +275,20 @@ def read_working(response: str) -> Working:
             for match in NUMBER.finditer(piece.text)
         ),
         equations=tuple(
-            found
+            equation
             for piece in pieces
-            for part in _CLAUSE_END.split(_TWO_ARGUMENTS.sub(r"\1", piece.text))
-            for found in _equations(part)
+            for clause in _CLAUSE_END.split(_TWO_ARGUMENTS.sub(r"\1", piece.text))
+            for equation in _equations(clause)
         ),
     )
 
 
 def _pieces(text: str) -> Iterator[Piece]:
-    """The passages of a reply: members of its JSON, or else its lines.
+    """Yields the passages of a reply: the members of its JSON, or else its lines.
 
     Example: `Here: {"age": 1, "chf": 0} total 1` gives `Here:`, `age: 1`, `chf: 0` and
-    `total 1`. JSON may break lines within a text, and escape the breaks of a whole
-    reply.
+    `total 1`. JSON may have line breaks within a text, and a whole reply may have
+    escaped ones.
     """
     start, end = text.find("{"), text.rfind("}")
     first = text.find("[{")
@@ -314,7 +314,7 @@ _MOST_DEPTH = 8
 
 
 def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
-    """The texts of a JSON value.
+    """Yields the pieces of a JSON value.
 
     An object with a member for its points, and each step of a list, is one piece.
     """
@@ -324,18 +324,18 @@ def _members(value: object, name: str, depth: int) -> Iterator[Piece]:
     if isinstance(value, dict):
         yield from _object_members(value, name, depth)
     elif isinstance(value, list):
-        for each in value:
-            yield from _members(each, "", depth + 1)
+        for element in value:
+            yield from _members(element, "", depth + 1)
     elif isinstance(value, str) and ("\n" in value or depth < 2 or not name):
         yield from _lines(value)
     elif value is not None:
-        yield Piece(_plain(_spoken(name, value)), depth=0)
+        yield Piece(_plain(_member_text(name, value)), depth=0)
 
 
 def _object_members(
     value: Mapping[str, object], name: str, depth: int
 ) -> Iterator[Piece]:
-    """One piece of an object with a member for its points, else the pieces of its members."""
+    """Yields one piece for an object with a member for its points, else the pieces of its members."""
     keys = [key for key in value if not _is_passed_over(key, depth)]
     column = _column([key.replace("_", " ") for key in keys]) if depth else None
     points = None if column is None else _cell(str(value[keys[column]]))
@@ -345,35 +345,39 @@ def _object_members(
 
         return
 
-    rest = [key for place, key in enumerate(keys) if place != column]
-    texts = (text for key in rest if isinstance(text := value[key], str))
+    other_keys = [key for index, key in enumerate(keys) if index != column]
+    texts = (text for key in other_keys if isinstance(text := value[key], str))
     first = name or next(texts, "")
-    said = [name, *(_spoken(key, value[key]) for key in rest)]
-    yield Piece(plain(" ; ".join(filter(None, said))), plain(first), points, depth=0)
+    texts_of_members = [name, *(_member_text(key, value[key]) for key in other_keys)]
+    yield Piece(
+        plain(" ; ".join(filter(None, texts_of_members))), plain(first), points, depth=0
+    )
 
 
 def _is_passed_over(key: str, depth: int) -> bool:
-    """Whether a member counts rows, or is the answer of the whole reply."""
+    """Whether a member is a row number, or the answer of the whole reply."""
     return bool(
         _COUNTER_KEY.fullmatch(key) or (depth == 0 and _ANSWER_KEY.fullmatch(key))
     )
 
 
-def _spoken(key: str, value: object) -> str:
+def _member_text(key: str, value: object) -> str:
     if isinstance(value, bool):
         value = "yes" if value else "no"
     return f"{key.replace('_', ' ')}: {value}"
 
 
 def _column(heads: list[str]) -> int | None:
-    fitting = [
-        place
-        for place, head in enumerate(heads)
+    candidates = [
+        index
+        for index, head in enumerate(heads)
         if _POINTS_HEAD.search(head) and not _TOTAL_HEAD.search(head)
     ]
-    given = [place for place in fitting if _PATIENTS_HEAD.search(heads[place])]
-    plainly = [place for place in fitting if not _POSSIBLE_HEAD.search(heads[place])]
-    best = given or plainly or fitting
+    patients = [index for index in candidates if _PATIENTS_HEAD.search(heads[index])]
+    definite = [
+        index for index in candidates if not _POSSIBLE_HEAD.search(heads[index])
+    ]
+    best = patients or definite or candidates
     return best[-1] if best else None
 
 
@@ -385,11 +389,11 @@ def _cell(text: str) -> float | None:
 
 
 def _lines(text: str) -> Iterator[Piece]:
-    """The lines of a text; rows of a Markdown table are read with its head.
+    """Yields the lines of a text; the rows of a Markdown table are read with its header.
 
     Example:
-        Under the head "| criterion | points |", the row "| age 70 | 1 |" is a piece of
-        the text "age 70" with 1 point.
+        Under the header "| criterion | points |", the row "| age 70 | 1 |" is a piece
+        with the text "age 70" and 1 point.
     """
     column, heads = None, False
     for raw in text.split("\n"):
@@ -418,31 +422,31 @@ def _lines(text: str) -> Iterator[Piece]:
 
 
 def _row(cells: list[str], column: int | None) -> Piece:
-    """A table's row as one passage, with the points of their column.
+    """Returns a row of a table as one piece, with the points from their column.
 
-    Example: `1`, `Age over 75` and `2`, with the points in the last column, give 2
-    points to `Age over 75`; the first cell is the row's number.
+    Example: `1`, `Age over 75` and `2`, with the points in the last column, give `Age
+    over 75` 2 points; the first cell is the row's number.
     """
     points = (
         _cell(cells[column]) if column is not None and column < len(cells) else None
     )
-    rest = [
+    others = [
         cell
-        for place, cell in enumerate(cells)
-        if cell and (points is None or place != column)
+        for index, cell in enumerate(cells)
+        if cell and (points is None or index != column)
     ]
-    if points is not None and re.fullmatch(r"\d+\.?", rest[0] if rest else ""):
-        rest = rest[1:]  # the row's number
+    if points is not None and re.fullmatch(r"\d+\.?", others[0] if others else ""):
+        others = others[1:]  # the row's number
 
-    named = [cell for cell in rest if not re.fullmatch(r"[\d.]+", cell)]
-    joined = ": ".join(rest) if points is None else " ; ".join(rest)
+    names = [cell for cell in others if not re.fullmatch(r"[\d.]+", cell)]
+    joined = ": ".join(others) if points is None else " ; ".join(others)
     return Piece(
-        joined, named[0] if named and points is not None else "", points, depth=0
+        joined, names[0] if names and points is not None else "", points, depth=0
     )
 
 
 def _plain(text: str) -> str:
-    """A line in plain signs: powers as `^`, LaTeX and programs as running text, no bold marks."""
+    """Writes a line in plain characters: powers as `^`, LaTeX and code as text, no bold marks."""
     text = _RAISED_DECIMAL.sub(lambda match: f"^({match[0].translate(_RAISED)})", text)
     text = _program_as_text(_without_bold(text))
     if "\\" in text or "^{" in text:
@@ -452,39 +456,39 @@ def _plain(text: str) -> str:
             text = _LATEX_ROOT.sub(r" sqrt(\1)", text)
             text = _LATEX_FRACTION.sub(r" ((\1)/(\2)) ", text)
 
-    for written, meant in _SPELLINGS:
-        text = text.replace(written, meant)
+    for command, meant in _SPELLINGS:
+        text = text.replace(command, meant)
 
     return plain(text).replace("[", "(").replace("]", ")")
 
 
 def _without_bold(text: str) -> str:
-    """Two stars are a power between a base and an exponent, else they open or close bold type.
+    """Reads two stars as a power between a base and an exponent, and removes them otherwise.
 
     `**eGFR** = 142 * (1.1/0.7)**-1.2` becomes `eGFR = 142 * (1.1/0.7)^-1.2`.
     """
     first, *rest = _MORE_STARS.sub("", text).split("**")
-    written, bold = first, False
-    for place, part in enumerate(rest):
-        base = _BASE.search(written[-2:])
-        exponent = _EXPONENT.match(part) or (
-            None if bold else _NAMED_EXPONENT.match(part)
+    result, bold = first, False
+    for index, text in enumerate(rest):
+        base = _BASE.search(result[-2:])
+        exponent = _EXPONENT.match(text) or (
+            None if bold else _NAMED_EXPONENT.match(text)
         )
         power = base is not None and exponent is not None and base[1] == exponent[1]
-        closes_bold = bold and place == len(rest) - 1
+        closes_bold = bold and index == len(rest) - 1
         if power and not closes_bold:
-            written += "^" + part
+            result += "^" + text
         else:
-            written += part
+            result += text
             bold = not bold
 
-    return written
+    return result
 
 
 def _program_as_text(text: str) -> str:
-    """`heart_rate = 1.5  # it was 118` becomes `heart rate = 1.5 (it was 118)`.
+    """Rewrites code as text: `heart_rate = 1.5  # it was 118` as `heart rate = 1.5 (it was 118)`.
 
-    `score += 1` adds a point.
+    `score += 1` becomes `add 1 points`.
     """
     text = _PROGRAM_NAME.sub(" ", text)
     code = _PROGRAM_COMMENT.match(text)
@@ -496,23 +500,23 @@ def _program_as_text(text: str) -> str:
     return _PROGRAM_SUBTRACTS.sub(r"subtract \1 points", text)
 
 
-def _float(written: str) -> float:
-    return float(written.replace(",", ""))
+def _float(text: str) -> float:
+    return float(text.replace(",", ""))
 
 
 def _equations(line: str) -> list[Equation]:
-    """The equations of a line that the reply works out itself.
+    """Returns the calculations on a line.
 
     Example: `140 - (100 + 24) = 16` is one, and right. `BP 120/80` is none, since it is
-    a pressure; `60/90 = 0.67` is one, since the result says that it is a quotient. `use
+    a pressure; `60/90 = 0.67` is one, since its result shows that it is a quotient. `use
     10 - 12 of them` is none.
     """
     bare = _TIMES.sub(" * ", _UNIT.sub(" ", line))
     sides = _EQUALS.split(bare)
-    found = []
-    for place, side in enumerate(sides):
+    equations = []
+    for index, side in enumerate(sides):
         lead = side.lstrip()
-        expression = _expression_at_end(side, first=place == 0)
+        expression = _expression_at_end(side, first=index == 0)
         if expression is None:
             continue
 
@@ -521,29 +525,29 @@ def _equations(line: str) -> list[Equation]:
             continue
 
         numbers = tuple(_float(match[0]) for match in NUMBER.finditer(expression))
-        following = sides[place + 1] if place + 1 < len(sides) else None
+        following = sides[index + 1] if index + 1 < len(sides) else None
         stated, digits, runs_on = (
             (None, 0, False) if following is None else _result(following, value)
         )
-        if place == 0 and stated is None and lead != expression:
-            continue  # "use 10 - 12 of them": it stands neither alone nor for a result
+        if index == 0 and stated is None and lead != expression:
+            continue  # "use 10 - 12 of them": neither alone on a line nor with a result
 
         pressure = _BLOOD_PRESSURE.fullmatch(expression) is not None
         if pressure and (stated is None or not close(stated, value, 0.1)):
-            continue  # 120/80 is no quotient, 60/90 = 0.67 is one
+            continue  # 120/80 is not a quotient, 60/90 = 0.67 is
 
         right = runs_on or stated is None or _agrees(value, stated, digits, expression)
-        found.append(
+        equations.append(
             Equation(expression, value, None if runs_on else stated, numbers, right)
         )
 
-    return found
+    return equations
 
 
 def _expression_at_end(side: str, *, first: bool) -> str | None:
-    """The expression a side of an equation consists of or ends with.
+    """Returns the expression that a side of an equation consists of or ends with.
 
-    None when it is not there whole.
+    None if the side has only a part of it.
     """
     side = side.strip().rstrip(":")
     match = (_EXPRESSION_AT_END.search if first else _EXPRESSION_AT_START.match)(side)
@@ -573,7 +577,7 @@ def _expression_at_end(side: str, *, first: bool) -> str | None:
 
 
 def _computes_nothing(text: str) -> bool:
-    """Whether it is a part of something longer, a range, a date or a blood pressure."""
+    """Whether it is part of a longer expression, a range or a date."""
     open_ended = text[0] in "*/^×÷)+" or text[-1] in "*/^×÷(+-"
     unbalanced = text.count("(") != text.count(")")
     return bool(
@@ -586,9 +590,9 @@ def _value(expression: str) -> float | None:
 
 
 def _result(side: str, value: float) -> tuple[float | None, int, bool]:
-    """The number a right side states, its decimals, and whether it goes on from the value.
+    """Returns the number on a right side, its decimals, and whether it continues from the value.
 
-    "2 × 3 = 6 + 1 = 7" goes on.
+    "2 × 3 = 6 + 1 = 7" continues.
     """
     expression = _expression_at_end(side, first=False)
     if expression is not None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
 Mode = Literal["nli_sp", "nli", "bin_sp", "bin", "reg_sp", "reg"]
-"""Which head answers; `_sp`: of chunks and sentences, otherwise of the pair as it is."""
+"""Which head scores; with `_sp` chunks and sentences, otherwise the whole pair."""
 
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 
@@ -54,10 +54,14 @@ def open_alignscore(
     backbone: str | Path,
     sentences: str | Path | Punkt = "medical",
 ) -> AlignScore:
-    """Opens a checkpoint; `backbone`: folder with configuration and tokenizer of the model it was trained on.
+    """Opens a checkpoint.
 
-    `sentences`: `medical`, `punkt` (untrained), or a folder of NLTK's `punkt_tab`, as
-    the authors' code splits texts.
+    Args:
+        checkpoint: the authors' file.
+        backbone: the folder with configuration and tokenizer of the model it was trained
+            on.
+        sentences: how texts are split: `medical`, `punkt` (untrained), or a folder of
+            NLTK's `punkt_tab`, as in the authors' code.
     """
     return AlignScore(_find(checkpoint, backbone, sentences))
 
@@ -68,7 +72,7 @@ def alignscore_identity(
     backbone: str | Path,
     sentences: str | Path | Punkt = "medical",
 ) -> dict[str, str]:
-    """Says what decides the numbers, for the recipe; reads the files and loads no weights."""
+    """Returns what decides the numbers, for the recipe; loads no weights."""
     return _find(checkpoint, backbone, sentences).identity()
 
 
@@ -80,7 +84,7 @@ class _Files:
     longest: int
 
     def identity(self) -> dict[str, str]:
-        """All that decides a score: weights, layout, sentence rules and engine."""
+        """Returns all that decides a score: weights, layout, sentence rules and engine."""
         with open_file(self.checkpoint) as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -133,30 +137,30 @@ class AlignScore(encoder.Measure):
     def score(
         self, contexts: Sequence[str], claims: Sequence[str], *, mode: Mode = "nli_sp"
     ) -> list[float]:
-        """Scores claims, 0-1 (`reg` modes are unbounded): 0 for a claim without words.
+        """Scores claims, 0-1 (`reg` modes are unbounded).
 
-        An empty context is read as it is.
+        A claim without words scores 0. An empty context is scored like any other.
         """
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
 
         _check(contexts, claims)
         rules = self._files.rules
-        asked: list[tuple[list[str], list[str]]] = []
+        splits: list[tuple[list[str], list[str]]] = []
         for context, claim in zip(contexts, claims, strict=True):
             if not claim.strip():
-                asked.append(([], []))
+                splits.append(([], []))
             elif mode.endswith("_sp"):
                 chunks = chunk_context(context, split_sentences(context, rules=rules))
-                asked.append((chunks, split_sentences(claim, rules=rules)))
+                splits.append((chunks, split_sentences(claim, rules=rules)))
             else:
-                asked.append(([context], [claim]))
+                splits.append(([context], [claim]))
 
         pairs = list(
             dict.fromkeys(
-                (chunk, part)
-                for chunks, parts in asked
-                for part in parts
+                (chunk, sentence)
+                for chunks, sentences in splits
+                for sentence in sentences
                 for chunk in chunks
             )
         )
@@ -170,21 +174,26 @@ class AlignScore(encoder.Measure):
         )
 
         return [
-            best_and_mean([[scores[chunk, part] for chunk in chunks] for part in parts])
-            for chunks, parts in asked
+            best_and_mean(
+                [
+                    [scores[chunk, sentence] for chunk in chunks]
+                    for sentence in sentences
+                ]
+            )
+            for chunks, sentences in splits
         ]
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[encoder.Row]:
         """Tokenises pairs, and cuts those that are too long.
 
-        What looks like a special token is text.
+        Special tokens in the texts are read as plain text.
         """
         _ = self._loaded
         self.truncated = 0
         if not pairs:
             return []
 
-        made = self.tokenizer(
+        encoded = self.tokenizer(
             *(
                 [encoder.readable(text) for text in texts]
                 for texts in zip(*pairs, strict=True)
@@ -196,11 +205,11 @@ class AlignScore(encoder.Measure):
         )
         rows: list[encoder.Row] = []
         for number in range(len(pairs)):
-            row = {name: made[name][number] for name in made}
+            row = {name: encoded[name][number] for name in encoded}
             if len(row["input_ids"]) > self._files.longest:
-                places = cut_pair(made.sequence_ids(number), self._files.longest)
+                kept = cut_pair(encoded.sequence_ids(number), self._files.longest)
                 row = {
-                    name: [values[place] for place in places]
+                    name: [values[position] for position in kept]
                     for name, values in row.items()
                 }
                 self.truncated += 1
@@ -210,10 +219,9 @@ class AlignScore(encoder.Measure):
         return rows
 
     def _outputs(self, rows: Sequence[encoder.Row], head: str) -> list[float]:
-        """Reads some rows together.
+        """Scores a batch of rows.
 
-        `nli` and `bin` give the probability of being aligned, `reg` a number without
-        bounds.
+        `nli` and `bin` give the probability of being aligned, `reg` an unbounded number.
         """
         import torch
 
@@ -229,15 +237,12 @@ class AlignScore(encoder.Measure):
                 else outputs.softmax(dim=-1)[:, _ALIGNED[head]]
             )
 
-        found: list[float] = scores.tolist()
-        return found
+        values: list[float] = scores.tolist()
+        return values
 
 
 def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
-    """Refuses a text in place of a list, and lists of different lengths.
-
-    A text would be read letter by letter.
-    """
+    """Rejects a text in place of a list, which would be read letter by letter, and uneven lists."""
     for name, texts in (("contexts", contexts), ("claims", claims)):
         strange: object = next(
             (text for text in texts if not isinstance(text, str)), ""
@@ -265,14 +270,14 @@ def _find(
             f"{MESSAGES['alignscore']}"
         )
 
-    found = encoder.find_folder(
+    folder = encoder.find_folder(
         backbone, f", a backbone of AlignScore is expected. {MESSAGES['alignscore']}"
     )
     return _Files(
         checkpoint=file,
-        backbone=found,
+        backbone=folder,
         rules=_rules(sentences),
-        longest=encoder.longest_text(found),
+        longest=encoder.longest_text(folder),
     )
 
 
@@ -295,9 +300,9 @@ def _rules(sentences: str | Path | Punkt) -> Rules:
 
 
 def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
-    """Tokens of each side that stay.
+    """Returns how many tokens of each side are kept.
 
-    The context is cut, down to one, then the longer side until both are equal, then
+    The context is cut, down to one token, then the longer side until both are equal, then
     both.
     """
     if context + claim <= room:
@@ -314,9 +319,11 @@ def kept_lengths(context: int, claim: int, room: int) -> tuple[int, int]:
 
 
 def cut_pair(sides: Sequence[int | None], longest: int) -> list[int]:
-    """The places of a tokenised pair's tokens that stay; `sides`.
+    """Returns the positions of the tokens of a pair that are kept.
 
-    Of the context (0), the claim (1) or special (None).
+    Args:
+        sides: for each token 0 for the context, 1 for the claim, None for special ones.
+        longest: the most tokens of a pair.
     """
     context, claim = sides.count(0), sides.count(1)
     left = dict(
@@ -326,16 +333,16 @@ def cut_pair(sides: Sequence[int | None], longest: int) -> list[int]:
             strict=True,
         )
     )
-    places = []
-    for place, side in enumerate(sides):
+    kept = []
+    for position, side in enumerate(sides):
         if side is not None:
             left[side] -= 1
             if left[side] < 0:
                 continue
 
-        places.append(place)
+        kept.append(position)
 
-    return places
+    return kept
 
 
 HEADS: Final[Mapping[str, tuple[str, int]]] = {
@@ -343,39 +350,39 @@ HEADS: Final[Mapping[str, tuple[str, int]]] = {
     "bin": ("bin_layer", 2),
     "reg": ("reg_layer", 1),
 }
-"""For each mode the layer that answers, and how many outputs it has."""
+"""The layer of each mode, and the number of its outputs."""
 
 _ALIGNED = {"nli": 0, "bin": 1}
 _BACKBONE = "base_model."
 _NOT_LOADED = "embeddings.position_ids"
-"""Numbers 0, 1, 2 ...: old files have them, transformers counts for itself."""
+"""Numbers 0, 1, 2 ... in old files; transformers makes them itself."""
 
 
 def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Tensor], str]:
-    """The tensors of the file, and what it says that it was trained on."""
+    """Returns the tensors of the file, and the model that it states as its origin."""
     import torch
 
     refused = torch.serialization.pickle.UnpicklingError
     try:
-        # Files of before torch 1.6 are no archives, and cannot be mapped.
-        found = torch.load(
+        # Files from before torch 1.6 are no archives, and cannot be memory-mapped.
+        content = torch.load(
             checkpoint,
             map_location="cpu",
             weights_only=True,
             mmap=zipfile.is_zipfile(checkpoint),
         )
     except refused as error:
-        told = MESSAGES["alignscore_unsafe"].format(
+        message = MESSAGES["alignscore_unsafe"].format(
             name=checkpoint.name, reason=encoder.first_line(error)
         )
-        raise UsageError(told) from error
+        raise UsageError(message) from error
     except (*encoder.LOAD_ERRORS, AttributeError, EOFError) as error:
         raise UsageError(
             f"{checkpoint.name}: not a file of torch ({encoder.first_line(error)}). Download it "
             "again."
         ) from error
 
-    state = found.get("state_dict") if isinstance(found, dict) else None
+    state = content.get("state_dict") if isinstance(content, dict) else None
     if not isinstance(state, dict) or not any(
         str(key).startswith(_BACKBONE) for key in state
     ):
@@ -384,7 +391,7 @@ def _read_checkpoint(checkpoint: Path) -> tuple[dict[str, Tensor], str]:
             "AlignScore as its authors publish it."
         )
 
-    settings = found.get("hyper_parameters")
+    settings = content.get("hyper_parameters")
     return state, str(settings.get("model", "")) if isinstance(
         settings, Mapping
     ) else ""
@@ -395,12 +402,12 @@ def _load_network(
 ) -> Module:
     """Fills the backbone's network with the checkpoint's weights.
 
-    The folder gives its layout alone; its own weights are not loaded. A weight that
-    is missing or has no place is an error, as scores would be noise.
+    The folder provides only the layout; its own weights are not loaded. A missing or
+    unexpected weight is an error, as scores would be noise.
     """
     import transformers
 
-    said = f" It was trained on {trained_on}." if trained_on else ""
+    origin = f" It was trained on {trained_on}." if trained_on else ""
     unfit = f"{checkpoint.name} does not fit the backbone {backbone.name}"
     try:
         config = transformers.AutoConfig.from_pretrained(str(backbone), **encoder.LOCAL)
@@ -410,15 +417,15 @@ def _load_network(
             if key.startswith(_BACKBONE)
         }
         weights.pop(_NOT_LOADED, None)
-        model, missing, strange = encoder.fill_network(config, weights)
+        model, missing, unexpected = encoder.fill_network(config, weights)
     except encoder.LOAD_ERRORS as error:
         raise UsageError(
-            f"{unfit}: {encoder.first_line(error)}{said} Give that model's folder."
+            f"{unfit}: {encoder.first_line(error)}{origin} Give that model's folder."
         ) from error
 
-    if missing or strange or not any(key.startswith("pooler.") for key in weights):
-        lost = f"{len(missing)} weights are missing and {len(strange)} have no place"
-        some = ", ".join([*missing, *strange][:3]) or "no pooler"
-        raise UsageError(f"{unfit}: {lost} ({some}).{said} Give that model's folder.")
+    if missing or unexpected or not any(key.startswith("pooler.") for key in weights):
+        lost = f"{len(missing)} weights are missing and {len(unexpected)} have no place"
+        some = ", ".join([*missing, *unexpected][:3]) or "no pooler"
+        raise UsageError(f"{unfit}: {lost} ({some}).{origin} Give that model's folder.")
 
     return model

@@ -1,6 +1,6 @@
-"""What every model under test offers: answers to chat requests, one by one as they finish.
+"""The interface of every model under test: answers to chat requests, one by one as they finish.
 
-A result is an `Answer` or a `Failure`, never an empty text that stands for one. With
+A result is an `Answer` or a `Failure`; an empty text never stands for a failure. With
 `continuations` the answer's text is a `ChoiceScores`: `{"logprobs": [-1.25, -0.5,
 null], "tokens": [1, 1, 1], "below": -9.5}`.
 """
@@ -28,20 +28,20 @@ class Request:
     messages: tuple[Message, ...]
     max_new_tokens: int
     stop: tuple[str, ...] = ()
-    # when there are any, nothing is generated: asked is how probable each of them is as
-    # the answer
+    # with any, nothing is generated: the model scores how probable each is as the answer
     continuations: tuple[str, ...] = ()
-    # how often it was asked with this; those of one `generate` are of one repeat
-    repeat: int = 1
+    repeat: int = (
+        1  # counts from 1 when a question is asked several times; one per `generate`
+    )
     tools: tuple[Tool, ...] = ()  # what the model may call
 
 
 def write_request(request: Request) -> str:
-    """A question as text for other processes.
+    """Serializes a question for other processes.
 
-    As ASCII, since model text in it can hold lone surrogates.
+    As ASCII, since it may hold lone surrogates from model text.
     """
-    # Not `asdict`, which would copy the tools of every question.
+    # Not `asdict`, which would deep-copy the tools of every question.
     tools = [
         {name: getattr(tool, name) for name in ("name", "description", "parameters")}
         for tool in request.tools
@@ -50,12 +50,16 @@ def write_request(request: Request) -> str:
 
 
 def read_request(text: str) -> Request:
-    """Reads what `write_request` wrote."""
-    parts: dict[str, Any] = json.loads(text)
-    parts["tools"] = [Tool(**tool) for tool in parts["tools"]]
+    """Parses what `write_request` wrote."""
+    fields: dict[str, Any] = json.loads(text)
+    fields["tools"] = [Tool(**tool) for tool in fields["tools"]]
     return Request(
-        **parts
-        | {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
+        **fields
+        | {
+            name: tuple(value)
+            for name, value in fields.items()
+            if isinstance(value, list)
+        }
     )
 
 
@@ -64,7 +68,7 @@ class Length:
     """How much of a model's context a request takes."""
 
     tokens: int
-    room: int  # tokens there are for it: the context, less the longest answer asked for
+    room: int  # tokens available: the context, less the longest answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,22 +77,22 @@ class Answer:
 
     Attributes:
         key: that of its request.
-        text: the answer, without the prompt and without reasoning that was told apart
-            from it; may truly be empty when the model said nothing. For a request with
-            continuations `ChoiceScores.to_text()`.
-        prompt_tokens: tokens read; None where nobody says.
-        output_tokens: tokens written, those of reasoning included; likewise.
+        text: the answer, without the prompt and without reasoning that is reported
+            apart; empty when the model wrote nothing. For a request with continuations
+            `ChoiceScores.to_text()`.
+        prompt_tokens: tokens read; None where not reported.
+        output_tokens: tokens written, those of reasoning included; None where not
+            reported.
         finish: why it ended: `stop`, `length`, or "".
-        reasoning: what the model thought before it answered, where that is told apart.
-        reasoning_tokens: how many of the output tokens are reasoning; None where nobody
-            says.
-        cached_tokens: how many of the prompt tokens the provider's cache held;
-            likewise.
-        provider: who answered, where a router names the provider behind it.
+        reasoning: the model's reasoning, where it is reported apart.
+        reasoning_tokens: how many of the output tokens are reasoning; None where not
+            reported.
+        cached_tokens: how many of the prompt tokens came from the provider's cache; None
+            where not reported.
+        provider: the provider that a router names.
         served_model: the model that the reply names, which may be dated.
         adapted: settings that the server refused, and what was sent instead.
-        tool_calls: the tools that the model wants run, of those that were offered or
-            not.
+        tool_calls: the tools that the model calls, whether they were offered or not.
     """
 
     key: str
@@ -106,7 +110,7 @@ class Answer:
 
     @property
     def thought_only(self) -> bool:
-        """Whether reasoning used up the tokens allowed, so that no answer was left."""
+        """Whether reasoning used up all tokens, so that no answer was left."""
         thought = self.reasoning or self.reasoning_tokens or self.output_tokens
         silent = not self.text.strip() and not self.tool_calls
         return silent and self.finish == "length" and bool(thought)
@@ -114,10 +118,10 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A request that finally got no answer."""
+    """A request that got no answer in the end."""
 
     key: str
-    reason: str  # short class of the failure, counted in coverage (`http 500`, `timeout`, `prompt too long`, ...)
+    reason: str  # class of the failure, counted in coverage (`http 500`, `timeout`, `prompt too long`, ...)
     detail: str
 
 
@@ -125,92 +129,96 @@ OnResult = Callable[[Answer | Failure], None]
 
 
 def processes() -> int:
-    """How many processes torchrun or accelerate started for this command."""
-    given = os.environ.get("WORLD_SIZE", "1")
-    if not (given.isascii() and given.isdigit()):
+    """Returns how many processes torchrun or accelerate started for this command."""
+    world_size = os.environ.get("WORLD_SIZE", "1")
+    if not (world_size.isascii() and world_size.isdigit()):
         raise UsageError(
-            f"WORLD_SIZE must be a whole number, got {given!r}. Unset it: torchrun sets it by "
+            f"WORLD_SIZE must be a whole number, got {world_size!r}. Unset it: torchrun sets it by "
             "itself."
         )
-    return int(given)
+    return int(world_size)
 
 
 class Model(Protocol):
     """A model under test.
 
-    By default one that runs in this process, the only one, and holds nothing.
+    The defaults are those of a model that runs in this one process and needs no cleanup.
+
+    Attributes:
+        name: its name in results.
+        identity: everything that decides its answers (weights fingerprint, dtype,
+            generation settings, served name); part of every request key and of the
+            recipe, and never a secret.
+        endpoint: the base URL that text is sent to, all of them for replicas, separated
+            by spaces; None when the model runs in this process.
+        ceiling: what it may still spend, None for no limit. A request that is not
+            admitted becomes a Failure "budget spent".
+        measures_alone: whether `lengths` sends nothing.
+        is_main: False in all but the first process of a distributed run; only the main
+            process writes and prints.
     """
 
     name: str
-    # everything that makes its answers what they are (weights fingerprint, dtype,
-    # generation settings, served name); part of every request key and of the recipe.
-    # Never a secret
     identity: Mapping[str, str]
-    # base URL the text is sent to, of replicas all with a space between, or None when
-    # the model runs in this process
     endpoint: str | None = None
-    # what it may still spend, None for no limit: what is not admitted is a Failure
-    # "budget spent"
     ceiling: Ceiling | None = None
-    # whether `lengths` asks nobody, so that it may be called where nothing is to be
-    # asked
     measures_alone: bool = False
-    is_main: bool = True  # False in all but the first process of a distributed run; only the main one writes and prints
+    is_main: bool = True
 
     def share(self, keys: list[str]) -> list[str]:
-        """Returns the main process's list of texts in every process (the list itself when there is one process)."""
+        """Returns the main process's list of texts in every process."""
         return keys
 
     def start(self) -> None:
-        """Starts what answers, if it does not run: the time is not the answers'."""
+        """Starts the server of the model, if it does not run: that time is not the answers'."""
         return
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests.
 
-        Calls `on_result` once for each, in the main process, as soon as it is known.
+        Calls `on_result` once for each, in the main process, as soon as it is finished.
         """
         ...
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are; results as in `generate`."""
+        """Scores how probable the continuations of each request are; results as in `generate`."""
         ...
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests before they are asked, in every process alike.
+        """Measures requests before they are asked, with the same result in every process.
 
         None for all when the model cannot tell.
         """
         ...
 
     def longest(self, request: Request) -> int:
-        """Most tokens of an answer, those of reasoning included, as the model is asked."""
+        """Returns the most tokens of an answer, those of reasoning included."""
         return request.max_new_tokens
 
     def counted(self, requests: Sequence[Request]) -> list[int] | None:
-        """Counts the tokens of requests with the model's own tokenizer; asks nobody.
+        """Counts the tokens of requests with the model's own tokenizer; sends nothing.
 
-        None where the tokenizer is not at hand.
+        None without such a tokenizer.
         """
         return None
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
-        """The one text that it reads of a chat; "" where a server makes that."""
+        """Returns the text that the model reads for a chat; "" where a server renders it."""
         return ""
 
     def no_tools(self) -> str:
-        """Why it can be offered no tools, and what to do; "" where it can."""
+        """Says why the model can be offered no tools, and what to do; "" where it can."""
         return (
             f"{self.name} takes no tools. Use openai-api/, vllm-server/, inspect/, or a local "
             "model (hf/, vllm/) whose chat template knows tools."
         )
 
     def ask_in_batches(self, journal: Path) -> None:
-        """Has `generate` ask in batches from now on, noted in a journal (`models.batches`)."""
+        """Makes `generate` ask in batches from now on, recorded in a journal (`models.batches`)."""
         raise UsageError(f"--batch: {self.name} is asked one by one. Leave it out.")
 
     def close(self) -> None:
-        """Frees what the model holds (memory, connections, server processes)."""
+        """Releases memory, connections and server processes."""
         return
 
 
@@ -220,35 +228,40 @@ _LARGEST_NUMBER = 2**53  # whole numbers of JSON can be too large for a float
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceScores:
-    """What a model says of the choices of one item."""
+    """A model's log-probabilities for the choices of one item.
 
-    # natural logarithm of the probability of each choice's tokens after the prompt,
-    # summed; None where a server tells the most probable tokens only and the choice is
-    # not among them
+    Attributes:
+        logprobs: the natural logarithm of the probability of each choice's tokens after
+            the prompt, summed; None where a server lists only the most probable tokens
+            and the choice is not among them.
+        tokens: the number of tokens of each choice.
+        below: an upper bound for the log-probabilities that are None; None when there
+            are none.
+    """
+
     logprobs: tuple[float | None, ...]
     tokens: tuple[int, ...]
-    # no log-probability that is None is above this; None when all are known
     below: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuses scores that no model can give.
+        """Rejects scores that no model can give.
 
-        Sums of probabilities may be above 1 by rounding, hence 1e-6 in place of 0.
+        Sums of probabilities may exceed 1 by rounding, hence 1e-6 in place of 0.
         """
-        known = [value for value in self.logprobs if value is not None]
+        finite = [value for value in self.logprobs if value is not None]
         if not self.logprobs or len(self.logprobs) != len(self.tokens):
             raise ValueError(
                 "needs one log-probability and one number of tokens for each choice"
             )
 
-        if any(not value <= 1e-6 for value in known) or any(
+        if any(not value <= 1e-6 for value in finite) or any(
             count < 1 for count in self.tokens
         ):
             raise ValueError(
                 "a log-probability is at most 0 and a choice has at least one token"
             )
 
-        if (len(known) < len(self.logprobs)) != (self.below is not None):
+        if (len(finite) < len(self.logprobs)) != (self.below is not None):
             raise ValueError(
                 "`below` is given where a log-probability is not known, and only there"
             )
@@ -257,9 +270,9 @@ class ChoiceScores:
             raise ValueError("`below` is at most 0")
 
     def to_text(self) -> str:
-        """Writes it as one line of JSON.
+        """Writes the scores as one line of JSON.
 
-        An impossible choice (probability 0) as the string `-inf`.
+        An impossible choice (probability 0) becomes the string `-inf`.
 
         Example:
             >>> ChoiceScores(logprobs=(-0.5, None), tokens=(1, 1), below=-2.0).to_text()
@@ -276,7 +289,7 @@ class ChoiceScores:
 
     @classmethod
     def from_text(cls, text: str) -> ChoiceScores:
-        """Reads what `to_text` wrote."""
+        """Parses what `to_text` wrote."""
         try:
             record = json.loads(text)
         except (ValueError, RecursionError):

@@ -1,16 +1,17 @@
-"""Which batches of a run are under way, and which have ended: ids and keys, no text.
+"""The journal of a run's batches, under way or ended: ids and keys, no text.
 
-The journal is written before each step of a batch, so that a command that was killed is
-gone on with (`models.batches`).
+It is written before each step of a batch, so that a killed command can be resumed
+(`models.batches`).
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text, readable
@@ -19,7 +20,9 @@ from medical_tasks.io.store import Store
 JOURNAL: Final = "batches.json"
 """The journal's name, in the folder of the answers."""
 UNDER_WAY: Final = "under way"
-"""The status of a batch that has not ended, as far as is known."""
+"""The status of a batch that is not known to have ended."""
+_STORED: Final = {"created": "made"}
+"""Fields with another name in the file."""
 
 
 @dataclass(kw_only=True)
@@ -27,18 +30,18 @@ class Entry:
     """A batch in the journal.
 
     Attributes:
-        id: made here before anything is sent; in the upload's name and the batch's
+        id: generated before anything is sent; part of the upload's name and the batch's
             metadata.
         address: the base URL.
         model: the model's name there.
         purpose: `model` or `judge`.
-        made: when, in seconds.
+        created: when, in seconds since 1970.
         keys: of each request; none once the batch has ended.
-        file: the upload's id, "" where it is not known.
-        batch: the batch's id, "" where it is not known.
+        requests: the number of requests.
+        file: the upload's id, "" where unknown.
+        batch: the batch's id, "" where unknown.
         status: how the batch has ended, "" while it has not.
-        requests: how many there were.
-        answered: how many were, when it had ended.
+        answered: how many requests were answered when it had ended.
         adapted: settings that the server refuses, and what was sent instead.
     """
 
@@ -46,7 +49,7 @@ class Entry:
     address: str
     model: str
     purpose: str
-    made: int
+    created: int
     keys: list[list[str]]
     requests: int
     file: str = ""
@@ -57,11 +60,11 @@ class Entry:
 
     @property
     def upload_name(self) -> str:
-        """What the file of requests is called at the provider."""
+        """The name of the file of requests at the provider."""
         return f"medical-tasks-{self.id}.jsonl"
 
     def all_keys(self) -> set[str]:
-        """The keys of all its requests."""
+        """Returns the keys of all its requests."""
         return {key for keys in self.keys for key in keys}
 
 
@@ -74,61 +77,70 @@ class Journal:
         self.read()
 
     def read(self) -> None:
-        """Reads the file anew, where there is one."""
+        """Reads the file again, if there is one."""
         if self.path.exists():
             with readable(self.path, again="Move it away to ask anew."):
                 self.entries = _read_entries(self.path, read_text(self.path))
 
     def add(self, entry: Entry) -> None:
-        """Notes a batch that is about to be made."""
+        """Records a batch that is about to be created."""
         self.entries.append(entry)
         self.save()
 
     def drop(self, entry: Entry) -> None:
-        """Forgets a batch that was never made."""
+        """Removes a batch that was never created."""
         self.entries.remove(entry)
         self.save()
 
     def save(self) -> None:
-        """Writes the file anew."""
+        """Writes the file again."""
+        records = [_renamed(asdict(entry), _STORED) for entry in self.entries]
         with WholeFile(self.path, private=True) as file:
-            file.write(
-                json.dumps({"batches": [asdict(each) for each in self.entries]}) + "\n"
-            )
+            file.write(json.dumps({"batches": records}) + "\n")
+
+
+def _renamed(record: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in record.items()}
 
 
 def _read_entries(path: Path, text: str) -> list[Entry]:
+    fields = {stored: name for name, stored in _STORED.items()}
     try:
-        return [Entry(**each) for each in json.loads(text)["batches"]]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        records = json.loads(text)["batches"]
+        return [Entry(**_renamed(record, fields)) for record in records]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(
             f"{path}: not the journal of a run's batches, or a damaged one. It lists the "
-            "batches that are under way: restore it, or move it away to ask anew what has no answer yet."
+            "batches that are under way: restore it, or move it away to ask the unanswered "
+            "questions again."
         ) from None
 
 
 def batches_of(answers: Path, purpose: str, kind: str) -> list[dict[str, str | int]]:
-    """What results say of the batches behind a store of answers; none where it has no journal.
+    """Describes the batches behind a store of answers, for results; none without a journal.
 
     Args:
         answers: the store.
         purpose: `model` or `judge`.
-        kind: of the store's records of it.
+        kind: the kind of its records in the store.
     """
     journal = Journal(answers.with_name(JOURNAL))
     return [
         {
-            "id": each.batch,
-            "requests": each.requests,
-            "status": _status(each, answers, kind),
+            "id": entry.batch,
+            "requests": entry.requests,
+            "status": _status(entry, answers, kind),
         }
-        for each in journal.entries
-        if each.batch and each.purpose == purpose
+        for entry in journal.entries
+        if entry.batch and entry.purpose == purpose
     ]
 
 
 def _status(entry: Entry, answers: Path, kind: str) -> str:
-    """How a batch has ended, as far as is known; its end is noted after its answers are kept."""
+    """Returns how a batch has ended, as far as is known.
+
+    Its end is recorded after its answers are stored.
+    """
     if entry.status or not answers.exists():
         return entry.status or UNDER_WAY
     with Store(answers) as store:
@@ -139,11 +151,11 @@ def _status(entry: Entry, answers: Path, kind: str) -> str:
 
 
 def note_left(answers: Path, purpose: str, kind: str, *, option: str) -> None:
-    """Says which batches are under way where a command goes on without them: they are paid for."""
-    for each in batches_of(answers, purpose, kind):
-        if each["status"] == UNDER_WAY:
+    """Prints which batches are under way when a command continues without them: they are paid for."""
+    for batch in batches_of(answers, purpose, kind):
+        if batch["status"] == UNDER_WAY:
             print(
-                f"note: {each['id']}, a batch of {each['requests']} requests that an earlier "
+                f"note: {batch['id']}, a batch of {batch['requests']} requests that an earlier "
                 f"command made, is left, and what it has is asked again: {option} goes on with it",
                 file=sys.stderr,
             )

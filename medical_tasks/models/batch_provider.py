@@ -1,8 +1,8 @@
-"""What a provider of batches does: takes a file, makes a batch of it, says how far it is, gives results.
+"""A provider's batch API: uploads a file, creates a batch of it, polls it and fetches results.
 
 OpenAI's form (`POST /files`, `POST /batches`), by the openai library's own methods.
-Every request asks the guard and goes by the wire, as those of `chat_client` do; what
-fails is a `CallFailed`.
+Every request is guarded and sent through the wire, as those of `chat_client` are; a
+failure is a `CallFailed`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 OPERATION: Final = "/v1/chat/completions"
 ENDED: Final = ("completed", "failed", "expired", "cancelled")
-"""States of a batch in which nothing more happens."""
+"""Final states of a batch."""
 NO_BATCHES: Final = ("http 404", "http 405", "http 501")
-"""Failures that say that there is nothing at an address."""
+"""Failures that show that there is nothing at an address."""
 
 _PAGE: Final = 100  # of a list; the provider's limit
 _NAME: Final = "medical_tasks"  # of the metadata by which a batch is found again
@@ -58,7 +58,7 @@ _QUOTA: Final = (
 )
 
 Outcome = Completion | CallFailed
-"""What came of one request of a batch."""
+"""The outcome of one request of a batch."""
 Result = TypeVar("Result")
 
 
@@ -67,15 +67,15 @@ class Line:
     """A request of a batch.
 
     Attributes:
-        keys: of the answers that it brings, one a choice.
-        body: as it is meant (`chat_client.completion_body`).
+        keys: of its answers, one per choice.
+        body: as `chat_client.completion_body` makes it.
     """
 
     keys: tuple[str, ...]
     body: Mapping[str, object]
 
     def written(self, adaptations: Adaptations) -> bytes:
-        """The line of the file; the first key names it, and its result."""
+        """Returns the line of the file; the first key names it, and its result."""
         line = {
             "custom_id": self.keys[0],
             "method": "POST",
@@ -87,10 +87,10 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """What reading a result takes of its request.
+    """What is needed of a request to read its result.
 
     Attributes:
-        texts: what was sent, of which no failure tells.
+        texts: what was sent, which no failure may quote.
         stop: words that end an answer.
         tools: whether tools were offered.
     """
@@ -105,13 +105,13 @@ _NOTHING: Final = Sent()
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """How far a batch is.
+    """The progress of a batch.
 
     Attributes:
-        state: the provider's word for it.
+        state: the provider's name for it.
         done: requests that have a result.
-        files: of results: answers, then errors.
-        faults: code and message each, of a batch that was not accepted.
+        files: the files of results: answers, then errors.
+        faults: the codes and messages of a batch that was not accepted.
     """
 
     state: str
@@ -121,7 +121,7 @@ class Status:
 
     @property
     def over_quota(self) -> bool:
-        """Whether the batch was not accepted because of what else the account has waiting."""
+        """Whether the batch was rejected because too much of the account is queued."""
         return any(code in _QUOTA for code, _ in self.faults)
 
 
@@ -144,7 +144,7 @@ class Provider:
         return _id_of(self._do(ask))
 
     def create(self, entry: Entry) -> str:
-        """Has a batch made of an upload; returns its id. Never repeated by itself: each is paid for."""
+        """Creates a batch of an upload; returns its id. Never retried: each batch is paid for."""
 
         async def ask(api: AsyncOpenAI) -> Batch:
             return await api.with_options(max_retries=0).batches.create(
@@ -152,40 +152,42 @@ class Provider:
                 endpoint=OPERATION,
                 completion_window="24h",
                 metadata={_NAME: entry.id},
-                # Where a server knows the header, it makes one batch of any number of
-                # requests.
+                # Servers that know the header create one batch, however often it is
+                # requested.
                 extra_headers={"Idempotency-Key": entry.id},
             )
 
         return _id_of(self._do(ask))
 
     def find_batch(self, entry: Entry) -> str:
-        """Looks for a batch that may have been made, by its metadata or its upload; "" for none."""
+        """Looks for a batch that may exist, by its metadata or its upload; "" for none."""
 
-        def is_it(batch: Batch) -> bool:
+        def is_match(batch: Batch) -> bool:
             named = (batch.metadata or {}).get(_NAME) == entry.id
             of_file = entry.file != "" and _stated(batch, "input_file_id") == entry.file
             return named or of_file
 
         async def ask(api: AsyncOpenAI) -> str:
-            return await _first(api.batches.list(limit=_PAGE), is_it, since=entry.made)
+            return await _first(
+                api.batches.list(limit=_PAGE), is_match, since=entry.created
+            )
 
         return self._do(ask)
 
     def find_file(self, entry: Entry) -> str:
         """Looks for an upload that may have arrived, by its name; "" for none."""
 
-        def is_it(file: FileObject) -> bool:
+        def is_match(file: FileObject) -> bool:
             return _stated(file, "filename") == entry.upload_name
 
         async def ask(api: AsyncOpenAI) -> str:
             listed = api.files.list(purpose="batch", limit=_PAGE)
-            return await _first(listed, is_it, since=entry.made)
+            return await _first(listed, is_match, since=entry.created)
 
         return self._do(ask)
 
     def status(self, entry: Entry) -> Status:
-        """Says how far a batch is."""
+        """Returns the progress of a batch."""
 
         async def ask(api: AsyncOpenAI) -> Batch:
             return await api.batches.retrieve(entry.batch)
@@ -195,12 +197,12 @@ class Provider:
     def results(
         self, entry: Entry, status: Status, sent: Mapping[str, Sent]
     ) -> Iterator[tuple[str, Outcome]]:
-        """Reads the files of results: a request's name, and what came of it.
+        """Reads the files of results; yields the name and the outcome of each request.
 
         Args:
             entry: a batch.
             status: how it has ended.
-            sent: what its requests were, by name.
+            sent: its requests, by name.
         """
         for file in status.files:
 
@@ -224,7 +226,7 @@ class Provider:
         sent: Sent,
         adapted: Mapping[str, str],
     ) -> Outcome:
-        """What a line of results says: a completion, or why there is none."""
+        """Reads a line of results: a completion, or why there is none."""
         response, error = result.get("response"), result.get("error")
         status = (
             whole_number(response.get("status_code"))
@@ -251,10 +253,10 @@ class Provider:
     def ask_alone(
         self, line: Line, sent: Sent, deliver: Callable[[Sequence[str], Outcome], None]
     ) -> CallFailed | None:
-        """Asks one request without a batch, as all others are that have none.
+        """Sends one request without a batch.
 
         Returns:
-            Why there is no answer; None where it was delivered.
+            Why there is no answer; None if it was delivered.
         """
         failures: list[CallFailed] = []
 
@@ -275,7 +277,7 @@ class Provider:
         return failures[0] if failures else None
 
     def _do(self, ask: Callable[[AsyncOpenAI], Awaitable[Result]]) -> Result:
-        """Does one thing at the provider; raises CallFailed."""
+        """Calls the provider once; raises CallFailed."""
         outcomes: list[Result | CallFailed] = []
 
         async def tried(client: ChatClient, _: None) -> Result | CallFailed:
@@ -295,7 +297,7 @@ class Provider:
 
 
 def is_uncertain(failed: CallFailed) -> bool:
-    """Whether a request may have worked all the same, or may work the next time."""
+    """Returns whether a failed request may have worked, or may work the next time."""
     broken = failed.reason.startswith("http 5") and failed.reason not in NO_BATCHES
     return broken or failed.reason in _UNCERTAIN
 
@@ -304,25 +306,25 @@ Listed = TypeVar("Listed", "Batch", "FileObject")
 
 
 async def _first(
-    entries: AsyncIterable[Listed], is_it: Callable[[Listed], bool], since: int
+    entries: AsyncIterable[Listed], is_match: Callable[[Listed], bool], since: int
 ) -> str:
-    """The id of the first entry of a list that is meant; those made long before are not looked at."""
-    async for each in entries:
-        if is_it(each):
-            return each.id
-        made = _stated(each, "created_at")
-        if isinstance(made, int) and made < since - _CLOCKS_DIFFER_S:
+    """Returns the id of the first match in a list, ignoring entries created long before."""
+    async for entry in entries:
+        if is_match(entry):
+            return entry.id
+        created = _stated(entry, "created_at")
+        if isinstance(created, int) and created < since - _CLOCKS_DIFFER_S:
             break  # the newest come first
     return ""
 
 
-def _stated(made: object, name: str) -> object:
-    """What a reply states; the library makes an object without it where a server leaves it out."""
-    return getattr(made, name, None)
+def _stated(reply: object, name: str) -> object:
+    """Returns a field of a reply, which the library's object lacks if the server leaves it out."""
+    return getattr(reply, name, None)
 
 
-def _id_of(made: Batch | FileObject) -> str:
-    name = _stated(made, "id")
+def _id_of(reply: Batch | FileObject) -> str:
+    name = _stated(reply, "id")
     if not isinstance(name, str) or not name:
         raise CallFailed(
             "no batch", "HTTP 200 with a body that names no id", attempts=1
@@ -331,7 +333,7 @@ def _id_of(made: Batch | FileObject) -> str:
 
 
 def _read_status(batch: Batch) -> Status:
-    """Reads how far a batch is.
+    """Reads the progress of a batch.
 
     Providers differ: a count may be missing (then 0), and a status in capitals.
     """
@@ -350,14 +352,14 @@ def _read_status(batch: Batch) -> Status:
         done=sum(whole_number(count) or 0 for count in counts),
         files=tuple(file for file in files if file),
         faults=tuple(
-            (each.code or "", each.message or "")
-            for each in (errors.data if errors is not None else None) or ()
+            (error.code or "", error.message or "")
+            for error in (errors.data if errors is not None else None) or ()
         ),
     )
 
 
 def _read_line(raw: bytes) -> tuple[str, Mapping[str, object]] | None:
-    """A line of results, by the name of its request; None for anything else."""
+    """Parses a line of results, with the name of its request; None for anything else."""
     try:
         line = json.loads(raw)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""BERTScore by any encoder on this machine's disk: how close the tokens of two texts are in one of its layers.
+"""BERTScore by any encoder on this machine's disk: the similarity of two texts' tokens in one layer.
 
 Source: Zhang et al. (2020), https://arxiv.org/abs/1904.09675; reference implementation
-https://github.com/Tiiiger/bert_score (0.3.13), without idf. A text without a token
-scores 0; rescaled, that 0 is below 0, as in the reference.
+https://github.com/Tiiiger/bert_score (0.3.13), without idf. A text without tokens scores
+0, which is below 0 when rescaled, as in the reference.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _BLOCK = 128
-"""Pairs whose tokens' states are in memory together."""
+"""Pairs whose token states are in memory together."""
 
 _LEADING_SPACE = frozenset({"roberta", "gpt2"})
-"""Families whose first word the reference reads as one inside a text."""
+"""Families for which the reference puts a space before the first word."""
 
 
 @dataclass(frozen=True, slots=True)
 class BertScore:
-    """What a prediction and its reference share."""
+    """The similarity of a prediction and its reference."""
 
     precision: float  # mean over the prediction's tokens of the closest token's cosine
     recall: float
     f1: float
 
     def rescaled(self, baseline: BertScore, *, floor: float | None = None) -> BertScore:
-        """Stretches the scale so that the baseline (what unrelated texts score on average) is 0 and 1 stays 1."""
+        """Rescales so that the baseline (the mean score of unrelated texts) is 0 and 1 stays 1."""
 
         def stretch(value: float, base: float) -> float:
-            found = (value - base) / (1 - base)
-            return found if floor is None else max(floor, found)
+            stretched = (value - base) / (1 - base)
+            return stretched if floor is None else max(floor, stretched)
 
         return BertScore(*map(stretch, astuple(self), astuple(baseline)))
 
@@ -63,7 +63,7 @@ _NOTHING: Final = BertScore(0.0, 0.0, 0.0)
 def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
     """Opens a checkpoint without downloading.
 
-    Layers behind `layer` (0: the embeddings) are not loaded.
+    Layers after `layer` (0 for the embeddings) are not loaded.
     """
     checkpoint, identity = _find(folder, layer)
     with quiet_libraries(logging.ERROR):
@@ -76,7 +76,7 @@ def open_bertscore(folder: str | Path, *, layer: int) -> BertScorer:
 
 
 def bertscore_identity(folder: str | Path, layer: int) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe; loads no weights."""
+    """Returns what decides the numbers, for the recipe; loads no weights."""
     return _find(folder, layer)[1]
 
 
@@ -97,21 +97,23 @@ class BertScorer(encoder.Measure):
     def score(
         self, predictions: Sequence[str], references: Sequence[References]
     ) -> list[BertScore]:
-        """Compares texts, white space at both ends ignored.
+        """Compares texts, ignoring white space at both ends.
 
-        Of several references each number is the best one's.
+        With several references, each number is the best one.
         """
         segments = as_segments(predictions, references)
         pairs = list(
             dict.fromkeys(
-                (text.strip(), one.strip()) for text, known in segments for one in known
+                (text.strip(), reference.strip())
+                for text, alternatives in segments
+                for reference in alternatives
             )
         )
         rows = self._rows(list(dict.fromkeys(text for pair in pairs for text in pair)))
         order = sorted(
             pairs, key=lambda pair: -max(len(rows[text]["input_ids"]) for text in pair)
         )
-        found: dict[tuple[str, str], BertScore] = {}
+        by_pair: dict[tuple[str, str], BertScore] = {}
         for start in range(0, len(order), _BLOCK):
             block = order[start : start + _BLOCK]
             texts = list(
@@ -126,28 +128,31 @@ class BertScorer(encoder.Measure):
                     strict=True,
                 )
             )
-            found.update(
+            by_pair.update(
                 (pair, self._compare(*(states.get(text) for text in pair)))
                 for pair in block
             )
 
         scores = (
-            [astuple(found[text.strip(), one.strip()]) for one in known]
-            for text, known in segments
+            [
+                astuple(by_pair[text.strip(), reference.strip()])
+                for reference in alternatives
+            ]
+            for text, alternatives in segments
         )
-        return [BertScore(*map(max, zip(*some, strict=True))) for some in scores]
+        return [BertScore(*map(max, zip(*values, strict=True))) for values in scores]
 
     def _rows(self, texts: Sequence[str]) -> dict[str, encoder.Row]:
-        """Tokenises texts, cut where they are too long.
+        """Tokenises texts, and cuts those that are too long.
 
-        `counts` says which tokens are of the text.
+        `counts` marks the tokens of the text itself.
         """
         _ = self._loaded
         self.truncated = 0
         if not texts:
             return {}
 
-        made = self._tokenizer(
+        encoded = self._tokenizer(
             [f"{self._lead}{encoder.readable(text)}" if text else "" for text in texts],
             truncation=True,
             max_length=self.max_length,
@@ -157,11 +162,13 @@ class BertScorer(encoder.Measure):
             return_special_tokens_mask=True,
             verbose=False,
         )
-        masks = made.pop("special_tokens_mask")
-        self.truncated = sum(bool(encoding.overflowing) for encoding in made.encodings)
+        masks = encoded.pop("special_tokens_mask")
+        self.truncated = sum(
+            bool(encoding.overflowing) for encoding in encoded.encodings
+        )
         rows: dict[str, encoder.Row] = {}
         for number, text in enumerate(texts):
-            row = {name: made[name][number] for name in made}
+            row = {name: encoded[name][number] for name in encoded}
             rows[text] = {
                 **row,
                 "counts": [int(not special) for special in masks[number]],
@@ -170,10 +177,7 @@ class BertScorer(encoder.Measure):
         return rows
 
     def _states(self, rows: Sequence[encoder.Row]) -> list[tuple[Tensor, Tensor]]:
-        """For each row the states of its tokens, of length 1, and which of them count.
-
-        On the CPU.
-        """
+        """Returns for each row the normalized states of its tokens, and which count; on the CPU."""
         import torch
 
         columns = encoder.pad(
@@ -187,10 +191,10 @@ class BertScorer(encoder.Measure):
         encoder.require_finite(states.numpy(), self._named)
         return [
             (
-                states[place, : len(row["input_ids"])].clone(),
-                counts[place, : len(row["input_ids"])],
+                states[number, : len(row["input_ids"])].clone(),
+                counts[number, : len(row["input_ids"])],
             )
-            for place, row in enumerate(rows)
+            for number, row in enumerate(rows)
         ]
 
     @staticmethod
@@ -198,15 +202,15 @@ class BertScorer(encoder.Measure):
         prediction: tuple[Tensor, Tensor] | None,
         reference: tuple[Tensor, Tensor] | None,
     ) -> BertScore:
-        """Every token of the one text with the closest of the other.
+        """Matches every token of one text with the closest of the other.
 
-        Special tokens can be the closest, and do not count.
+        Special tokens can be the closest, but do not count themselves.
         """
         if prediction is None or reference is None:
             return _NOTHING
 
         cosines = prediction[0] @ reference[0].T
-        # Rounding leaves the scale: the cosine of equal states can be 1.0000001.
+        # By rounding, the cosine of equal states can be 1.0000001.
         precision = min(1.0, float(cosines.max(dim=1).values[prediction[1]].mean()))
         recall = min(1.0, float(cosines.max(dim=0).values[reference[1]].mean()))
         total = precision + recall
@@ -219,11 +223,11 @@ class BertScorer(encoder.Measure):
 
 
 def _find(folder: str | Path, layer: int) -> tuple[Checkpoint, dict[str, str]]:
-    """Finds the folder of a model and says what makes its scores what they are.
+    """Finds a model's folder, and what decides its scores.
 
     Args:
-        folder: of the model.
-        layer: whose vectors are compared; 0 are the embeddings.
+        folder: the model's folder.
+        layer: the layer whose vectors are compared; 0 for the embeddings.
     """
     encoder.check_packages("BERTScore")
     checkpoint = encoder.find_folder(folder, f". {MESSAGES['bertscore']}")

@@ -1,4 +1,4 @@
-"""BLEURT by the user's checkpoint: a PyTorch conversion, or one of the authors', which their package runs with TensorFlow.
+"""BLEURT by the user's checkpoint: a PyTorch conversion, or the authors', run by their package with TensorFlow.
 
 Source: Sellam et al. (2020), https://aclanthology.org/2020.acl-main.704; Pu et al.
 (2021) for BLEURT-20; reference implementation
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
 _AUTHORS: Final = "bleurt_config.json"
-"""What a checkpoint of the authors has in place of config.json."""
+"""The file that the authors' checkpoints have in place of config.json."""
 
 
 class BleurtScorer(ABC):
@@ -41,10 +41,10 @@ class BleurtScorer(ABC):
 
     identity: dict[str, str]
     truncated: int
-    """How many distinct pairs were too long, and were cut, in the last call of `score`; -1 where nobody counts."""
+    """How many distinct pairs of the last `score` were too long, and were cut; -1 where unknown."""
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Scores pairs of reference and candidate, in order; numbers are around 0-1 without bounds.
+        """Scores pairs of reference and candidate, in order; numbers are around 0-1, unbounded.
 
         Empty texts are scored too.
         """
@@ -61,9 +61,9 @@ class BleurtScorer(ABC):
         distinct = list(
             dict.fromkeys((reference, candidate) for reference, candidate in pairs)
         )
-        found = self._score(distinct)
-        encoder.require_finite(found, self.identity["model"])
-        scores = dict(zip(distinct, found, strict=True))
+        values = self._score(distinct)
+        encoder.require_finite(values, self.identity["model"])
+        scores = dict(zip(distinct, values, strict=True))
 
         return [scores[reference, candidate] for reference, candidate in pairs]
 
@@ -72,32 +72,32 @@ class BleurtScorer(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Frees the memory it holds."""
+        """Frees its memory."""
 
 
 def open_bleurt(folder: str | Path, *, max_length: int | None = None) -> BleurtScorer:
-    """Opens a checkpoint; `max_length`.
+    """Opens a checkpoint.
 
-    Most tokens of a pair, special ones included, instead of what the checkpoint says.
+    Args:
+        folder: of the checkpoint.
+        max_length: the most tokens of a pair, special ones included, instead of the
+            checkpoint's limit.
     """
-    found = _find(folder, max_length)
-    if isinstance(found, Path):
-        return _Authors(found)
-    return Conversion(found, longest=_longest(found, max_length))
+    checkpoint = _find(folder, max_length)
+    if isinstance(checkpoint, Path):
+        return _Authors(checkpoint)
+    return Conversion(checkpoint, longest=_longest(checkpoint, max_length))
 
 
 def bleurt_identity(
     folder: str | Path, *, max_length: int | None = None
 ) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe.
-
-    Reads the files and loads no weights.
-    """
-    found = _find(folder, max_length)
+    """Returns what decides the numbers, for the recipe; loads no weights."""
+    checkpoint = _find(folder, max_length)
     return (
-        _authors_identity(found)
-        if isinstance(found, Path)
-        else _identity(found, _longest(found, max_length))
+        _authors_identity(checkpoint)
+        if isinstance(checkpoint, Path)
+        else _identity(checkpoint, _longest(checkpoint, max_length))
     )
 
 
@@ -128,23 +128,25 @@ class Conversion(encoder.Measure, BleurtScorer):
         self._longest = longest
 
     def _score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Scores pairs of reference and candidate, each different text tokenized once.
+        """Scores pairs of reference and candidate; each distinct text is tokenized once.
 
-        `truncated` counts the pairs that were longer than the model reads.
+        `truncated` counts the pairs that were too long for the model.
         """
         _ = self._loaded
         self.truncated = 0
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         cut = dict(zip(texts, self.tokens.cut(texts), strict=True)) if texts else {}
         rows = []
-        for one, two in (
+        for reference_ids, candidate_ids in (
             (cut[reference], cut[candidate]) for reference, candidate in pairs
         ):
-            self.truncated += len(one) + len(two) + SPECIAL_TOKENS > self._longest
+            self.truncated += (
+                len(reference_ids) + len(candidate_ids) + SPECIAL_TOKENS > self._longest
+            )
             rows.append(
                 make_row(
-                    one,
-                    two,
+                    reference_ids,
+                    candidate_ids,
                     self._longest,
                     first=self.tokens.first,
                     between=self.tokens.between,
@@ -154,29 +156,29 @@ class Conversion(encoder.Measure, BleurtScorer):
         return self._read(rows, self.outputs)
 
     def outputs(self, rows: Sequence[encoder.Row]) -> list[float]:
-        """Reads some pairs together."""
+        """Scores a batch of pairs."""
         import torch
 
         network = self._loaded
         columns = encoder.pad(rows, padding=self.tokens.padding, device=self.device)
         with torch.inference_mode():
-            found: list[float] = network["head"](
+            values: list[float] = network["head"](
                 network["encoder"](**columns).pooler_output
             )[:, 0].tolist()
-        return found
+        return values
 
 
 class _Authors(BleurtScorer):
-    """A checkpoint in the authors' own form, read by their package and TensorFlow.
+    """A checkpoint in the authors' own form, run by their package and TensorFlow.
 
-    `truncated` is -1: the package does not say how many pairs it cut.
+    `truncated` is -1: the package does not report how many pairs it cut.
     """
 
     def __init__(self, folder: Path) -> None:
         self.identity = _authors_identity(folder)
         self.truncated = -1
         try:
-            # What it and TensorFlow log is not ours to show.
+            # Hide what the package and TensorFlow log.
             with (
                 contextlib.redirect_stdout(io.StringIO()),
                 contextlib.redirect_stderr(io.StringIO()),
@@ -214,28 +216,28 @@ class _Authors(BleurtScorer):
 
 
 def _find(folder: str | Path, max_length: int | None) -> Checkpoint | Path:
-    """Finds a checkpoint: a converted one, or the path of one in the authors' form."""
-    place = Path(folder).expanduser()
-    if (place / _AUTHORS).is_file() and not (place / "config.json").is_file():
+    """Finds a converted checkpoint, or the path of one in the authors' form."""
+    path = Path(folder).expanduser()
+    if (path / _AUTHORS).is_file() and not (path / "config.json").is_file():
         if importlib.util.find_spec("bleurt") is None:
-            step = MESSAGES["bleurt_authors"].format(folder=place.name)
-            raise MissingError(f"{place.name} is a checkpoint for TensorFlow. {step}")
+            step = MESSAGES["bleurt_authors"].format(folder=path.name)
+            raise MissingError(f"{path.name} is a checkpoint for TensorFlow. {step}")
 
         if max_length is not None:
             raise UsageError(
-                f"max_length={max_length}: {place.name} says in {_AUTHORS} how long a pair can be; "
+                f"max_length={max_length}: {path.name} says in {_AUTHORS} how long a pair can be; "
                 "leave it out."
             )
 
-        return place.resolve()
+        return path.resolve()
 
     encoder.check_packages("BLEURT")
-    found = encoder.find_folder(
+    checkpoint = encoder.find_folder(
         folder, f", a checkpoint of BLEURT is expected. {MESSAGES['bleurt']}"
     )
-    check_layout(found)
+    check_layout(checkpoint)
 
-    return found
+    return checkpoint
 
 
 def _longest(checkpoint: Checkpoint, max_length: int | None) -> int:
@@ -285,9 +287,9 @@ SPECIAL_TOKENS: Final = 3
 
 
 def kept_lengths(reference: int, candidate: int, room: int) -> tuple[int, int]:
-    """How many tokens of each side stay.
+    """Returns how many tokens of each side are kept.
 
-    Last ones go one by one, always of the longer side, and of the candidate at a tie.
+    The last token of the longer side is cut, again and again; at a tie the candidate's.
     """
     kept = min(candidate, max(room // 2, room - reference))
     return min(reference, room - kept), kept
@@ -301,18 +303,32 @@ def make_row(
     first: int,
     between: int,
 ) -> encoder.Row:
-    """Makes `[CLS] reference [SEP] candidate [SEP]` of a pair."""
-    one, two = kept_lengths(len(reference), len(candidate), longest - SPECIAL_TOKENS)
+    """Makes `[CLS] reference [SEP] candidate [SEP]` from a pair."""
+    reference_size, candidate_size = kept_lengths(
+        len(reference), len(candidate), longest - SPECIAL_TOKENS
+    )
     return {
-        "input_ids": [first, *reference[:one], between, *candidate[:two], between],
-        "token_type_ids": [0] * (one + 2) + [1] * (two + 1),
+        "input_ids": [
+            first,
+            *reference[:reference_size],
+            between,
+            *candidate[:candidate_size],
+            between,
+        ],
+        "token_type_ids": [0] * (reference_size + 2) + [1] * (candidate_size + 1),
     }
 
 
 class Tokens(NamedTuple):
-    """A tokenizer."""
+    """A tokenizer.
 
-    # texts to their tokens' ids, special ones left out
+    Attributes:
+        cut: converts texts to token ids, without special tokens.
+        first: the id of `[CLS]`.
+        between: the id of `[SEP]`.
+        padding: the id of `[PAD]`.
+    """
+
     cut: Callable[[Sequence[str]], list[list[int]]]
     first: int
     between: int
@@ -320,15 +336,16 @@ class Tokens(NamedTuple):
 
 
 def open_tokens(name: str, folder: Path) -> Tokens:
-    """Opens the tokenizer of a folder: sentencepiece where it has a `*.model`, as BLEURT-20 has.
+    """Opens the tokenizer of a folder.
 
-    Else BERT's word pieces.
+    It is sentencepiece if the folder has a `*.model`, as BLEURT-20's, else BERT's word
+    pieces.
     """
     models = sorted(folder.glob("*.model"))
     if len(models) > 1:
-        found = ", ".join(path.name for path in models)
+        names = ", ".join(path.name for path in models)
         raise UsageError(
-            f"{name}: holds several tokenizers ({found}). Leave the one that is BLEURT's."
+            f"{name}: holds several tokenizers ({names}). Leave the one that is BLEURT's."
         )
 
     if models:
@@ -343,7 +360,7 @@ def open_tokens(name: str, folder: Path) -> Tokens:
 
 
 def _sentence_pieces(name: str, path: Path) -> Tokens:
-    """The tokenizer of BLEURT-20, a model of sentencepiece."""
+    """Opens the tokenizer of BLEURT-20, a sentencepiece model."""
     try:
         from sentencepiece import SentencePieceProcessor
     except ImportError as error:
@@ -376,18 +393,18 @@ def _sentence_pieces(name: str, path: Path) -> Tokens:
 
 
 def _word_pieces(name: str, folder: Path) -> Tokens:
-    """The tokenizer of the older checkpoints, BERT's."""
+    """Opens the tokenizer of the older checkpoints, BERT's."""
     import transformers
 
     with encoder.loading(f"{name}: its tokenizer"):
-        # Not AutoTokenizer: conversions name classes of a package that is not needed
-        # here.
+        # Not AutoTokenizer: conversions name classes of a package that need not be
+        # installed.
         tokenizer = transformers.BertTokenizerFast.from_pretrained(
             str(folder), local_files_only=True
         )
 
     def cut(texts: Sequence[str]) -> list[list[int]]:
-        made = tokenizer(
+        encoded = tokenizer(
             [encoder.readable(text) for text in texts],
             add_special_tokens=False,
             split_special_tokens=True,
@@ -395,7 +412,7 @@ def _word_pieces(name: str, folder: Path) -> Tokens:
             return_token_type_ids=False,
             verbose=False,
         )
-        return [list(row) for row in made["input_ids"]]
+        return [list(row) for row in encoded["input_ids"]]
 
     return Tokens(
         cut,
@@ -422,14 +439,14 @@ _SETTINGS = (
     "pad_token_id",
 )
 _PROJECTIONS = ("encoder.embedding_projection.", "encoder.embedding_hidden_mapping_in.")
-"""What stands between narrow embeddings and the layers: in bleurt-pytorch, in transformers."""
+"""The projection of narrow embeddings: its name in bleurt-pytorch, and in transformers."""
 
 _NOT_LOADED = ("embeddings.position_ids", "embeddings.token_type_ids")
-"""Numbers 0, 1, 2 ... and zeros: old files have them, transformers makes them."""
+"""Numbers 0, 1, 2 ... and zeros in old files; transformers makes them itself."""
 
 
 def check_layout(checkpoint: Checkpoint) -> str:
-    """Says which layout a folder has."""
+    """Returns the layout of a folder; raises UsageError for an unknown one."""
     layout = checkpoint.setting("model_type")
     if layout not in LAYOUTS:
         raise UsageError(
@@ -466,9 +483,9 @@ def _read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
 def _encoder(
     checkpoint: Checkpoint, layout: str, state: Mapping[str, Tensor]
 ) -> PreTrainedModel:
-    """The network without its head, filled with weights.
+    """Makes the network without its head, filled with weights.
 
-    A weight that is missing, or has no place, is an error.
+    A missing or unexpected weight is an error.
     """
     prefix = f"{layout}."
     weights = {
@@ -477,13 +494,13 @@ def _encoder(
         if key.startswith(prefix) and key.removeprefix(prefix) not in _NOT_LOADED
     }
     with encoder.loading(checkpoint.label):
-        model, missing, strange = encoder.fill_network(
+        model, missing, unexpected = encoder.fill_network(
             _config(checkpoint, layout), weights
         )
 
-    if missing or strange:
-        lost = f"{len(missing)} of its weights are missing and {len(strange)} have no place"
-        some = ", ".join([*missing, *strange][:3])
+    if missing or unexpected:
+        lost = f"{len(missing)} of its weights are missing and {len(unexpected)} have no place"
+        some = ", ".join([*missing, *unexpected][:3])
         raise UsageError(
             f"{checkpoint.label}: {lost} ({some}). Download it again, with all of its files."
         )
@@ -492,10 +509,10 @@ def _encoder(
 
 
 def _config(checkpoint: Checkpoint, layout: str) -> PretrainedConfig:
-    """The layout of the network.
+    """Returns the configuration of the network.
 
-    A conversion names a class that is not needed here; its numbers say which it is:
-    only RemBERT's has an `embedding_size` of its own.
+    A conversion names a class of another package, but its numbers tell which network it
+    is: only RemBERT has an `embedding_size` of its own.
     """
     import transformers
 
@@ -504,9 +521,11 @@ def _config(checkpoint: Checkpoint, layout: str) -> PretrainedConfig:
             str(checkpoint.folder), **encoder.LOCAL
         )
 
-    said = checkpoint.read("config.json")
-    settings = {name: said[name] for name in _SETTINGS if said.get(name) is not None}
-    narrow = said.get("embedding_size")
+    config = checkpoint.read("config.json")
+    settings = {
+        name: config[name] for name in _SETTINGS if config.get(name) is not None
+    }
+    narrow = config.get("embedding_size")
     if narrow is None:
         return transformers.BertConfig(**settings)
 

@@ -1,8 +1,8 @@
 """What a run may spend on a model or a judge, counted before it is spent.
 
-A request is admitted with an upper estimate of what it takes, and settled with what it
-really took. Requests in flight count with their estimate, so that a ceiling is met
-within one request.
+A request is admitted with an upper estimate of its tokens, and settled with what it
+really took. Requests in flight count with their estimates, so that a run exceeds no
+ceiling by more than one request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from medical_tasks.models.usage import Prices, cost_usd, dollars
 from medical_tasks.spec import Message
 
 SPENT: Final = "budget spent"
-"""Reason of a request that a ceiling did not admit."""
+"""The failure reason of a request that a ceiling did not admit."""
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ \n\t"
 _LETTERS_A_TOKEN = 3
@@ -28,9 +28,9 @@ _MILLION = 1_000_000
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimates a text's tokens without its tokenizer, rather above.
+    """Estimates a text's tokens without a tokenizer, rather too high.
 
-    One for 3 ASCII letters or blanks, or 1 other byte.
+    One token for 3 ASCII letters or blanks, or for 1 other byte.
 
     Example:
         >>> estimate_tokens("heart failure"), estimate_tokens("NYHA 3")
@@ -43,7 +43,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def estimate_chat(messages: Sequence[Message]) -> int:
-    """Estimates the tokens of a chat: its texts, and what a chat template puts around each."""
+    """Estimates the tokens of a chat: its texts, and what a chat template adds around each."""
     return sum(
         estimate_tokens(message["content"]) + _AROUND_A_MESSAGE for message in messages
     )
@@ -58,7 +58,7 @@ def count_said(count: int) -> str:
 
 @dataclass(frozen=True)
 class Amount:
-    """Tokens read and written, how many of those read a cache held, and what they cost in USD."""
+    """Tokens read and written, how many of those read came from a cache, and their cost in USD."""
 
     prompt_tokens: int = 0
     output_tokens: int = 0
@@ -66,7 +66,7 @@ class Amount:
     cached_tokens: int = 0
 
     def at(self, prices: Prices | None) -> Amount:
-        """The same tokens with their cost, which is 0 where the prices are not known."""
+        """Returns the same tokens with their cost, which is 0 without prices."""
         cost = cost_usd(
             self.prompt_tokens, self.output_tokens, prices, self.cached_tokens
         )
@@ -79,7 +79,7 @@ class Amount:
 
 
 class RunBudget:
-    """The ceilings of a run, and what was spent of them. Thread-safe.
+    """The ceilings of a run and what has been spent. Thread-safe.
 
     Example: with `max_tokens=100` two requests of at most 60 tokens are not in flight
     together. When the first has ended and took 30, the second is admitted: 30 + 60 is
@@ -121,17 +121,17 @@ class RunBudget:
         self.calls = 0
         """Requests admitted so far."""
         self.tokens = 0
-        """Tokens of requests that have ended, and of answers that were there before."""
+        """Tokens of requests that have ended, and of answers from earlier commands."""
         self.cost = 0.0
         """USD for these tokens."""
         self.refused_by = ""
-        """The ceiling that refused a request last, as `--max-cost 5`; "" where none did."""
+        """The last ceiling that refused a request, such as `--max-cost 5`; "" for none."""
         self._reserved = Amount()
         self._lock = threading.Lock()
         self._began = time.monotonic()
 
     def admit(self, most: Amount) -> bool:
-        """Asks for one request before it is sent, with an upper estimate of what it takes."""
+        """Admits a request before it is sent, or refuses it, by an upper estimate."""
         with self._lock:
             if not self._fits(most):
                 return False
@@ -140,13 +140,13 @@ class RunBudget:
             return True
 
     def hold(self, most: Amount) -> None:
-        """Reserves for a request that is under way already, whatever the ceilings are."""
+        """Reserves for a request that is already in flight, whatever the ceilings are."""
         with self._lock:
             self.calls += 1
             self._reserve(most, 1)
 
     def fits(self, most: Amount) -> bool:
-        """Whether `admit` would say yes."""
+        """Returns whether `admit` would admit a request."""
         with self._lock:
             return self._fits(most)
 
@@ -160,14 +160,14 @@ class RunBudget:
 
         Args:
             most: the estimate it was admitted with.
-            used: what it took, None where nobody knows: then the estimate is booked.
+            used: what it took; None where that is unknown and the estimate counts.
         """
         with self._lock:
             self._reserve(most, -1)
             self._book(most if used is None else used)
 
     def book(self, used: Amount) -> None:
-        """Counts what was spent, as on answers that an earlier command got."""
+        """Adds what was already spent, such as on the answers of an earlier command."""
         with self._lock:
             self._book(used)
 
@@ -175,13 +175,13 @@ class RunBudget:
         self.tokens += used.tokens
         self.cost += used.cost
 
-    def said(self) -> str:
-        """What was spent so far, in words."""
+    def spent_text(self) -> str:
+        """Describes what was spent so far."""
         cost = f", {dollars(self.cost)}" if self.max_cost is not None else ""
         return f"{self.tokens:,} tokens{cost}"
 
     def _ceiling(self, most: Amount) -> str:
-        """The ceiling that a request would pass, "" for none."""
+        """Returns the ceiling that a request would exceed; "" for none."""
         tokens = self.tokens + self._reserved.tokens + most.tokens
         cost = self.cost + self._reserved.cost + most.cost
         minutes = (time.monotonic() - self._began) / _MINUTE
@@ -207,33 +207,33 @@ class RunBudget:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """A run's budget, and the prices of one of the models that share it."""
+    """A run's budget, with the prices of one of the models that share it."""
 
     budget: RunBudget
     prices: Prices | None = None
 
 
 class Reserved:
-    """The requests of batches: admitted when a file is made of them, settled when it comes back."""
+    """The requests of batches: admitted when they are written to a file, settled by its results."""
 
     def __init__(self, budget: RunBudget) -> None:
         self._budget = budget
-        self._most: dict[str, Amount] = {}  # by key, of what is under way
+        self._most: dict[str, Amount] = {}  # by key, for requests in flight
 
     def admit(self, key: str, most: Amount) -> bool:
-        """Asks for a request before it is put into a file; once for a request."""
+        """Admits a request before it is put into a file; counts it once."""
         if key not in self._most and not self._budget.admit(most):
             return False
         self._most[key] = most
         return True
 
     def hold(self, key: str, most: Amount) -> None:
-        """Reserves what a request takes that an earlier command sent."""
+        """Reserves for a request that an earlier command sent."""
         self._budget.hold(most)
         self._most[key] = most
 
     def settle(self, key: str, used: Amount | None) -> None:
-        """Ends a request that was admitted, and no other."""
+        """Ends a request; does nothing for one that was not admitted."""
         most = self._most.pop(key, None)
         if most is not None:
             self._budget.settle(most, used)
@@ -249,17 +249,17 @@ def admitted(
     refuse: Callable[[Job], None],
     size: int | None = None,
 ) -> Iterator[list[Job]]:
-    """Yields jobs in groups that the budget admits together, to be settled before the next group.
+    """Yields jobs in groups that the budget admits together, for models that answer in batches.
 
-    For what answers in batches. What was refused is tried again after each group; what
-    is left when none is admitted, is refused.
+    A group must be settled before the next is taken. Jobs that do not fit are tried again
+    after each group; those left when no job is admitted are refused.
 
     Args:
         jobs: in the order in which they are tried.
         most: an upper estimate of what a job takes.
-        budget: asked for each.
-        refuse: told of each job that is not admitted in the end.
-        size: most jobs a group, None for no limit.
+        budget: admits each job.
+        refuse: called with each job that is never admitted.
+        size: the most jobs in a group; None for no limit.
 
     Example: with 100 tokens left, three jobs of at most 60 come one by one, since two
     of them do not fit together. If each then takes 15, all three are answered, and 45

@@ -1,8 +1,8 @@
 """Thousands of calls to one endpoint from synchronous code, in an event loop on another thread.
 
 The first Ctrl-C waits for the requests in flight, the second ends at once. A slot is
-free again when its result was taken, not when it came: no more than `concurrency`
-results are ever lost.
+free again once its result has been delivered, not when it arrives, so that at most
+`concurrency` results can be lost.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.models.chat_client import (
@@ -29,26 +29,26 @@ from medical_tasks.models.chat_reply import REDIRECT
 from medical_tasks.models.tool_calls import TOOLS_REFUSED
 
 GIVE_UP_AFTER = 8
-"""Calls that fail in the same hopeless way, with no answer between them, before the rest is not even tried."""
+"""Consecutive failures of one hopeless kind after which the remaining calls are not tried."""
 
 SLOW_S = 5.0
-"""Seconds without any answer after which that is said."""
+"""Seconds without any answer after which a notice is printed."""
 
 REJECTED = "inspect "
-"""How reasons begin of errors that only the library which asks can name."""
+"""Prefix of reasons that name an exception of the library that sent the request."""
 _REJECTING = ("http 400", "http 403", "http 422")
-_KEPT = "Finished answers are kept: the same command goes on from there."
+_RESUME = "Finished answers are kept: the same command goes on from there."
 
 _KEY_REFUSED = "the endpoint {} refused the key"
 _VALID_KEY = "Put a valid key into {key}: export {key}=... "
-_EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
+_RUN_ERRORS: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
     "http 401": (MissingError, _KEY_REFUSED, _VALID_KEY),
     "http 403": (MissingError, _KEY_REFUSED, _VALID_KEY),
     "quota exhausted": (MissingError, "the account at {} has no quota left", ""),
     "rate limited": (
         MissingError,
         "the endpoint {} lets nothing through",
-        "Wait until its limit allows requests again, or ask for a higher one. ",
+        "Wait until its limit allows requests again, or request a higher one. ",
     ),
     "connection": (
         MissingError,
@@ -82,53 +82,38 @@ _EXPLAINED: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
         "Check the model's name and its arguments. ",
     ),
 }
-"""Reason that ends a run, to the kind of error, what is the matter and the next step; "" for any other."""
+"""Maps a failure's reason to the error class, the problem and the next step; "" stands for any other reason."""
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 Client = TypeVar("Client")
 
 
-class Asked(Protocol):
-    """What messages say of who is asked."""
-
-    @property
-    def where(self) -> str:
-        """The endpoint in messages."""
-        ...
-
-    @property
-    def base_url(self) -> str:
-        """Its address."""
-        ...
-
-    @property
-    def key_name(self) -> str:
-        """The environment variable that its key was read from."""
-        ...
-
-    @property
-    def purpose(self) -> str:
-        """`model` or `judge`."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Callee(Generic[Client]):
-    """What is called, and how."""
+    """The endpoint to call.
 
-    where: str  # it in messages
+    Attributes:
+        where: its name in messages.
+        base_url: its address.
+        concurrency: the most calls in flight.
+        client: opens a client, inside the event loop.
+        key_name: the environment variable that holds the key.
+        purpose: `model` or `judge`.
+        timeout: seconds for one attempt.
+        has_answered: whether the endpoint has ever answered.
+        loop: the event loop that all clients share; None to run these calls in a loop
+            of their own.
+    """
+
+    where: str
     base_url: str
     concurrency: int
-    # one, inside the event loop
     client: Callable[[], AbstractAsyncContextManager[Client]]
-    key_name: str = ""  # environment variable its key was read from
-    purpose: str = "model"  # or `judge`
-    addresses: str = ""  # all that it has
-    timeout: float = 600.0  # seconds for an attempt
-    answered: Callable[[], bool] = lambda: False  # whether it has said anything at all
-    # the loop of clients that all have to live in one; None for a loop of these calls
-    # alone
+    key_name: str = ""
+    purpose: str = "model"
+    timeout: float = 600.0
+    has_answered: Callable[[], bool] = lambda: False
     loop: asyncio.AbstractEventLoop | None = None
 
 
@@ -146,9 +131,10 @@ def run_calls(
         client=lambda: ChatClient(settings),
         key_name=settings.key_name,
         purpose=settings.purpose,
-        addresses=", ".join(settings.addresses),
         timeout=settings.timeout,
-        answered=lambda: any(replica.answered for replica in settings.known.values()),
+        has_answered=lambda: any(
+            replica.answered for replica in settings.replica_states.values()
+        ),
     )
     run_jobs(callee, jobs, call, deliver)
 
@@ -161,8 +147,8 @@ def run_jobs(
 ) -> None:
     """Runs one call for each job, at most `concurrency` at once, and delivers each outcome, in order of completion.
 
-    A `CallFailed` is that job's outcome. After Ctrl-C raises KeyboardInterrupt, with
-    what was under way delivered or cancelled.
+    A `CallFailed` is the outcome of its job. After Ctrl-C, KeyboardInterrupt is raised
+    once the calls in flight are delivered or cancelled.
     """
     if not jobs:
         return
@@ -171,9 +157,9 @@ def run_jobs(
     pool.start()
     try:
         with _first_interrupt(pool.finish_begun) as interrupted:
-            for job, outcome, taken in iter(pool.finished.get, None):
+            for job, outcome, delivered in iter(pool.finished.get, None):
                 deliver(job, outcome)
-                pool.tell(taken.set)
+                pool.call_soon(delivered.set)
     except KeyboardInterrupt:
         pool.cancel()
         for job, outcome, _ in iter(pool.finished.get, None):
@@ -191,34 +177,38 @@ def run_jobs(
 
 
 @contextlib.contextmanager
-def _first_interrupt(act: Callable[[], int]) -> Iterator[list[int]]:
-    """Has the first Ctrl-C act instead of ending the block, where Ctrl-C means the default.
+def _first_interrupt(on_interrupt: Callable[[], int]) -> Iterator[list[int]]:
+    """Calls `on_interrupt` at the first Ctrl-C instead of ending the block.
 
-    What is yielded has an entry then.
+    A handler of SIGINT that somebody else installed stays in place. The list that is
+    yielded has an entry once Ctrl-C was pressed.
     """
     interrupted: list[int] = []
 
     def first(number: int, frame: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         interrupted.append(number)
-        left = act()
-        said = f"stopping: waiting for {left} requests that are under way. Ctrl-C again ends at once, without their answers."
-        print(f"\n{said}", file=sys.stderr, flush=True)
+        in_flight = on_interrupt()
+        message = f"stopping: waiting for {in_flight} requests in flight. Ctrl-C again ends at once, without their answers."
+        print(f"\n{message}", file=sys.stderr, flush=True)
 
-    ours = threading.current_thread() is threading.main_thread()
-    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:
+    handles_interrupt = threading.current_thread() is threading.main_thread()
+    handles_interrupt = (
+        handles_interrupt
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if handles_interrupt:
         signal.signal(signal.SIGINT, first)
 
     try:
         yield interrupted
     finally:
-        if ours:
+        if handles_interrupt:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Pool(Generic[Client, Job, Result]):
-    """The loop on its thread and the workers there. `finished` ends with None."""
+    """An event loop on a thread of its own, with one worker for each slot."""
 
     def __init__(
         self,
@@ -228,8 +218,8 @@ class _Pool(Generic[Client, Job, Result]):
     ) -> None:
         """Prepares the pool; nothing runs yet.
 
-        `finished` holds job, outcome and the event that frees its slot; None is its
-        end.
+        `finished` receives each job with its outcome and the event that frees its slot,
+        and None at the end.
         """
         self.finished: queue.SimpleQueue[
             tuple[Job, Result | CallFailed, asyncio.Event] | None
@@ -257,29 +247,28 @@ class _Pool(Generic[Client, Job, Result]):
             asyncio.run_coroutine_threadsafe(self._main(), self._callee.loop)
 
     def join(self) -> None:
-        """Waits until nothing of it runs any more."""
+        """Waits until the pool has ended."""
         self._ended.wait()
         if self._callee.loop is None:
             self._thread.join()
 
     def finish_begun(self) -> int:
-        """Begins no further call; returns how many are under way."""
+        """Starts no further call; returns how many are in flight."""
         self._stopping = True
         return self._begun
 
     def cancel(self) -> None:
         self._running.wait()
         if self._task is not None:
-            self.tell(self._task.cancel)
+            self.call_soon(self._task.cancel)
 
-    def tell(self, what: Callable[[], object]) -> None:
-        """Has the loop's thread do something; harmless when the loop has ended."""
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        """Runs a callback in the loop's thread; does nothing once the loop has ended."""
         if self._loop is None or self._loop.is_closed():
             return
-        with contextlib.suppress(
-            RuntimeError
-        ):  # the loop closed in this very moment: nobody is left to tell
-            self._loop.call_soon_threadsafe(what)
+        # The loop may close between the check and the call.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(callback)
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -288,10 +277,8 @@ class _Pool(Generic[Client, Job, Result]):
         try:
             await self._work()
         except asyncio.CancelledError:
-            pass  # asked for by `cancel`, whose caller knows why
-        except (
-            BaseException
-        ) as error:  # handed over to the calling thread, which raises it
+            pass  # by `cancel`, whose caller knows why
+        except BaseException as error:  # the calling thread raises it
             self.error = error
         finally:
             self.finished.put(None)
@@ -300,30 +287,30 @@ class _Pool(Generic[Client, Job, Result]):
     async def _work(self) -> None:
         """Runs one worker for each slot until no job is left.
 
-        Of several errors of workers the first is raised.
+        Raises the first error when several workers fail.
         """
         waiting = iter(self._jobs)
-        slow = asyncio.create_task(self._say_slow())
+        slow = asyncio.create_task(self._report_silence())
         try:
             async with self._callee.client() as client, asyncio.TaskGroup() as workers:
-                # One worker a slot, not one task a job: memory does not grow with the
-                # number of jobs.
+                # One worker per slot, not one task per job: memory does not grow with
+                # the number of jobs.
                 for _ in range(min(self._callee.concurrency, len(self._jobs))):
                     workers.create_task(self._worker(client, waiting))
-        except CallFailed as failed:  # nobody is there
-            raise explained(self._callee, failed) from None
+        except CallFailed as failed:  # the client could not be opened
+            raise run_error(self._callee, failed) from None
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
             slow.cancel()
 
-    async def _say_slow(self) -> None:
-        """Says after a while that a server, which is there, has not answered anything yet."""
+    async def _report_silence(self) -> None:
+        """Prints a notice when a server that accepts connections has not answered for a while."""
         await asyncio.sleep(SLOW_S)
-        if self._gate.heard or self._callee.answered():
+        if self._gate.any_outcome or self._callee.has_answered():
             return
         print(
-            f"waiting for {self._callee.addresses or self._callee.where}: connected, and no answer yet; each attempt may "
+            f"waiting for {self._callee.where}: connected, and no answer yet; each attempt may "
             f"take timeout={self._callee.timeout:g} s",
             file=sys.stderr,
             flush=True,
@@ -332,75 +319,77 @@ class _Pool(Generic[Client, Job, Result]):
     async def _worker(self, client: Client, waiting: Iterator[Job]) -> None:
         """Makes calls one after the other.
 
-        The next begins when the result was taken from the queue, so that a run that is
-        killed loses at most one result a slot.
+        The next call starts once the last result is delivered, so that a run that is
+        killed loses at most one result per slot.
         """
         for job in waiting:
             if self._stopping:
                 return
 
-            taken = asyncio.Event()
+            delivered = asyncio.Event()
             self._begun += 1
             try:
                 result = await self._call(client, job)
             except CallFailed as failed:
                 self._gate.failed(failed)
-                self.finished.put((job, failed, taken))
+                self.finished.put((job, failed, delivered))
             else:
                 self._gate.answered()
-                self.finished.put((job, result, taken))
+                self.finished.put((job, result, delivered))
             finally:
                 self._begun -= 1
 
-            await taken.wait()
+            await delivered.wait()
 
 
 @dataclass
 class _Gate(Generic[Client]):
-    """Stops a run that cannot get anything, instead of failing each of its requests slowly."""
+    """Ends a run that cannot succeed, instead of letting each request fail slowly."""
 
     callee: Callee[Client]
-    heard: bool = False  # whether any call has ended
+    any_outcome: bool = False  # whether any call has ended
     any_answer: bool = False
-    row: int = 0  # failures of one reason, with no answer between them
-    row_reason: str = ""
+    consecutive: int = 0  # failures of one reason, with no answer between them
+    last_reason: str = ""
 
     def answered(self) -> None:
-        self.heard = self.any_answer = True
-        self.row = 0
+        self.any_outcome = self.any_answer = True
+        self.consecutive = 0
 
     def failed(self, failed: CallFailed) -> None:
-        """Counts failures of one reason in a row; ends the run where it is hopeless.
+        """Counts consecutive failures with one reason, and ends a hopeless run.
 
-        Example: 8 times `connection` without an answer between ends it, as 8 times
-        `http 400` does while nothing at all was answered. After a first answer
-        `http 400` is the fault of a question, and the run goes on.
+        Example: 8 times `connection` with no answer in between ends the run, and so do
+        8 times `http 400` while nothing has been answered at all. After a first answer
+        `http 400` is the fault of a single question, and the run goes on.
         """
-        self.heard = True
-        self.row = self.row + 1 if failed.reason == self.row_reason else 1
-        self.row_reason = failed.reason
+        self.any_outcome = True
+        self.consecutive = (
+            self.consecutive + 1 if failed.reason == self.last_reason else 1
+        )
+        self.last_reason = failed.reason
         rejected = failed.reason.startswith((REJECTED, *_REJECTING))
         hopeless = failed.reason in ("connection", "rate limited") or (
             not self.any_answer and rejected
         )
-        if failed.every_call or (hopeless and self.row >= GIVE_UP_AFTER):
-            raise explained(self.callee, failed)
+        if failed.every_call or (hopeless and self.consecutive >= GIVE_UP_AFTER):
+            raise run_error(self.callee, failed)
 
 
-def explained(settings: Asked, failed: CallFailed) -> MedicalTasksError:
-    """Makes the error that ends a run of a failure that others would share."""
-    key, base = settings.key_name, settings.base_url.rstrip("/")
-    kind, what, step = _EXPLAINED.get(failed.reason, _EXPLAINED[""])
-    if what == _KEY_REFUSED and not key:
+def run_error(
+    endpoint: ChatSettings | Callee[Any], failed: CallFailed
+) -> MedicalTasksError:
+    """Makes the error that ends a run when other calls would fail in the same way."""
+    key, base = endpoint.key_name, endpoint.base_url.rstrip("/")
+    kind, problem, step = _RUN_ERRORS.get(failed.reason, _RUN_ERRORS[""])
+    if problem == _KEY_REFUSED and not key:
         step = "Name the key's variable: api_key_env=NAME. "
 
-    if (
-        failed.reason == "http 404" and "://" not in base
-    ):  # a provider that shows no address
-        step = "Check the model's name. "
+    if failed.reason == "http 404" and "://" not in base:
+        step = "Check the model's name. "  # the provider shows no address
 
-    where = what.format(settings.where)
-    option = "--judge-args" if settings.purpose == "judge" else "--model-args"
+    where = problem.format(endpoint.where)
+    option = "--judge-args" if endpoint.purpose == "judge" else "--model-args"
     step = step.format(key=key, base=base, option=option)
 
-    return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_KEPT}")
+    return kind(f"{where}: {failed.detail.rstrip('.')}. {step}{_RESUME}")

@@ -1,8 +1,8 @@
 """A client for any OpenAI-compatible `/v1/chat/completions`.
 
-The openai library repeats what failed; what it sends goes by `wire.Wire`. No redirects
-are followed, and requests to this machine never take a proxy. While credentialed text
-is held (`guard.protect`), every request asks the guard by the address connected to.
+The openai library retries failed requests and sends them through `wire.Wire`. Redirects
+are not followed, and requests to this machine never use a proxy. While credentialed text
+is held (`guard.protect`), the guard checks the address that every request connects to.
 """
 
 from __future__ import annotations
@@ -38,36 +38,40 @@ SETTING_REFUSED = "setting refused"
 
 @dataclass(frozen=True, kw_only=True)
 class ChatSettings:
-    """An OpenAI-compatible endpoint and the limits of asking it; times are in seconds."""
+    """An OpenAI-compatible endpoint and the limits of calls to it; times are in seconds."""
 
     base_url: str  # up to and including the version; `http+unix://%2Frun%2Fvllm.sock/v1` for a unix socket
     model: str
     replicas: tuple[str, ...] = ()  # base URLs of further servers of the same model
-    served: str = ""  # what answers are kept under in place of the addresses
-    # by base URL, for all clients
-    known: dict[str, Replica] = field(default_factory=dict, repr=False, compare=False)
+    served: str = (
+        ""  # the name under which answers are stored, in place of the addresses
+    )
+    # by base URL, shared by all clients
+    replica_states: dict[str, Replica] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     # never printed, never part of an identity
     api_key: str = field(default="none", repr=False)
     key_name: str = ""  # environment variable the key was read from, for error messages
     concurrency: int = 16  # requests in flight, at all replicas together
-    # of a single attempt, from first byte sent to last byte received
-    timeout: float = 600.0
+    timeout: float = (
+        600.0  # for one attempt, from first byte sent to last byte received
+    )
     max_retries: int = 6
-    total_time: float = 1800.0  # of a call with all its attempts and waits
+    total_time: float = 1800.0  # for a call with all its attempts and waits
     token_field: str = "max_tokens"  # noqa: S105 - a field name
     adaptations: Adaptations = field(
         default_factory=Adaptations, repr=False, compare=False
-    )  # what the server refused so far, for all clients
-    purpose: str = "model"  # or `judge`: told to the data guard
-    # until a batch is first looked at again; longer and longer after that
-    batch_poll: float = 5.0
+    )  # what the server has refused so far, shared by all clients
+    purpose: str = "model"  # or `judge`, for the data guard
+    batch_poll: float = 5.0  # before the first check on a batch; later waits are longer
     batch_size: int = 50_000  # most requests of one batch
 
     def __post_init__(self) -> None:
-        """Refuses addresses and limits with which no call could be made."""
-        for place, url in enumerate(self.addresses):
+        """Rejects addresses and limits that allow no call."""
+        for position, url in enumerate(self.addresses):
             check_base_url(url)
-            if url in self.addresses[:place]:
+            if url in self.addresses[:position]:
                 raise UsageError(
                     f"the base URL {url} is given twice. Name each replica once."
                 )
@@ -96,21 +100,21 @@ class ChatSettings:
 
 
 def check_base_url(url: str) -> None:
-    """Refuses addresses that cannot work or that carry a secret."""
+    """Rejects addresses that cannot work or that carry a secret."""
     try:
         parts = urlsplit(url)
         host, secret = (
             parts.hostname,
             parts.username is not None or parts.password is not None,
         )
-        _ = parts.port  # read for its check: a port that is no number raises
+        _ = parts.port  # raises when the port is not a number
     except ValueError as error:
         raise UsageError(
             f"the base URL cannot be read ({error}). Give one like http://127.0.0.1:8000/v1"
         ) from None
 
-    # The address is named in results and messages, so it must hold no secret; here it
-    # is not quoted for that reason.
+    # Results and messages name the address, so it must hold no secret; this message
+    # does not quote it for that reason.
     if secret or parts.query or parts.fragment:
         raise UsageError(MESSAGES["url_secret"].format(host=host))
 
@@ -135,10 +139,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class Completion(Reply):
-    """What a call brought.
+    """The result of a call.
 
     Attributes:
-        attempts: requests sent for it.
+        attempts: how many requests were sent.
         adapted: settings that the server refused, and what was sent instead
             (`Adaptations`).
     """
@@ -153,26 +157,28 @@ class Completion(Reply):
 
 
 class Spending(Protocol):
-    """What a call may cost; asked for every request, retries included."""
+    """What a call may cost; consulted for every request, retries included."""
 
     async def admit(self) -> bool:
-        """Says whether the request may be sent; may wait for others to end."""
+        """Returns whether the request may be sent; may wait for others to end."""
         ...
 
     def settle(self, reply: Reply | None, *, free: bool = False) -> None:
-        """Told once for each request admitted, when it has ended.
+        """Records the end of an admitted request, once for each.
 
         Args:
-            reply: what it brought, None for nothing; then nobody knows what it took.
-            free: it took nothing, since it never arrived or was refused.
+            reply: the reply; None where there is none and its cost is unknown.
+            free: whether it cost nothing, since it never arrived or was refused.
         """
         ...
 
 
 class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record, not a fault of the program
-    """A call ended without an answer; `every_call`.
+    """A call ended without an answer.
 
-    Others would fail in the same way (wrong key, wrong model).
+    Attributes:
+        every_call: whether other calls would fail in the same way (wrong key, wrong
+            model).
     """
 
     def __init__(
@@ -185,7 +191,7 @@ class CallFailed(NoAnswerError):  # noqa: N818 - an outcome that callers record,
 
 
 def refused_setting(settings: Mapping[str, object], failed: CallFailed) -> CallFailed:
-    """The failure of a call, which names the setting of the user's that the server refused."""
+    """Returns a call's failure, naming the user's setting that the server refused, if any."""
     name = setting_refused(settings, failed.refused)
     if name is None:
         return failed
@@ -198,17 +204,16 @@ def refused_setting(settings: Mapping[str, object], failed: CallFailed) -> CallF
 
 
 def tools_refused(failed: CallFailed) -> CallFailed:
-    """The failure of a call whose server takes no tools."""
+    """Returns the failure of a call whose server supports no tools."""
     return CallFailed(
         TOOLS_REFUSED, failed.detail, attempts=failed.attempts, every_call=True
     )
 
 
 class ChatClient:
-    """An async context manager, inside one event loop: calls to one endpoint, or to the replicas of one.
+    """Calls one endpoint, or its replicas; an async context manager for one event loop.
 
-    It does not count calls in flight: `call_pool.run_calls` makes no more at once than
-    the settings say.
+    It does not limit calls in flight: `call_pool.run_calls` does, by the settings.
     """
 
     _api: AsyncOpenAI
@@ -218,10 +223,10 @@ class ChatClient:
         self.settings = settings
 
     async def __aenter__(self) -> ChatClient:
-        """Asks the data guard about every address, then meets the servers.
+        """Checks every address with the data guard, then connects to the servers.
 
         Raises:
-            CallFailed: where no server can be reached; no text was sent.
+            CallFailed: no server can be reached; no text was sent.
         """
         from openai import AsyncOpenAI, Omit, Timeout
 
@@ -245,8 +250,8 @@ class ChatClient:
             timeout=Timeout(
                 self.settings.timeout, connect=min(CONNECT_S, self.settings.timeout)
             ),
-            # What the environment says about an OpenAI account is no business of
-            # another endpoint.
+            # Other endpoints must not learn about the OpenAI account in the
+            # environment.
             default_headers=cast(
                 "Mapping[str, str]",
                 {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()},
@@ -287,10 +292,10 @@ class ChatClient:
         spending: Spending | None = None,
         tools: Sequence[Tool] = (),
     ) -> Completion:
-        """Asks once, and again while that can help and time is left.
+        """Sends a chat, and retries while that can help and time is left.
 
-        A server that refuses one of the suite's own settings is asked without it
-        (`Adaptations`).
+        When a server refuses one of the suite's own settings, the request is repeated
+        without it (`Adaptations`).
         """
         body = completion_body(
             self.settings,
@@ -316,11 +321,11 @@ class ChatClient:
         stop: Sequence[str] = (),
         spending: Spending | None = None,
     ) -> Completion:
-        """Asks with a body as `completion_body` makes it, likewise.
+        """Sends a body made by `completion_body`, with the retries of `complete`.
 
         Example: a reasoning model refuses `max_tokens`. That request counts as an
-        attempt, `Adaptations` learns the other name, and the same body leaves once
-        more, with `max_completion_tokens`. Every later call sends that name at once.
+        attempt, `Adaptations` learns the other name, and the same body is sent again
+        with `max_completion_tokens`. Every later call uses that name at once.
         """
         adaptations = self.settings.adaptations
 
@@ -345,7 +350,7 @@ class ChatClient:
                     raise refused_setting(body, failed) from failed
 
                 refused += failed.attempts
-                adaptations.tell(self.settings.where)
+                adaptations.report(self.settings.where)
                 continue
 
             adapted = {
@@ -356,13 +361,13 @@ class ChatClient:
     async def fetch(
         self,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, object] | None = None,
         *,
         texts: Sequence[str] = (),
     ) -> Any:
-        """Asks at `path` below the base URL, or with `/../` beside its version.
+        """Requests `path` below the base URL, or beside its version with `/../`.
 
-        Guarded and repeated as `complete`.
+        Guarded and retried like `complete`.
         """
         reply, _ = await self._ask(
             path, body, lambda text, _: chat_reply.read_json(text), texts
@@ -377,7 +382,7 @@ class ChatClient:
         texts: Sequence[str],
         spending: Spending | None = None,
     ) -> tuple[Result, int]:
-        """Returns what `read` makes of the body of a success, and the number of requests it took."""
+        """Returns the body of a success, parsed by `read`, and the number of requests sent."""
         from medical_tasks.models import wire
 
         async def ask(api: AsyncOpenAI) -> object:
@@ -392,9 +397,9 @@ class ChatClient:
         return call.result, call.sent
 
     async def through(self, ask: Callable[[AsyncOpenAI], Awaitable[Result]]) -> Result:
-        """Asks by the library's own methods, such as `files.create`.
+        """Calls one of the library's own methods, such as `files.create`.
 
-        Guarded and repeated as `complete`.
+        Guarded and retried like `complete`.
         """
         from medical_tasks.models import wire
 
@@ -404,7 +409,7 @@ class ChatClient:
     async def _exchange(
         self, call: Exchange, ask: Callable[[AsyncOpenAI], Awaitable[Result]]
     ) -> Result:
-        """Returns what `ask` returns, whose requests go by the wire as those of one call."""
+        """Returns what `ask` returns; its requests go through the wire as one call."""
         from openai import APIError
 
         from medical_tasks.models import wire
@@ -449,10 +454,10 @@ def completion_body(
     extra: Mapping[str, object] | None = None,
     tools: Sequence[Tool] = (),
 ) -> dict[str, object]:
-    """The body of a request as it is meant, whatever the server refuses of it."""
+    """Returns the body of a request before any adaptation to what the server refuses."""
     body: dict[str, object] = {
         "model": settings.model,
-        "messages": [wire_message(each) for each in encodable_chat(messages)],
+        "messages": [wire_message(message) for message in encodable_chat(messages)],
         settings.token_field: max_tokens,
     }
     if stop:
@@ -468,19 +473,19 @@ def completion_body(
 def completed(
     reply: Reply, *, attempts: int, adapted: Mapping[str, str], stop: Sequence[str]
 ) -> Completion:
-    """What a call brought, ended here where the server refused the stop words."""
+    """Returns the result of a call, cut at the stop words if the server refused them."""
     if stop and "stop" in adapted:
         reply = replace(
-            reply, choices=tuple(cut_at(each, stop) for each in reply.choices)
+            reply, choices=tuple(cut_at(choice, stop) for choice in reply.choices)
         )
     return Completion(**vars(reply), attempts=attempts, adapted=adapted)
 
 
 def _detail(failure: AttemptError) -> str:
-    """The failure's detail.
+    """Returns the failure's detail.
 
-    Without the server's words, however they may quote the question, when credentialed
-    text is held.
+    While credentialed text is held, the server's words are left out, as they may quote
+    the question.
     """
     from medical_tasks.models.wire import OWN_WORDS
 
@@ -490,10 +495,10 @@ def _detail(failure: AttemptError) -> str:
 
 
 def cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice:
-    """A choice that ends before the first stop word, as a server would end it.
+    """Cuts a choice before the first stop word, as a server would.
 
-    Example: "Yes. User: why" with the stop word "User:" ends as "Yes. ", with the
-    finish `stop`.
+    Example: "Yes. User: why" with the stop word "User:" becomes "Yes. ", with the
+    finish reason `stop`.
     """
     ends = [choice.text.index(word) for word in stop if word in choice.text]
     return (
@@ -504,12 +509,12 @@ def cut_at(choice: chat_reply.Choice, stop: Sequence[str]) -> chat_reply.Choice:
 
 
 def texts_of(messages: Sequence[Message]) -> list[str]:
-    """The texts of a chat as they are sent."""
+    """Returns the texts of a chat as they are sent."""
     return [message["content"] for message in encodable_chat(messages)]
 
 
 def encodable_chat(messages: Sequence[Message]) -> list[Message]:
-    """Returns a chat in which lone surrogates, which earlier answers can hold and no request body can, are replaced."""
+    """Replaces lone surrogates, which earlier answers may contain and no request body can."""
     return [_encodable(message) for message in messages]
 
 
@@ -523,7 +528,7 @@ def _encodable(message: Message) -> Message:
 
 
 def _encodable_call(call: ToolCall) -> ToolCall:
-    """A call whose words can be sent; those of its arguments are escaped as JSON."""
+    """Makes the texts of a tool call encodable; its arguments are escaped as JSON anyway."""
     encodable: ToolCall = {**call, "name": readable(call["name"])}
     if "raw" in call:
         encodable["raw"] = readable(call["raw"])

@@ -1,4 +1,4 @@
-"""Reading what a chat endpoint sent back: a completion, or a failure with its class and when to ask again.
+"""Parses what a chat endpoint sent back: a completion, or a failure with its class and when to retry.
 
 Nothing here sends. Servers echo requests in their error bodies, so a server's words
 enter a failure's detail only when they do not quote the question (`quoted_from`):
@@ -23,7 +23,7 @@ from medical_tasks.models.tool_calls import read_calls
 from medical_tasks.spec import ToolCall
 
 _SHOWN = 300  # characters of a server's message in a detail
-# characters of a key; anything shorter is a word that stands for none, as "none"
+# characters of the shortest key; anything shorter stands for no key, such as "none"
 _KEY = 8
 _RUN = 3  # consecutive words that count as a quotation
 
@@ -38,31 +38,30 @@ _FILTERED = Pattern(
     r"content_filter|content management policy|ResponsibleAIPolicyViolation",
     re.IGNORECASE,
 )
-# How servers say that they take no tools: Ollama, vLLM without a tool parser, llama.cpp
-# without --jinja, routers.
+# How servers say that they support no tools: Ollama, vLLM without a tool parser,
+# llama.cpp without --jinja, routers.
 _ABOUT_TOOLS = Pattern(
     r"\btools?\b|tool[_ -](?:choice|call)|function[_ -]call", re.IGNORECASE
 )
-# What a model wrote in a call, though, is no word about the server.
+# An error about parsing concerns what the model wrote, not what the server supports.
 _MISCALLED = Pattern(r"\bpars(?:e|ing)\b", re.IGNORECASE)
 TOOLS = "tools"
 """The field of a request that offers tools."""
 _HOST = Pattern(r"[A-Za-z0-9.:\[\]-]{1,100}")
-_A_NAME = Pattern(r"(?=.{1,80}$)[\w.:/@+()-]+(?: [\w.:/@+()-]+){0,2}")
+_SAFE_NAME = Pattern(r"(?=.{1,80}$)[\w.:/@+()-]+(?: [\w.:/@+()-]+){0,2}")
 PROVIDER_HEADER = "x-inference-provider"
 REDIRECT = "redirect"
-_NOT_OFFERED = 501  # the server will not do it later either
+_NOT_OFFERED = 501  # retrying does not help
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """One of the answers to a call."""
 
-    text: str  # the answer; "" only when the model truly said nothing
+    text: str  # "" only when the model wrote no answer
     finish: str = ""
-    reasoning: str = ""  # what the model thought before it, where the server tells
-    # token entries as the server sent them (`token`, `logprob`, `top_logprobs`), None
-    # when there are none
+    reasoning: str = ""  # where the server reports it apart from the answer
+    # token entries as the server sent them (`token`, `logprob`, `top_logprobs`)
     logprobs: tuple[Mapping[str, Any], ...] | None = None
     tool_calls: tuple[ToolCall, ...] = ()
 
@@ -72,18 +71,18 @@ class Reply:
     """A well-formed answer body.
 
     Attributes:
-        choices: at least one; fewer than asked for when the server ignores `n`.
-        prompt_tokens: tokens read, those of a cache included; None when the server does
-            not say.
+        choices: at least one; fewer than requested when the server ignores `n`.
+        prompt_tokens: tokens read, cached ones included; None where not reported.
         output_tokens: tokens generated over all choices, those of reasoning included;
-            likewise.
-        reasoning_tokens: how many of these are reasoning; likewise.
-        cached_tokens: how many of the prompt's the provider's cache held; likewise.
-        prompt_logprobs: what the server says of the prompt's own tokens, as it sent it;
-            likewise.
-        provider: who answered, where a router names the provider behind it.
-        served_model: the model that the reply names, which may be dated, with the
-            fingerprint of what serves it, where the server tells.
+            None where not reported.
+        reasoning_tokens: how many of these are reasoning; None where not reported.
+        cached_tokens: how many prompt tokens came from the provider's cache; None where
+            not reported.
+        prompt_logprobs: entries for the prompt's own tokens, as the server sent them;
+            None where not reported.
+        provider: the provider that a router names.
+        served_model: the model that the reply names, which may be dated, with its
+            system fingerprint, if any.
     """
 
     choices: tuple[Choice, ...]
@@ -99,8 +98,9 @@ class Reply:
 class NoAnswerError(Exception):
     """Why there is no answer.
 
-    `reason`, a short class such as `http 500`, and `detail`, which holds no text of the
-    question.
+    Attributes:
+        reason: a short class such as `http 500`.
+        detail: an explanation that holds no text of the question.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -110,7 +110,15 @@ class NoAnswerError(Exception):
 
 
 class AttemptError(NoAnswerError):
-    """One attempt got no answer."""
+    """One attempt got no answer.
+
+    Attributes:
+        retry: whether another attempt may help.
+        wait: seconds that the server asks for after a 429; None where it names none.
+        response: the response, where the server answered with an error.
+        every_call: whether other calls would fail in the same way.
+        refused: names that the error may refuse (`refusals.refused_names`).
+    """
 
     def __init__(
         self,
@@ -123,15 +131,14 @@ class AttemptError(NoAnswerError):
     ) -> None:
         super().__init__(reason, detail)
         self.retry = retry
-        self.wait = wait  # how long the server asks to wait after a 429, None where it does not say
-        self.response: Any = None  # of a server that answered with an error
+        self.wait = wait
+        self.response: object = None
         self.every_call = every_call
-        # what `refusals.refused_names` reads in the error
         self.refused: tuple[str, ...] = ()
 
 
 def read_json(text: str) -> Any:
-    """Reads the body of a 200 response as JSON."""
+    """Parses the body of a 200 response as JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -150,24 +157,24 @@ def read_reply(
     secret: str = "",
     tools: bool = False,
 ) -> Reply:
-    """Reads a 200 response.
+    """Parses a 200 response.
 
     Args:
         text: its body.
-        headers: a router such as Hugging Face's names the provider there.
-        sent: what was sent, which no message may quote.
-        secret: the key, likewise.
-        tools: whether tools were offered, so that a call is an answer.
+        headers: where a router such as Hugging Face's names the provider.
+        sent: the texts that were sent, which no message may quote.
+        secret: the key, which no message may quote either.
+        tools: whether tools were offered, so that a call counts as an answer.
 
     Raises:
-        AttemptError: There is no answer in it.
+        AttemptError: The response holds no answer.
     """
     body = read_json(text)
     choices = body.get("choices") if isinstance(body, dict) else None
     if not isinstance(choices, list) or not choices:
-        told = _server_message(body, sent, secret)
+        server_message = _server_message(body, sent, secret)
         raise AttemptError(
-            "empty choices", f"HTTP 200 without an answer{told}", retry=True
+            "empty choices", f"HTTP 200 without an answer{server_message}", retry=True
         )
 
     spent = _read_usage(body.get("usage"))
@@ -177,21 +184,21 @@ def read_reply(
             for choice in choices
         ),
         prompt_logprobs=_read_prompt_logprobs(body),
-        provider=a_name(body.get("provider") or headers.get(PROVIDER_HEADER)),
+        provider=safe_name(body.get("provider") or headers.get(PROVIDER_HEADER)),
         served_model=_served_model(body),
         **spent,
     )
 
 
 def _served_model(body: Mapping[str, object]) -> str:
-    """The model and the `system_fingerprint` that a reply names: `gpt-5 fp_44709d6fcb`."""
-    model = a_name(body.get("model"))
-    fingerprint = a_name(body.get("system_fingerprint"))
-    return a_name(f"{model} {fingerprint}".strip()) or model
+    """Returns the model and `system_fingerprint` that a reply names: `gpt-5 fp_44709d6fcb`."""
+    model = safe_name(body.get("model"))
+    fingerprint = safe_name(body.get("system_fingerprint"))
+    return safe_name(f"{model} {fingerprint}".strip()) or model
 
 
 class _Spent(TypedDict):
-    """What a reply says that it took."""
+    """The token counts of a reply."""
 
     prompt_tokens: int | None
     output_tokens: int | None
@@ -202,8 +209,8 @@ class _Spent(TypedDict):
 def _read_usage(usage: object) -> _Spent:
     """Reads the usage of a reply.
 
-    Some servers (Gemini's, Grok's) count reasoning in the total alone: what a reply
-    took beyond its prompt was written.
+    Some servers (Gemini's, Grok's) count reasoning only in the total, so all tokens
+    beyond the prompt count as written.
     """
     usage = usage if isinstance(usage, dict) else {}
     prompt = whole_number(usage.get("prompt_tokens"))
@@ -222,22 +229,22 @@ def _read_usage(usage: object) -> _Spent:
     )
 
 
-def _detail_of(usage: Mapping[str, Any], group: str, name: str) -> int | None:
-    """A count that some servers nest in a group of details, and others leave beside the others."""
+def _detail_of(usage: Mapping[str, object], group: str, name: str) -> int | None:
+    """Returns a count that some servers nest in a group of details and others do not."""
     details = usage.get(group)
     nested = whole_number(details.get(name)) if isinstance(details, dict) else None
     return whole_number(usage.get(name)) if nested is None else nested
 
 
-def a_name(value: object) -> str:
-    """A name that a reply gives, for results; "" where it could be a text that was sent."""
-    return value if isinstance(value, str) and _A_NAME.fullmatch(value) else ""
+def safe_name(value: object) -> str:
+    """Returns a name that may enter results; "" for anything that could be a text that was sent."""
+    return value if isinstance(value, str) and _SAFE_NAME.fullmatch(value) else ""
 
 
 def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
-    """The entry of a model in a server's list, or the list's first one where it is not there.
+    """Returns a model's entry in a server's list, else the list's first entry.
 
-    Empty for no such list.
+    Empty where the reply is no such list.
     """
     listed = reply.get("data") if isinstance(reply, dict) else None
     entries = [
@@ -253,24 +260,24 @@ def listed_model(reply: Any, model: str) -> Mapping[str, Any]:
 
 
 def _read_prompt_logprobs(body: Mapping[str, Any]) -> Sequence[Any] | None:
-    """Finds a field of vLLM's.
+    """Returns vLLM's `prompt_logprobs`.
 
-    The reply's own for a chat, the choice's for a plain prompt, which some gateways
+    A chat has the field in the reply, a plain prompt in the choice, which some gateways
     imitate.
     """
-    for part in (body, body["choices"][0]):
-        if isinstance(part.get("prompt_logprobs"), list):
-            found: list[Any] = part["prompt_logprobs"]
-            return found
+    for holder in (body, body["choices"][0]):
+        if isinstance(holder.get("prompt_logprobs"), list):
+            entries: list[Any] = holder["prompt_logprobs"]
+            return entries
     return None
 
 
 def _read_choice(choice: object, output_tokens: int | None, *, tools: bool) -> Choice:
     """Reads one of a reply's choices.
 
-    An answer without text counts as an answer where tokens were written for it (all of
-    them thoughts) or tools were called. Otherwise it is asked for again; a content
-    filter or a tool that nobody offered ends the call.
+    An answer without text is accepted if the model generated tokens (all of them
+    reasoning) or called tools. Otherwise the request is retried, unless a content filter
+    withheld the answer or the model called a tool that was not offered.
     """
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
@@ -301,8 +308,7 @@ def _read_choice(choice: object, output_tokens: int | None, *, tools: bool) -> C
             retry=True,
         )
 
-    # Without a text, though tokens were written and paid for: the model kept all it
-    # thought to itself.
+    # The text is empty where all tokens, which were paid for, are hidden reasoning.
     return Choice(
         text=text or "",
         finish=finish,
@@ -312,8 +318,8 @@ def _read_choice(choice: object, output_tokens: int | None, *, tools: bool) -> C
     )
 
 
-def _text_of(message: Mapping[str, Any]) -> str | None:
-    """The text of a message, whose content may be a list of parts; None where it has none.
+def _text_of(message: Mapping[str, object]) -> str | None:
+    """Returns the text of a message, whose content may be a list of blocks; None for no text.
 
     Example: `[{"type": "thinking", ...}, {"type": "text", "text": "B"}]` is "B".
     """
@@ -321,51 +327,59 @@ def _text_of(message: Mapping[str, Any]) -> str | None:
     if isinstance(content, str):
         return content
 
-    parts = content if isinstance(content, list) else []
+    blocks = content if isinstance(content, list) else []
     texts = [
-        part.get("text") for part in parts if isinstance(part, dict) and _is_text(part)
+        block.get("text")
+        for block in blocks
+        if isinstance(block, dict) and _is_text(block)
     ]
     if texts:
         return "".join(text for text in texts if isinstance(text, str))
 
-    # The model's own words, declining: an answer like any other.
+    # A refusal in the model's own words is an answer like any other.
     return refusal if isinstance(refusal, str) else None
 
 
-def _reasoning_of(message: Mapping[str, Any]) -> str:
-    """What a message says of the model's reasoning; "" where nothing.
+def _reasoning_of(message: Mapping[str, object]) -> str:
+    """Returns the reasoning in a message; "" for none.
 
-    As `reasoning_content` (vLLM, DeepSeek, Grok), as `reasoning` (OpenRouter, vLLM), or
-    as parts of the content (Mistral, gateways to Anthropic).
+    Servers send it as `reasoning_content` (vLLM, DeepSeek, Grok), as `reasoning`
+    (OpenRouter, vLLM), or as blocks of the content (Mistral, gateways to Anthropic).
     """
     for name in ("reasoning_content", "reasoning"):
         if isinstance(message.get(name), str):
             return str(message[name])
 
     content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    thoughts = [part for part in parts if isinstance(part, dict) and not _is_text(part)]
+    blocks = content if isinstance(content, list) else []
+    thoughts = [
+        block for block in blocks if isinstance(block, dict) and not _is_text(block)
+    ]
 
     return "".join(
         text
-        for part in thoughts
-        for text in _texts_in(part.get("thinking") or part.get("text"))
+        for block in thoughts
+        for text in _texts_in(block.get("thinking") or block.get("text"))
     )
 
 
 def _texts_in(thought: object) -> list[str]:
-    """The texts of a part of reasoning: one, or a list of parts."""
+    """Returns the texts of a reasoning block: one, or a list of fragments."""
     if isinstance(thought, list):
-        return [str(part.get("text", "")) for part in thought if isinstance(part, dict)]
+        return [
+            str(fragment.get("text", ""))
+            for fragment in thought
+            if isinstance(fragment, dict)
+        ]
     return [thought] if isinstance(thought, str) else []
 
 
-def _is_text(part: Mapping[str, Any]) -> bool:
-    return part.get("type", "text") in ("text", "output_text")
+def _is_text(block: Mapping[str, object]) -> bool:
+    return block.get("type", "text") in ("text", "output_text")
 
 
 def _read_logprobs(choice: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...] | None:
-    """An answer's token entries as the server sent them, or None."""
+    """Returns an answer's token entries as the server sent them, or None."""
     value = choice.get("logprobs")
     entries = value.get("content") if isinstance(value, dict) else None
     if not isinstance(entries, list) or not all(
@@ -397,45 +411,46 @@ def read_error(
 
     detail = f"HTTP {status}{_server_message(body, sent, secret)}"
     if status == 429:
-        if (
-            _field(body, "code") == "insufficient_quota"
-            or _field(body, "type") == "insufficient_quota"
-        ):
-            return AttemptError("quota exhausted", detail, retry=False, every_call=True)
-
-        return AttemptError(
-            "rate limited", detail, retry=True, wait=requested_wait(headers)
-        )
-
-    about_tools: tuple[str, ...] = ()
-    if _ABOUT_TOOLS.search(detail) and not _MISCALLED.search(detail):
-        about_tools = (TOOLS,)
-
-    if status in (408, 409) or (status >= 500 and status != _NOT_OFFERED):
-        failure = AttemptError(f"http {status}", detail, retry=True)
-        failure.refused = about_tools
-        return failure
-
+        return _rate_limited(body, headers, detail)
     if status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
         return AttemptError("prompt too long", detail, retry=False)
     if status == 400 and _FILTERED.search(text):
         return AttemptError("refused by filter", detail, retry=False)
 
+    retry = status in (408, 409) or (status >= 500 and status != _NOT_OFFERED)
     failure = AttemptError(
-        f"http {status}", detail, retry=False, every_call=status in (401, 404)
+        f"http {status}", detail, retry=retry, every_call=status in (401, 404)
     )
     if status in (400, 422):
-        failure.refused = (*refused_names(body), *about_tools)
-    elif status in (404, _NOT_OFFERED):
-        failure.refused = about_tools
+        failure.refused = (*refused_names(body), *_refused_tools(detail))
+    elif retry or status in (404, _NOT_OFFERED):
+        failure.refused = _refused_tools(detail)
 
     return failure
 
 
-def _target(headers: Mapping[str, str], sent: Sequence[str]) -> str:
-    """Where a redirect leads.
+def _rate_limited(
+    body: object, headers: Mapping[str, str], detail: str
+) -> AttemptError:
+    """Tells an exhausted quota, which ends a run, from a limit that passes."""
+    if "insufficient_quota" in (_field(body, "code"), _field(body, "type")):
+        return AttemptError("quota exhausted", detail, retry=False, every_call=True)
+    return AttemptError(
+        "rate limited", detail, retry=True, wait=requested_wait(headers)
+    )
 
-    The host alone, since the rest of an address may repeat what was sent.
+
+def _refused_tools(detail: str) -> tuple[str, ...]:
+    """Returns the field that offers tools where an error refuses them."""
+    if _ABOUT_TOOLS.search(detail) and not _MISCALLED.search(detail):
+        return (TOOLS,)
+    return ()
+
+
+def _target(headers: Mapping[str, str], sent: Sequence[str]) -> str:
+    """Names the target of a redirect.
+
+    Only its host, since the rest of the address may repeat what was sent.
     """
     location = headers.get("location", "")
     try:
@@ -462,7 +477,7 @@ def _field(body: object, name: str) -> object:
 
 
 def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
-    """What a server says of an error, to stand behind our own words; "" for nothing.
+    """Returns a server's error message, to be appended to our own; "" for none.
 
     It is left out where it holds the key or quotes the question: messages are logged.
     """
@@ -481,12 +496,16 @@ def _server_message(body: object, sent: Sequence[str], secret: str) -> str:
 
 
 def holds_key(message: str, key: str) -> bool:
-    """Says whether a server's words repeat the key, which stands in no message."""
+    """Returns whether a server's words repeat the key, which no message may show."""
     return len(key) >= _KEY and key in message
 
 
 def quoted_from(message: str, sent: Sequence[str]) -> bool:
-    """Says whether three consecutive words of a message (all, in a shorter one), or anything between quotation marks, were sent."""
+    """Returns whether a message repeats text that was sent.
+
+    That is three consecutive words (all words of a shorter message), or anything between
+    quotation marks.
+    """
     words = _words(message)
     size = min(_RUN, len(words))
     runs = (
@@ -495,15 +514,15 @@ def quoted_from(message: str, sent: Sequence[str]) -> bool:
         else set()
     )
     runs |= {
-        tuple(_words(part))
-        for part in re.findall(r"[\"'`“‘]([^\"'`”’]+)[\"'`”’]", message)
+        tuple(_words(quotation))
+        for quotation in re.findall(r"[\"'`“‘]([^\"'`”’]+)[\"'`”’]", message)
     } - {()}
     for text in sent:
-        said = _words(text)
+        words_sent = _words(text)
         for length in {len(run) for run in runs}:
             if any(
-                tuple(said[start : start + length]) in runs
-                for start in range(len(said) - length + 1)
+                tuple(words_sent[start : start + length]) in runs
+                for start in range(len(words_sent) - length + 1)
             ):
                 return True
 
@@ -515,9 +534,9 @@ def _words(text: str) -> list[str]:
 
 
 def whole_number(value: object, least: int = 0) -> int | None:
-    """A count of tokens as a server says it.
+    """Returns a count of tokens as a server reports it.
 
-    None for anything else, such as -1 written without a sign.
+    None for anything else, such as -1 written as an unsigned number.
     """
     return (
         value
@@ -531,9 +550,9 @@ def whole_number(value: object, least: int = 0) -> int | None:
 def requested_wait(
     headers: Mapping[str, str], *, now: datetime | None = None
 ) -> float | None:
-    """Reads how long the server asks to wait.
+    """Reads how long the server asks to wait, in seconds.
 
-    `retry-after-ms`, else `retry-after`, seconds or a date (RFC 9110, 10.2.3).
+    From `retry-after-ms`, else from `retry-after`: seconds or a date (RFC 9110, 10.2.3).
     """
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         seconds = _seconds(headers.get(name))

@@ -1,8 +1,9 @@
-"""From chat messages to the one text a local model reads, by the tokenizer's own chat template.
+"""Renders chat messages to the text that a local model reads, by its tokenizer's chat template.
 
-lighteval knows one system prompt a model and no dialogues, so messages are rendered
-here, with one beginning token (or none where the model has none), the system text where
-the template takes it, and `TEMPLATE_DAY` for today, so that a run can be repeated.
+lighteval supports one system prompt per model and no dialogues, so messages are rendered
+here, with exactly one BOS token (or none if the model has none), the system text where
+the template expects it, and `TEMPLATE_DAY` as today's date, so that a run can be
+repeated.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 TEMPLATE_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
-"""The day that templates take for today."""
+"""The date that templates get for today."""
 
 PLAIN_ROLES = {"user": "User", "assistant": "Assistant"}
 """How turns are marked for a model without a chat template."""
@@ -38,7 +39,7 @@ _TODAY = re.compile(r"""\bstrftime_now\(\s*(["'])(?P<form>.*?)\1\s*\)""")
 
 
 def fold_system(messages: Sequence[Message]) -> list[Message]:
-    """Moves the text of system messages to the head of the first user message."""
+    """Moves the text of system messages to the beginning of the first user message."""
     system = [message["content"] for message in messages if message["role"] == "system"]
     folded: list[Message] = []
     for message in messages:
@@ -71,10 +72,13 @@ def plain_chat(messages: Sequence[Message]) -> str:
 
 
 class ChatLayout:
-    """How one model's prompts are written (`name`); `gap`: white space between a rendered text and an answer, mostly nothing.
+    """How one model's prompts are written.
 
-    `enable_thinking`: the switch in the templates of some reasoning models; None leaves
-    it to the template.
+    Attributes:
+        name: a description, for the identity.
+        gap: white space between a rendered text and an answer, mostly "".
+        stop: texts that end an answer.
+        add_special_tokens: whether the tokenizer adds its special tokens.
     """
 
     def __init__(
@@ -84,15 +88,20 @@ class ChatLayout:
         model: str,
         enable_thinking: bool | None = None,
     ) -> None:
-        """Learns from small renderings how the model's prompts are written.
+        """Finds out by small renderings how the model's prompts are written.
 
         A marked system message shows whether the template drops it (then its text goes
-        into the first user message); a marked answer shows what stands before one; and
+        into the first user message), a marked answer shows what precedes answers, and
         the ids of "a" show which special tokens the tokenizer adds.
 
+        Args:
+            tokenizer: the model's.
+            model: its name in messages.
+            enable_thinking: the switch in the templates of some reasoning models; None
+                leaves it to the template.
+
         Raises:
-            UsageError: where the template is ambiguous, or cannot render a user
-                message.
+            UsageError: The template is ambiguous, or cannot render a user message.
         """
         self._tokenizer = tokenizer
         self._model = model
@@ -113,16 +122,16 @@ class ChatLayout:
             from jinja2 import TemplateError
 
             try:
-                found: str = tokenizer.get_chat_template()
+                template: str = tokenizer.get_chat_template()
             except ValueError as error:
                 raise UsageError(
                     f"{model}: its tokenizer has several chat templates and none is the default: "
                     f"{error}"
                 ) from error
 
-            # Each call for today's date gets `TEMPLATE_DAY`.
+            # Each call for today's date returns `TEMPLATE_DAY`.
             self._template = _TODAY.sub(
-                lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), found
+                lambda call: json.dumps(TEMPLATE_DAY.strftime(call["form"])), template
             )
             try:
                 probe = self._apply([_USER])
@@ -132,15 +141,15 @@ class ChatLayout:
                 ) from error
 
             writes_bos = bos is not None and probe.lstrip().startswith(bos)
-            self._folds = _MARK not in self._tried(
+            self._folds = _MARK not in self._rendered_or_empty(
                 {"role": "system", "content": _MARK}, _USER
             )
-            answered = self._tried(
-                _USER, {"role": "assistant", "content": _MARK}, ready=False
+            answered = self._rendered_or_empty(
+                _USER, {"role": "assistant", "content": _MARK}, for_answer=False
             )
             gap = answered.partition(_MARK)[0].removeprefix(probe)
-            # More than white space is another way to begin an answer (an empty chain of
-            # thought), and not the answer's.
+            # More than white space belongs to the template (an empty chain of thought),
+            # not to the answer.
             self.gap = gap if gap.isspace() else ""
             self.name = (
                 "chat template, system text in the first user message"
@@ -158,18 +167,17 @@ class ChatLayout:
 
             self.name = "plain"
             self.gap = " "
-            # A model that goes on with the dialogue by itself has ended its answer
-            # there.
+            # Where a model continues the dialogue by itself, its answer has ended.
             self.stop = (f"\n\n{PLAIN_ROLES['user']}:",)
             self.add_special_tokens = True
 
         if adds_end and self.add_special_tokens:
-            # An end token after the prompt would tell the model that all is said.
+            # An end token after the prompt would tell the model that the text is over.
             self.add_special_tokens = False
             self._prefix = bos if adds_bos else ""
 
     def no_tools(self) -> str:
-        """Why tools cannot be offered, and what to do; "" where the template writes them."""
+        """Says why tools cannot be offered, and what to do; "" if the template supports them."""
         if self._writes_tools:
             return ""
 
@@ -185,10 +193,12 @@ class ChatLayout:
 
     @cached_property
     def _writes_tools(self) -> bool:
-        """Whether the template writes tools down for the model."""
+        """Whether the template tells the model about tools."""
         if not self._templated:
             return False
-        return _MARKED_TOOL.name in self._tried(_USER, tools=(_MARKED_TOOL,))
+        return _MARKED_TOOL.name in self._rendered_or_empty(
+            _USER, tools=(_MARKED_TOOL,)
+        )
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
         """Renders a chat that ends with a message of the user, a tool or the model.
@@ -208,8 +218,8 @@ class ChatLayout:
         )
 
     def tokens(self, text: str) -> tuple[int, ...]:
-        """Token ids of a rendered text, as the model gets them."""
-        # Not verbose: a text longer than the context is told by whoever measures it.
+        """Returns the token ids of a rendered text, as the model gets them."""
+        # Not verbose: the caller checks whether a text is longer than the context.
         return tuple(
             self._tokenizer(
                 text, add_special_tokens=self.add_special_tokens, verbose=False
@@ -219,39 +229,39 @@ class ChatLayout:
     def answer_tokens(
         self, text: str, answers: Sequence[str]
     ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-        """Token ids of a rendered text alone, and those that answers, `gap` before them, have after it.
+        """Returns the token ids of a rendered text, and of each answer after it and `gap`.
 
-        Where the tokenizer joins the two: the ids behind a line break, if they read as
-        the answer, else none.
+        If the tokenizer merges the two at their border, these are the answer's ids after
+        a line break, provided that they decode to the answer, else none.
         """
         wholes = [f"{text}{self.gap}{answer}" for answer in answers]
         rows = self._tokenizer(
             [text, *wholes], add_special_tokens=self.add_special_tokens, verbose=False
         )["input_ids"]
-        asked = tuple(rows[0])
-        found: list[tuple[int, ...]] = []
+        prompt = tuple(rows[0])
+        continuations: list[tuple[int, ...]] = []
         for answer, row in zip(answers, rows[1:], strict=True):
-            begins = tuple(row[: len(asked)]) == asked
-            found.append(
-                tuple(row[len(asked) :])
+            begins = tuple(row[: len(prompt)]) == prompt
+            continuations.append(
+                tuple(row[len(prompt) :])
                 if begins
-                else self._apart(asked, f"{self.gap}{answer}")
+                else self._apart(prompt, f"{self.gap}{answer}")
             )
 
-        return asked, found
+        return prompt, continuations
 
-    def _apart(self, asked: tuple[int, ...], answer: str) -> tuple[int, ...]:
-        """The ids of an answer whose start the tokenizer joins to the prompt's end.
+    def _apart(self, prompt: tuple[int, ...], answer: str) -> tuple[int, ...]:
+        """Returns the ids of an answer whose start the tokenizer merges with the prompt's end.
 
-        It is tokenized behind a line break, which tokenizers keep apart. These ids
-        count only if prompt and answer, decoded together, read as both texts; else
-        there is none.
+        The answer is tokenized after a line break, which tokenizers keep separate. These
+        ids count only if prompt and answer decode together to both texts; else there are
+        none.
         """
         line, whole = self._tokenizer(["\n", f"\n{answer}"], add_special_tokens=False)[
             "input_ids"
         ]
         ids = whole[len(line) :]
-        before, after = (self._decode(row) for row in (asked, [*asked, *ids]))
+        before, after = (self._decode(row) for row in (prompt, [*prompt, *ids]))
 
         return (
             tuple(ids)
@@ -269,7 +279,7 @@ class ChatLayout:
         self,
         messages: Sequence[Message],
         *,
-        ready: bool = True,
+        for_answer: bool = True,
         tools: Sequence[Tool] = (),
     ) -> str:
         text: str = self._tokenizer.apply_chat_template(
@@ -277,19 +287,19 @@ class ChatLayout:
             tools=offered(tools) or None,
             chat_template=self._template,
             tokenize=False,
-            add_generation_prompt=ready,
+            add_generation_prompt=for_answer,
             **self._switches,
         )
         return text
 
-    def _tried(
-        self, *messages: Message, ready: bool = True, tools: Sequence[Tool] = ()
+    def _rendered_or_empty(
+        self, *messages: Message, for_answer: bool = True, tools: Sequence[Tool] = ()
     ) -> str:
-        """A chat as the template writes it; empty where it refuses."""
+        """Renders a chat by the template; returns "" where the template refuses."""
         from jinja2 import TemplateError
 
         try:
-            return self._apply(messages, ready=ready, tools=tools)
+            return self._apply(messages, for_answer=for_answer, tools=tools)
         except TemplateError:
             return ""
 

@@ -1,8 +1,8 @@
-"""A model's folder on this machine: found by what the user named, identified by one hash, loaded without noise.
+"""A model's folder on this machine: how it is found, identified by a hash, and loaded without noise.
 
-The fingerprint reads large files in part: of safetensors the header and the first bytes
-of every tensor, of others blocks spread over the length. object training changes it; it
-does not protect against forgery on purpose.
+The fingerprint reads large files only in part: the header and the first bytes of every
+tensor of a safetensors file, and blocks spread over the length of other files. Any
+training changes it; it does not protect against deliberate forgery.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from medical_tasks.io.files import open_file, read_bytes, read_text, readable
 MESSAGES: Final[Mapping[str, str]] = json.loads(
     Path(__file__).with_name("messages.json").read_text(encoding="utf-8")
 )
-"""Longer messages about models and judges: what is the matter, and what to do about it."""
+"""Longer messages about models and judges: the problem, and what to do about it."""
 
 REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTEXT_NAMES = (
@@ -37,24 +37,24 @@ _CONTEXT_NAMES = (
 
 
 def read_json(
-    path: Path, kind: type[Any] = dict, *, again: str = "Download it again."
+    path: Path, kind: type[Any] = dict, *, advice: str = "Download it again."
 ) -> Any:
-    """Reads a file of a checkpoint: an object, or a list."""
-    with readable(path, again=again):
+    """Parses a JSON file of a checkpoint, which must be of `kind`; `advice` ends messages."""
+    with readable(path, again=advice):
         text = read_text(path)
 
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not JSON ({error}). {again}") from error
+        raise UsageError(f"{path}: not JSON ({error}). {advice}") from error
 
-    if not isinstance(found, kind):
+    if not isinstance(value, kind):
         expected = "list" if kind is list else "object"
         raise UsageError(
-            f"{path}: a JSON {expected} is expected, got {type(found).__name__}. {again}"
+            f"{path}: a JSON {expected} is expected, got {type(value).__name__}. {advice}"
         )
 
-    return found
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,52 +62,50 @@ class Checkpoint:
     """A model on this machine's disk."""
 
     folder: Path
-    label: str  # repository, or the folder's own name: what is told about it without naming places on this machine
+    label: str  # repository, or the folder's own name, for messages without local paths
     revision: str
 
     def read(self, file: str) -> Mapping[str, Any]:
-        """Reads one of its JSON files; empty when it is not there."""
+        """Parses one of its JSON files; empty if it does not exist."""
         path = self.folder / file
         return read_json(path) if path.is_file() else {}
 
     def setting(self, *names: str) -> Any:
-        """Looks up `config.json`, and its `text_config` where a model has several parts.
+        """Returns the first of some settings in `config.json` or its `text_config`.
 
-        None when no name is there.
+        None if there is none.
         """
         config = self.read("config.json")
-        for part in (config, config.get("text_config") or {}):
+        for section in (config, config.get("text_config") or {}):
             for name in names:
-                if part.get(name) is not None:
-                    return part[name]
+                if section.get(name) is not None:
+                    return section[name]
         return None
 
     def own_dtype(self) -> str:
-        """The type its weights were saved for, `float32` when it does not say."""
+        """Returns the type of its weights; `float32` where it is not stated."""
         return str(self.setting("dtype", "torch_dtype") or "float32").removeprefix(
             "torch."
         )
 
     def context(self) -> int | None:
-        """Longest prompt and answer together, in tokens; None when it does not say."""
-        found = self.setting(*_CONTEXT_NAMES)
-        return None if found is None else int(found)
+        """Returns the longest prompt and answer together, in tokens; None where not stated."""
+        length = self.setting(*_CONTEXT_NAMES)
+        return None if length is None else int(length)
 
     def end_tokens(self) -> set[int]:
-        """Ids that end an answer, by its configuration files."""
+        """Returns the ids that end an answer, by its configuration files."""
         ends: set[int] = set()
-        for found in (
+        for ids in (
             self.read("generation_config.json").get("eos_token_id"),
             self.setting("eos_token_id"),
         ):
-            ends.update(
-                found if isinstance(found, list) else [] if found is None else [found]
-            )
+            ends.update(ids if isinstance(ids, list) else [] if ids is None else [ids])
         return ends
 
 
 def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
-    """Finds a model folder; downloads it when it is a repository that is not in the Hub's cache."""
+    """Finds a model's folder; downloads a repository that is not in the Hub's cache."""
     path = Path(target).expanduser()
     if path.is_dir():
         if revision is not None:
@@ -116,7 +114,7 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
                 "it out."
             )
 
-        found = Checkpoint(
+        checkpoint = Checkpoint(
             folder=path.resolve(), label=path.resolve().name, revision=""
         )
     elif (
@@ -130,53 +128,54 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
         )
     else:
         folder = _download(target, revision or "main")
-        found = Checkpoint(folder=folder, label=target, revision=folder.name)
+        checkpoint = Checkpoint(folder=folder, label=target, revision=folder.name)
 
-    if not (found.folder / "config.json").is_file():
+    if not (checkpoint.folder / "config.json").is_file():
         raise MissingError(
-            f"{target}: no config.json in {found.folder}. Give a folder that save_pretrained or "
+            f"{target}: no config.json in {checkpoint.folder}. Give a folder that save_pretrained or "
             "`hf download` wrote."
         )
 
-    check_config(found.folder)
-    return found
+    check_config(checkpoint.folder)
+    return checkpoint
 
 
 def check_config(folder: Path) -> None:
-    """Refuses a configuration that makes transformers run code of another repository.
+    """Rejects a configuration that makes transformers run code of another repository.
 
-    It does so whatever `trust_remote_code` says: below 5.3 by CVE-2026-4372 (kernels),
-    below 5.5 by CVE-2026-5241 (LightGlue).
+    transformers does so despite `trust_remote_code=False`: below 5.3 by CVE-2026-4372
+    (kernels), below 5.5 by CVE-2026-5241 (LightGlue).
     """
-    parts: list[Any] = [
+    pending: list[Any] = [
         Checkpoint(folder=folder, label="", revision="").read("config.json")
     ]
-    while parts:
-        part = parts.pop()
-        parts += (
-            part.values()
-            if isinstance(part, Mapping)
-            else part
-            if isinstance(part, list)
+    while pending:
+        node = pending.pop()
+        pending += (
+            node.values()
+            if isinstance(node, Mapping)
+            else node
+            if isinstance(node, list)
             else ()
         )
-        for name, value in part.items() if isinstance(part, Mapping) else ():
+        for name, value in node.items() if isinstance(node, Mapping) else ():
             kernel = name.strip("_").startswith(
                 ("attn_implementation", "experts_implementation")
             ) and "/" in str(value)
             if kernel or (
-                name == "keypoint_detector_config" and part.get("trust_remote_code")
+                name == "keypoint_detector_config" and node.get("trust_remote_code")
             ):
-                place = folder / "config.json"
+                path = folder / "config.json"
                 raise UsageError(
-                    MESSAGES["code_outside"].format(path=place, name=name, value=value)
+                    MESSAGES["code_outside"].format(path=path, name=name, value=value)
                 )
 
 
 def _download(repository: str, revision: str) -> Path:
-    """Brings a repository into the Hub's cache, or finds it there when offline.
+    """Downloads a repository into the Hub's cache, or finds it there when offline.
 
-    Returns the snapshot's folder.
+    Returns:
+        The snapshot's folder.
     """
     from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import (
@@ -191,19 +190,17 @@ def _download(repository: str, revision: str) -> Path:
         if not pattern.endswith((".safetensors", ".bin"))
     ]
     try:
-        # Weights come in one format only; other formats and copies in subfolders stay
-        # where they are.
+        # Weights are downloaded in one format only, and without copies in subfolders.
         for weights in ("*.safetensors", "pytorch_model*.bin"):
-            found = snapshot_download(
+            snapshot = snapshot_download(
                 repository,
                 revision=revision,
                 allow_patterns=[*others, weights, "*.index.json"],
                 ignore_patterns=["*/*", "consolidated*"],
-                # Without this, a commit that lies in the cache is looked up on the Hub
-                # all the same.
+                # Without this, the Hub is asked even for a commit that is in the cache.
                 local_files_only=bool(constants.HF_HUB_OFFLINE),
             )
-            if any(Path(found).glob("*.safetensors")):
+            if any(Path(snapshot).glob("*.safetensors")):
                 break
     except (
         HfHubHTTPError,
@@ -217,7 +214,7 @@ def _download(repository: str, revision: str) -> Path:
         )
         raise MissingError(step) from error
 
-    return Path(found)
+    return Path(snapshot)
 
 
 PATTERNS = (
@@ -234,10 +231,10 @@ PATTERNS = (
     "*.safetensors",
     "pytorch_model*.bin",
 )
-"""Files that decide what a model answers. Cards, logs and training states do not."""
+"""Files that decide a model's answers. Cards, logs and training states do not."""
 
 WHOLE_BYTES = 8 * 1024 * 1024
-"""A file up to this size is read whole."""
+"""The largest file that is hashed as a whole."""
 
 SAMPLE_BYTES = 4096
 BLOCKS = 256
@@ -257,27 +254,27 @@ def model_files(folder: Path) -> list[Path]:
 
 
 def fingerprint(folder: Path) -> str:
-    """Hashes a model folder; times, owners, links and the folder's own name do not count."""
+    """Hashes a model's folder; times, owners, links and the folder's name do not count."""
     files = model_files(folder)
     if not any(path.suffix in (".safetensors", ".bin") for path in files):
         raise MissingError(MESSAGES["weights"].format(folder=folder))
 
     whole = hashlib.sha256()
     for path in files:
-        part = hashlib.sha256()
+        content = hashlib.sha256()
         with open_file(path) as stream:
-            for piece in _pieces(path, stream, path.stat().st_size):
-                part.update(piece)
+            for block in _hashed_blocks(path, stream, path.stat().st_size):
+                content.update(block)
 
         whole.update(
-            f"{path.name}\0{path.stat().st_size}\0{part.hexdigest()}\n".encode()
+            f"{path.name}\0{path.stat().st_size}\0{content.hexdigest()}\n".encode()
         )
 
     return whole.hexdigest()
 
 
 def hash_layout(folder: Path, files: Iterable[Path]) -> str:
-    """Hashes small files of a folder that decide what a model reads."""
+    """Hashes a folder's small files that decide what a model reads."""
     layout = hashlib.sha256()
     for path in files:
         data = read_bytes(path)
@@ -285,16 +282,16 @@ def hash_layout(folder: Path, files: Iterable[Path]) -> str:
     return layout.hexdigest()
 
 
-def _pieces(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
-    """The parts of a file that its hash is made of.
+def _hashed_blocks(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
+    """Yields the blocks of a file that enter its hash.
 
-    A small file is read whole. Of a large one the header and samples count: where each
-    tensor begins, or, in a form without such a list, blocks at even distances.
+    Small files are read as a whole. Of large ones the header and samples count: at the
+    start of each tensor, or in other formats at even distances.
     """
     header = b""
-    places: list[int] = []
+    offsets: list[int] = []
     if path.suffix == ".safetensors":
-        header, places = _safetensors(path, stream, size)
+        header, offsets = _safetensors(path, stream, size)
 
     if size <= WHOLE_BYTES:
         stream.seek(0)
@@ -302,17 +299,17 @@ def _pieces(path: Path, stream: BinaryIO, size: int) -> Iterator[bytes]:
         return
 
     yield header
-    if not places:
+    if not offsets:
         step = (size - SAMPLE_BYTES) / (BLOCKS - 1)
-        places = [int(step * block) for block in range(BLOCKS)]
+        offsets = [int(step * block) for block in range(BLOCKS)]
 
-    for place in places:
-        stream.seek(place)
+    for offset in offsets:
+        stream.seek(offset)
         yield stream.read(SAMPLE_BYTES)
 
 
 def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[int]]:
-    """Reads the header and where each tensor begins, and checks that the file is as long as the header says."""
+    """Reads the header and each tensor's offset, and checks the file's size against the header."""
     length = int.from_bytes(stream.read(8), "little")
     if size < 8 or length > min(_SAFETENSORS_HEADER_LIMIT, size - 8):
         raise UsageError(
@@ -340,7 +337,7 @@ def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[i
     expected = 8 + length + max((end for _, end in spans), default=0)
     if size != expected:
         raise UsageError(
-            f"{path}: its header asks for {expected} bytes, the file has {size}. Download it again."
+            f"{path}: its header describes {expected} bytes, the file has {size}. Download it again."
         )
 
     return header, sorted(8 + length + start for start, _ in spans)
@@ -351,7 +348,7 @@ _LOGGERS = ("lighteval", "accelerate", "vllm", "ray")
 
 @contextlib.contextmanager
 def quiet_libraries(level: int) -> Iterator[None]:
-    """Lets lighteval, transformers, accelerate and vLLM log from `level` on, and draw no bars of their own."""
+    """Limits lighteval, transformers, accelerate and vLLM to logs from `level` on, without progress bars."""
     from transformers.utils import logging as transformers_logging
 
     loggers = [logging.getLogger(name) for name in _LOGGERS]
@@ -379,9 +376,9 @@ def quiet_libraries(level: int) -> Iterator[None]:
 def without_cache_and_bars(
     module: ModuleType,
 ) -> contextlib.AbstractContextManager[object]:
-    """Takes the response cache and the progress bars out of one of lighteval's model modules.
+    """Disables the response cache and the progress bars of one of lighteval's model modules.
 
-    The cache has no switch: it writes into the model's folder and re-uses answers after
+    The cache has no switch: it writes into the model's folder, and reuses answers after
     a prompt has changed.
     """
     from unittest import mock
@@ -391,5 +388,5 @@ def without_cache_and_bars(
     def no_bar(*args: object, **settings: object) -> object:
         return bars(*args, **{**settings, "disable": True})
 
-    # A model without a cache asks none.
+    # lighteval skips the cache of a model that has none.
     return mock.patch.multiple(module, SampleCache=lambda _: None, tqdm=no_bar)

@@ -1,9 +1,9 @@
 """Text embeddings by a checkpoint on this machine, for measures of similarity; vectors have length 1.
 
 A folder with `modules.json` (Reimers and Gurevych 2019,
-https://arxiv.org/abs/1908.10084) says its pooling and layers; any other is a
-transformer alone, whose states are averaged over the tokens. Longer texts are cut at
-their end, and counted.
+https://arxiv.org/abs/1908.10084) states its pooling and layers; any other folder is a
+plain transformer, whose states are averaged over the tokens. Texts that are too long are
+cut at their end, and counted.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ REVISIONS: Final[Mapping[str, str]] = {
     MINILM: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
     CLINICAL_BERT: "d5892b39a4adaed74b92212a44081509db72f87b",
 }
-"""The revision of each checkpoint that is meant; messages name it. Whichever is used, identities hold a hash of its weights."""
+"""The recommended revision of each checkpoint, for messages. Identities hold a hash of the weights in use."""
 
 
 def open_embedder(target: str | Path, *, example: str = MINILM) -> Embedder:
-    """Opens a checkpoint; nothing is downloaded. `example` is named where there is none."""
+    """Opens a checkpoint; nothing is downloaded. If it is missing, the message suggests `example`."""
     return Embedder(*_find(target, example))
 
 
 def embedder_identity(target: str | Path) -> dict[str, str]:
-    """Says what decides a checkpoint's vectors, for the recipe; loads no weights."""
+    """Returns what decides a checkpoint's vectors, for the recipe; loads no weights."""
     return _identity(*_find(target, MINILM))
 
 
 class Embedder(encoder.Measure):
     """A checkpoint in this process, made by `open_embedder`.
 
-    `truncated` counts over all calls, equal texts once.
+    `truncated` counts over all calls, and equal texts once.
     """
 
     def __init__(self, checkpoint: Checkpoint, layout: Layout, max_length: int) -> None:
@@ -70,16 +70,16 @@ class Embedder(encoder.Measure):
             transformer = encoder.load_model(name, layout.transformer)
 
         self.width = int(transformer.config.hidden_size)
-        """Numbers a vector has."""
+        """The dimensions of a vector."""
         layers: list[Module] = []
         for layer in layout.layers:
             if not isinstance(layer, Dense):
-                layers.append(torch.nn.Identity())  # stands for dividing by the length
+                layers.append(torch.nn.Identity())  # stands for normalizing
                 continue
 
             if layer.inputs != self.width:
                 raise UsageError(
-                    f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it "
+                    f"{name}: a dense layer takes {layer.inputs} numbers, and the layer before it "
                     f"gives {self.width}. {_AGAIN}"
                 )
 
@@ -93,9 +93,13 @@ class Embedder(encoder.Measure):
         self._cut: set[str] = set()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embeds texts: shape (texts, dimensions), each of length 1, or zeros without text.
+        """Embeds texts.
 
-        The same to 1e-5 in every batch.
+        A vector is the same to 1e-5, whatever else is in the batch.
+
+        Returns:
+            An array of shape (texts, dimensions): vectors of length 1, or zeros for an
+            empty text.
         """
         _ = self._loaded
         stripped = [text.strip() for text in texts]
@@ -104,37 +108,39 @@ class Embedder(encoder.Measure):
                 text.lower() if self._lower_case else text for text in stripped if text
             )
         )
-        place = {text: number for number, text in enumerate(distinct)}
-        # the last one stands for no text
-        found = np.zeros((len(distinct) + 1, self.width), dtype=np.float32)
+        index = {text: number for number, text in enumerate(distinct)}
+        # the last row stands for an empty text
+        vectors = np.zeros((len(distinct) + 1, self.width), dtype=np.float32)
         rows = self._rows(distinct)
         if rows:
-            found[list(rows)] = np.stack(self._read(list(rows.values()), self._vectors))
+            vectors[list(rows)] = np.stack(
+                self._read(list(rows.values()), self._vectors)
+            )
 
-        wanted = [
-            place.get(text.lower() if self._lower_case else text, len(distinct))
+        row_indices = [
+            index.get(text.lower() if self._lower_case else text, len(distinct))
             for text in stripped
         ]
-        return found[wanted]
+        return vectors[row_indices]
 
     def _rows(self, texts: Sequence[str]) -> dict[int, encoder.Row]:
-        """Tokenises texts, cut where they are too long; those without a token are not there."""
+        """Tokenises texts, and cuts those that are too long; texts without tokens are omitted."""
         if not texts:
             return {}
 
-        known = [encoder.readable(text) for text in texts]
-        how = {"return_attention_mask": False, "verbose": False}
-        made = self._tokenizer(
-            known, truncation=True, max_length=self.max_length, **how
+        readable = [encoder.readable(text) for text in texts]
+        options = {"return_attention_mask": False, "verbose": False}
+        encoded = self._tokenizer(
+            readable, truncation=True, max_length=self.max_length, **options
         )
         full = [
             number
-            for number, ids in enumerate(made["input_ids"])
+            for number, ids in enumerate(encoded["input_ids"])
             if len(ids) >= self.max_length
         ]
         if full:
             whole = self._tokenizer(
-                [known[number] for number in full], truncation=False, **how
+                [readable[number] for number in full], truncation=False, **options
             )["input_ids"]
             self._cut |= {
                 texts[number]
@@ -144,15 +150,15 @@ class Embedder(encoder.Measure):
             self.truncated = len(self._cut)
 
         return {
-            number: {name: made[name][number] for name in made}
-            for number, ids in enumerate(made["input_ids"])
+            number: {name: encoded[name][number] for name in encoded}
+            for number, ids in enumerate(encoded["input_ids"])
             if ids
         }
 
     def _vectors(self, rows: Sequence[encoder.Row]) -> list[Tensor]:
-        """Vectors of rows of tokens, each of length 1.
+        """Computes the vectors of rows of tokens, each of length 1.
 
-        Padding does not count: pooling sees the attention mask.
+        Padding does not count: pooling uses the attention mask.
         """
         import torch
 
@@ -177,32 +183,36 @@ class Embedder(encoder.Measure):
 
 
 def _find(target: str | Path, example: str) -> tuple[Checkpoint, Layout, int]:
-    """Finds a model by its folder, or its name in the Hub's cache; fetches nothing.
+    """Finds a model by its folder, or by its name in the Hub's cache; downloads nothing.
 
     Returns:
         The checkpoint, its layout, and the most tokens of a text.
     """
-    said = str(target)
-    encoder.check_packages(said)
+    name = str(target)
+    encoder.check_packages(name)
     folder = Path(target).expanduser()
     label, commit = folder.resolve().name, ""
     if not folder.is_dir():
-        folder, label = _cached(said, example), said
+        folder, label = _cached(name, example), name
         commit = folder.name
 
     layout = read_layout(folder)
     inner = find_checkpoint(str(layout.transformer.resolve()), revision=None)
     checkpoint = Checkpoint(folder=inner.folder, label=label, revision=commit)
 
-    return checkpoint, layout, encoder.longest_text(checkpoint, asked=layout.max_length)
+    return (
+        checkpoint,
+        layout,
+        encoder.longest_text(checkpoint, layout_limit=layout.max_length),
+    )
 
 
 def _cached(target: str, example: str) -> Path:
-    """The folder of a repository in the Hub's cache.
+    """Returns the folder of a repository in the Hub's cache.
 
     Raises:
-        MissingError: where it is not there; with the command that fetches it, at the
-            revision that is pinned here.
+        MissingError: It is not in the cache. The message holds the command that fetches
+            it, at the recommended revision.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -214,22 +224,23 @@ def _cached(target: str, example: str) -> Path:
                 snapshot_download(target, revision="main", local_files_only=True)
             )
         except (HFValidationError, LocalEntryNotFoundError, OSError):
-            pass  # told below, with what to do
+            pass  # reported below, with what to do
 
-    wanted = target if named and "/" in target else example
-    pinned = f" --revision {REVISIONS[wanted]}" if wanted in REVISIONS else ""
+    repository = target if named and "/" in target else example
+    pinned = f" --revision {REVISIONS[repository]}" if repository in REVISIONS else ""
     also = ", and no such repository in the cache of the Hub" if named else ""
     step = MESSAGES["embedder"].format(
-        repository=f"{wanted}{pinned}", place=f"models/{wanted.rpartition('/')[2]}"
+        repository=f"{repository}{pinned}",
+        place=f"models/{repository.rpartition('/')[2]}",
     )
     raise MissingError(f"{target}: no such folder{also}. {step}")
 
 
 def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str, str]:
-    """All that decides a vector; the weights count by their hash."""
+    """Returns all that decides a vector, with a hash of the weights."""
     layers = (
-        f"dense {fingerprint(each.folder)}" if isinstance(each, Dense) else each
-        for each in layout.layers
+        f"dense {fingerprint(layer.folder)}" if isinstance(layer, Dense) else layer
+        for layer in layout.layers
     )
     identity = {
         "kind": "embedder",
@@ -250,11 +261,11 @@ def _identity(checkpoint: Checkpoint, layout: Layout, longest: int) -> dict[str,
 Pooling = Literal["mean", "cls", "max"]
 
 ACTIVATIONS: Final = ("Identity", "Tanh", "ReLU", "GELU", "Sigmoid")
-"""What can stand behind a dense layer; names of `torch.nn`."""
+"""Activations that may follow a dense layer, by their names in `torch.nn`."""
 
 _PACKAGE = "sentence_transformers."
 _AGAIN = "Download it again, with all of its folders."
-_KNOWN = "Known are Transformer, Pooling, Dense and Normalize. Choose a checkpoint made of these."
+_KNOWN = "Supported are Transformer, Pooling, Dense and Normalize. Choose a checkpoint with these alone."
 _LENGTH_FILES = tuple(
     f"sentence_{kind}_config.json"
     for kind in (
@@ -271,7 +282,7 @@ _LENGTH_FILES = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class Dense:
-    """A dense layer behind the pooling."""
+    """A dense layer after the pooling."""
 
     folder: Path
     inputs: int
@@ -286,23 +297,21 @@ class Layout:
 
     transformer: Path
     pooling: Pooling = "mean"
-    # what comes behind, in order; `normalize` divides by the length
+    # after the pooling, in order; `normalize` divides by the length
     layers: tuple[Dense | Literal["normalize"], ...] = ()
-    # longest text the checkpoint asks for, in tokens with special ones; None: what the
-    # transformer takes
+    # the longest text in tokens, special ones included; None for the transformer's limit
     max_length: int | None = None
-    # whether texts are put into small letters before the tokenizer sees them
-    lower_case: bool = False
+    lower_case: bool = False  # whether texts are lower-cased before tokenization
 
 
 def read_layout(folder: Path) -> Layout:
-    """Reads what a folder says of itself."""
+    """Reads the layout that a folder states."""
     listing = folder / "modules.json"
     if not listing.is_file():
         return Layout(transformer=folder)
 
     modules = [
-        _module(listing, entry) for entry in read_json(listing, list, again=_AGAIN)
+        _module(listing, entry) for entry in read_json(listing, list, advice=_AGAIN)
     ]
     kinds = [kind for kind, _ in modules]
     if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {
@@ -318,7 +327,7 @@ def read_layout(folder: Path) -> Layout:
     _refuse_prompts(folder / "config_sentence_transformers.json")
     settings: dict[str, object] = next(
         (
-            read_json(transformer / name, again=_AGAIN)
+            read_json(transformer / name, advice=_AGAIN)
             for name in _LENGTH_FILES
             if (transformer / name).is_file()
         ),
@@ -345,9 +354,10 @@ def read_layout(folder: Path) -> Layout:
 
 
 def _module(listing: Path, entry: object) -> tuple[str, Path]:
-    """Kind and folder of a module that `modules.json` lists.
+    """Returns the kind and folder of a module that `modules.json` lists.
 
-    Only modules that are done here count, and only folders inside the model's own.
+    Raises:
+        UsageError: The module is not supported, or its path leaves the model's folder.
     """
     if not isinstance(entry, dict) or not all(
         isinstance(entry.get(name), str) for name in ("type", "path")
@@ -375,12 +385,12 @@ def _module(listing: Path, entry: object) -> tuple[str, Path]:
 
 
 def _pooling(path: Path) -> Pooling:
-    """How token vectors become one, in the spelling of both generations of the library.
+    """Reads the pooling, in the spelling of either generation of the library.
 
     Until version 5: `"pooling_mode_mean_tokens": true`.
     Since version 5: `"pooling_mode": "mean"`.
     """
-    config = read_json(path, again=_AGAIN)
+    config = read_json(path, advice=_AGAIN)
     modes: dict[str, Pooling] = {
         "mean_tokens": "mean",
         "cls_token": "cls",
@@ -391,16 +401,16 @@ def _pooling(path: Path) -> Pooling:
         for name in config
         if name.startswith("pooling_mode_") and config[name] is True
     ]
-    if "pooling_mode" in config:  # how it is written since version 5
+    if "pooling_mode" in config:  # since version 5
         chosen, modes = (
             [str(config["pooling_mode"])],
             {mode: mode for mode in get_args(Pooling)},
         )
 
     if len(chosen) != 1 or chosen[0] not in modes:
-        said = ", ".join(chosen) or "none"
+        named = ", ".join(chosen) or "none"
         raise UsageError(
-            f"{path}: one pooling out of mean, cls and max is expected, got {said}. Choose another "
+            f"{path}: one pooling out of mean, cls and max is expected, got {named}. Choose another "
             "one."
         )
 
@@ -409,7 +419,7 @@ def _pooling(path: Path) -> Pooling:
 
 def _read_dense(folder: Path) -> Dense:
     path = folder / "config.json"
-    config = read_json(path, again=_AGAIN)
+    config = read_json(path, advice=_AGAIN)
     activation = str(
         config.get("activation_function", "torch.nn.modules.activation.Tanh")
     ).rpartition(".")[2]
@@ -424,7 +434,7 @@ def _read_dense(folder: Path) -> Dense:
         config.get(f"module_{end}_name") for end in ("input", "output")
     } <= set(usual):
         raise UsageError(
-            f"{path}: a layer that works on single tokens or adds its input is not done here. "
+            f"{path}: a layer that works on single tokens or adds its input is not supported. "
             "Choose another one."
         )
 
@@ -438,12 +448,12 @@ def _read_dense(folder: Path) -> Dense:
 
 
 def _refuse_prompts(path: Path) -> None:
-    """A checkpoint that puts words of its own before every text would give other numbers without them."""
-    config = read_json(path, again=_AGAIN) if path.is_file() else {}
+    """Rejects a checkpoint that requires a prompt before every text, which is not supported."""
+    config = read_json(path, advice=_AGAIN) if path.is_file() else {}
     name, prompts = config.get("default_prompt_name"), config.get("prompts")
     if name is not None and not (isinstance(prompts, dict) and prompts.get(name) == ""):
         raise UsageError(
-            f"{path}: puts the prompt {name!r} before every text, which is not done here. Choose "
+            f"{path}: puts the prompt {name!r} before every text, which is not supported. Choose "
             "another checkpoint."
         )
 
@@ -458,7 +468,7 @@ def _read_count(path: Path, config: Mapping[str, object], name: str) -> int:
 
 
 def _pool(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
-    """Makes one vector of the states of each text's tokens, special ones included, padding not."""
+    """Pools the states of each text's tokens into one vector, without padding."""
     if pooling == "cls":
         return states[:, 0]
     if pooling == "max":
@@ -475,12 +485,15 @@ def _make_dense(name: str, layer: Dense) -> Module:
     linear = torch.nn.Linear(layer.inputs, layer.outputs, bias=layer.bias)
     safe, other = layer.folder / "model.safetensors", layer.folder / "pytorch_model.bin"
     try:
-        found = encoder.read_tensors(safe if safe.is_file() else other)
+        tensors = encoder.read_tensors(safe if safe.is_file() else other)
         linear.load_state_dict(
-            {key.removeprefix("linear."): value.float() for key, value in found.items()}
+            {
+                key.removeprefix("linear."): value.float()
+                for key, value in tensors.items()
+            }
         )
     except (*encoder.LOAD_ERRORS, AttributeError) as error:
-        said = f"{name}: its dense layer {layer.folder.name} does not load: {encoder.first_line(error)}"
-        raise UsageError(f"{said} {_AGAIN}") from error
+        problem = f"{name}: its dense layer {layer.folder.name} does not load: {encoder.first_line(error)}"
+        raise UsageError(f"{problem} {_AGAIN}") from error
 
     return torch.nn.Sequential(linear, getattr(torch.nn, layer.activation)()).eval()

@@ -1,6 +1,6 @@
-"""Encoders on this machine's disk: loading one, how long its texts can be, and reading rows in batches.
+"""Encoders on this machine's disk: loading them, their longest input, and reading rows in batches.
 
-All is float32: the numbers of half precision would differ from machine to machine.
+Everything is float32: half precision gives other numbers on other machines.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 Row = Mapping[str, Sequence[int]]
-"""What a model reads of a text, by the name of its argument: `input_ids`, and for some models `token_type_ids`."""
+"""A tokenised text by the names of the model's arguments: `input_ids`, and for some `token_type_ids`."""
 
 LOCAL: Final[Mapping[str, bool]] = {
     "local_files_only": True,
     "trust_remote_code": False,
 }
-"""How anything of a folder is loaded: nothing is downloaded, and code that it brings is never run."""
+"""Arguments for loading from a folder: nothing is downloaded, and its code is never run."""
 
 LOAD_ERRORS: Final = (OSError, ValueError, ImportError, KeyError, RuntimeError)
-"""What transformers raises where a folder is not what it should be."""
+"""What transformers raises for a folder that it cannot load."""
 
 _T = TypeVar("_T")
 _Network = TypeVar("_Network")
@@ -48,18 +48,21 @@ AFTER_PADDING = frozenset(
         "ernie_m",
     }
 )
-"""Families that number positions from behind the padding's, so that the first ones are lost."""
+"""Families whose positions start after the padding token's, so that the first ones are lost."""
 
 _TOKENS = {"cpu": 2048}
 _TOKENS_ELSEWHERE = 32768
-"""Tokens read together, padding included. More of them leave a CPU's caches."""
+"""Tokens in a batch, padding included. More do not fit in a CPU's caches."""
 
 
 def check_packages(name: str, *packages: str) -> None:
-    """Says how to get the packages, by default torch and transformers, when one is missing."""
-    wanted = packages or ("torch", "transformers")
+    """Raises MissingError with the install command if a package is missing.
+
+    By default torch and transformers are required.
+    """
+    required = packages or ("torch", "transformers")
     missing = [
-        package for package in wanted if importlib.util.find_spec(package) is None
+        package for package in required if importlib.util.find_spec(package) is None
     ]
     if missing:
         raise MissingError(
@@ -70,21 +73,23 @@ def check_packages(name: str, *packages: str) -> None:
 def find_folder(folder: str | Path, missing: str) -> Checkpoint:
     """Finds a checkpoint's folder by its `config.json`.
 
-    `missing` says what to do where there is none.
+    Args:
+        folder: the folder.
+        missing: the end of the error message, which says what to do.
     """
-    place = Path(folder).expanduser()
-    if not (place / "config.json").is_file():
+    path = Path(folder).expanduser()
+    if not (path / "config.json").is_file():
         raise MissingError(f"{folder}: no folder with a config.json{missing}")
-    return find_checkpoint(str(place.resolve()), revision=None)
+    return find_checkpoint(str(path.resolve()), revision=None)
 
 
 def engine() -> str:
-    """What computes, for identities: a small update of transformers changes no number."""
+    """Names the engine for identities; only its major version changes numbers."""
     return f"transformers {version_of('transformers').split('.')[0]}"
 
 
 def device() -> torch.device:
-    """The accelerator where there is one, else the CPU."""
+    """Returns the accelerator if there is one, else the CPU."""
     import torch
 
     return (
@@ -96,7 +101,7 @@ def device() -> torch.device:
 
 @contextlib.contextmanager
 def loading(what: str, hint: str = "") -> Iterator[None]:
-    """Says `what` does not load, with which transformers, and why; `hint` follows the reason."""
+    """Turns errors of loading into a UsageError that names transformers' version and the reason."""
     import transformers
     from safetensors import SafetensorError
 
@@ -110,7 +115,7 @@ def loading(what: str, hint: str = "") -> Iterator[None]:
 
 
 def open_tokenizer(name: str, folder: Path, hint: str = "") -> PreTrainedTokenizerBase:
-    """Loads the tokenizer of a folder; where that fails, `hint` follows the reason."""
+    """Loads the tokenizer of a folder; `hint` ends the error message where that fails."""
     import transformers
 
     with loading(f"{name}: its tokenizer", hint):
@@ -120,16 +125,19 @@ def open_tokenizer(name: str, folder: Path, hint: str = "") -> PreTrainedTokeniz
 def load_tokenizer(
     name: str, folder: Path, *, fast: bool = False
 ) -> PreTrainedTokenizerBase:
-    """Loads the tokenizer of an encoder; `fast`.
+    """Loads the tokenizer of an encoder.
 
-    It must be one that says which text a token is of.
+    Args:
+        name: the encoder, for messages.
+        folder: its folder.
+        fast: whether it must map tokens back to texts, as fast tokenizers do.
     """
     tokenizer = open_tokenizer(name, folder)
     if tokenizer.get_vocab().keys() <= {*tokenizer.all_special_tokens}:
-        # transformers makes an empty one where the files are not there, to which all
-        # words are the same.
+        # Without its files transformers makes an empty tokenizer, to which all words
+        # are the same.
         raise UsageError(
-            f"{name}: its tokenizer knows no words: tokenizer.json, or the vocabulary, is not in "
+            f"{name}: its tokenizer has no words: tokenizer.json, or the vocabulary, is not in "
             "the folder. Download it again."
         )
 
@@ -177,27 +185,26 @@ def load_network(
     name: str,
     folder: Path,
     *,
-    again: str = "",
-    **how: object,
+    advice: str = "",
+    **options: object,
 ) -> PreTrainedModel:
     """Loads a network by a class of transformers, in evaluation mode.
 
-    `again` follows what to do about missing weights.
+    `advice` ends the error message about missing weights.
     """
     import torch
 
     with loading(name):
         try:
             model, report = auto.from_pretrained(
-                str(folder), output_loading_info=True, **how, **LOCAL
+                str(folder), output_loading_info=True, **options, **LOCAL
             )
         except torch.OutOfMemoryError as error:
             raise UsageError(
                 MESSAGES["memory_to_open"].format(name=name, reason=first_line(error))
             ) from error
 
-    # BERT's own pooling of the first token is often missing, and read by nothing that
-    # loads a model here.
+    # BERT's pooler is often missing, and no caller reads it.
     missing = sorted(
         key for key in report["missing_keys"] if not key.startswith("pooler.")
     )
@@ -205,7 +212,7 @@ def load_network(
         some = ", ".join(missing[:3])
         raise UsageError(
             MESSAGES["weights_lacking"].format(
-                name=name, count=len(missing), some=some, again=again
+                name=name, count=len(missing), some=some, again=advice
             )
         )
 
@@ -213,43 +220,53 @@ def load_network(
 
 
 def longest_text(
-    checkpoint: Checkpoint, wanted: int | None = None, *, asked: int | None = None
+    checkpoint: Checkpoint,
+    requested: int | None = None,
+    *,
+    layout_limit: int | None = None,
 ) -> int:
-    """Most tokens an input can have.
+    """Returns the most tokens of an input.
 
-    `wanted`, else what the layout (`asked`) or tokenizer and positions allow.
+    Args:
+        checkpoint: the encoder.
+        requested: the user's own limit, which the model must allow.
+        layout_limit: the limit of the folder's layout, else the tokenizer's counts.
     """
     positions = checkpoint.context()
     if positions is not None and checkpoint.setting("model_type") in AFTER_PADDING:
         padding = checkpoint.setting("pad_token_id")
         positions -= (1 if padding is None else int(padding)) + 1
 
-    if wanted is not None:
-        if wanted < 1 or (positions is not None and wanted > positions):
+    if requested is not None:
+        if requested < 1 or (positions is not None and requested > positions):
             raise UsageError(
-                f"max_length={wanted}: {checkpoint.label} takes 1 to "
+                f"max_length={requested}: {checkpoint.label} takes 1 to "
                 f"{positions or 'any number of'} tokens."
             )
 
-        return wanted
+        return requested
 
     bounds = (
         positions,
-        asked or checkpoint.read("tokenizer_config.json").get("model_max_length"),
+        layout_limit
+        or checkpoint.read("tokenizer_config.json").get("model_max_length"),
     )
-    known = [int(bound) for bound in bounds if bound and bound < UNBOUNDED]
-    if not known:
+    limits = [int(bound) for bound in bounds if bound and bound < UNBOUNDED]
+    if not limits:
         raise UsageError(
             f"{checkpoint.label}: no file of it says how long a text can be. Give max_length."
         )
 
-    return min(known)
+    return min(limits)
 
 
 def pad(
     rows: Sequence[Row], *, padding: int | None, device: torch.device
 ) -> dict[str, Tensor]:
-    """Pads rows on the right to the longest, as tensors with an `attention_mask`, which makes any padding token do."""
+    """Pads rows on the right to the longest, as tensors with an `attention_mask`.
+
+    Thanks to the mask, any padding token will do.
+    """
     import torch
 
     longest = max(len(row["input_ids"]) for row in rows)
@@ -272,15 +289,15 @@ def pad(
 
 
 def readable(text: str) -> str:
-    """A text as a tokenizer can take it.
+    """Makes a text acceptable to tokenizers.
 
-    Halves of characters, which model answers can hold, become U+FFFD.
+    Lone surrogates, which model answers may contain, become U+FFFD.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:
-    """The tensors of a file; torch's own format is read as tensors alone, which runs nothing."""
+    """Reads the tensors of a file; torch's own format is unpickled without running code."""
     import torch
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -288,7 +305,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     refused = torch.serialization.pickle.UnpicklingError
     try:
         safe = file.suffix == ".safetensors"
-        found: dict[str, Tensor] = (
+        tensors: dict[str, Tensor] = (
             load_file(file)
             if safe
             else torch.load(file, map_location="cpu", weights_only=True)
@@ -303,29 +320,31 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     ) as error:
         raise ValueError(first_line(error)) from error
 
-    return found
+    return tensors
 
 
 def fill_network(
     config: PretrainedConfig, weights: Mapping[str, Tensor]
 ) -> tuple[PreTrainedModel, list[str], list[str]]:
-    """A network with these weights, the names of those it lacks, and of those that have no place in it."""
+    """Makes a network with these weights; also returns the missing and the unexpected names."""
     import torch
     import transformers
 
-    with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced
+    with torch.random.fork_rng(devices=[]):  # the initial weights are random
         model = transformers.AutoModel.from_config(config, trust_remote_code=False)
-    missing, strange = model.load_state_dict(weights, strict=False)
-    return model, missing, strange
+    missing, unexpected = model.load_state_dict(weights, strict=False)
+    return model, missing, unexpected
 
 
 def linear_layer(
     state: Mapping[str, Tensor], name: str, *, inputs: int, outputs: int
 ) -> Module | None:
-    """A linear layer of a checkpoint, in float32; None where it is missing or of another shape."""
+    """Makes a linear layer of a checkpoint, in float32; None if missing or of another shape."""
     import torch
 
-    weight, bias = (state.get(f"{name}.{part}") for part in ("weight", "bias"))
+    weight, bias = (
+        state.get(f"{name}.{parameter}") for parameter in ("weight", "bias")
+    )
     if (
         weight is None
         or bias is None
@@ -339,14 +358,14 @@ def linear_layer(
 
 
 class Opened(Generic[_Network]):
-    """A checkpoint in this process, until it is closed."""
+    """A checkpoint loaded into this process, until it is closed."""
 
     def __init__(self, network: _Network, name: str) -> None:
         self._network: _Network | None = network
         self._named = name
 
     def close(self) -> None:
-        """Frees the memory it holds."""
+        """Frees its memory."""
         import torch
 
         self._network = None
@@ -361,26 +380,26 @@ class Opened(Generic[_Network]):
 
 
 class Measure(Opened["Module"]):
-    """A network on the device with what decides its numbers, for the recipe (`identity`)."""
+    """A network on the device, with the `identity` that decides its numbers, for the recipe."""
 
     def __init__(self, network: Module, identity: Mapping[str, str]) -> None:
         super().__init__(network.to(device()).eval(), identity["model"])
         self.identity = dict(identity)
         self.truncated = 0
-        """How many distinct inputs were longer than the model takes, and were cut, in the last call."""
+        """How many distinct inputs of the last call were too long for the model, and were cut."""
         self.device = device()
         self._batches = Batches(self._named, self.device)
 
     def _read(
         self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]
     ) -> list[_T]:
-        found = self._batches.read(rows, score)
-        require_finite(found, self._named)
-        return found
+        results = self._batches.read(rows, score)
+        require_finite(results, self._named)
+        return results
 
 
 def require_finite(numbers: object, name: str) -> None:
-    """Refuses what damaged weights compute."""
+    """Rejects numbers that are not finite, which damaged weights compute."""
     import numpy as np
 
     if not np.isfinite(np.asarray(numbers)).all():
@@ -390,11 +409,7 @@ def require_finite(numbers: object, name: str) -> None:
 
 
 class Batches:
-    """Reads rows longest first, as many together as fit, and less where the device's memory is full.
-
-    `rows`: most rows together, instead of tokens. `full`: what to do where one row
-    alone fills the memory.
-    """
+    """Processes rows in batches, longest first; smaller ones once the device's memory is full."""
 
     def __init__(
         self,
@@ -404,8 +419,16 @@ class Batches:
         rows: int | None = None,
         full: str = "",
     ) -> None:
+        """Sets the size of a batch.
+
+        Args:
+            name: the model, for messages.
+            device: where it computes.
+            rows: the most rows of a batch, in place of a number of tokens.
+            full: what to do when a single row fills the memory.
+        """
         self.tokens = _TOKENS.get(device.type, _TOKENS_ELSEWHERE)
-        """Tokens read together, padding included; a row that is longer is read alone."""
+        """Tokens of a batch, padding included; a row that is longer is a batch alone."""
         self._rows = rows
         self._full = full or (
             f"one text of {{tokens}} tokens with {name}. Show this process no device (CUDA_VISIBLE_DEVICES=), or another one."
@@ -414,14 +437,14 @@ class Batches:
     def read(
         self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]
     ) -> list[_T]:
-        """Reads all rows, and gives the results in their order."""
-        found = dict(self.pieces(rows, score))
-        return [found[number] for number in range(len(rows))]
+        """Processes all rows; returns the results in their order."""
+        results = dict(self.pieces(rows, score))
+        return [results[number] for number in range(len(rows))]
 
     def pieces(
         self, rows: Sequence[Row], score: Callable[[Sequence[Row]], Sequence[_T]]
     ) -> Iterator[tuple[int, _T]]:
-        """Yields the number of each row with its result, as soon as it is known."""
+        """Yields the number of each row with its result, batch by batch."""
         import torch
 
         order = sorted(
@@ -437,11 +460,11 @@ class Batches:
                 if len(batch) == 1:
                     advice = self._full.format(tokens=longest, reason=first_line(error))
                     raise UsageError(
-                        f"the device's memory does not suffice for {advice}"
+                        f"the device has too little memory for {advice}"
                     ) from error
 
-                # Later batches are of rows no longer than these, so that the limit
-                # holds for them.
+                # Rows of later batches are no longer than these, so the limit holds for
+                # them too.
                 if self._rows is not None:
                     self._rows = len(batch) // 2
                 else:
@@ -454,5 +477,5 @@ class Batches:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an error says."""
+    """Returns the first line of an error's message."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

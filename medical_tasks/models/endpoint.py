@@ -2,8 +2,8 @@
 
 As in inspect, the alias `my-host` reads `MY_HOST_BASE_URL` (one address, or those of
 replicas) and `MY_HOST_API_KEY`. Questions are measured with a tokenizer in a folder or
-by the server (`/tokenize`, vLLM's); where neither tells, or no context is known,
-lengths are unknown.
+by the server (vLLM's `/tokenize`); without either, or without a known context, lengths
+are unknown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from medical_tasks.models.base import (
 from medical_tasks.models.batch_provider import Line, Sent
 from medical_tasks.models.batches import Batches
 from medical_tasks.models.budget import (
-    SPENT,
     Amount,
     Ceiling,
     Reserved,
@@ -71,12 +70,14 @@ from medical_tasks.models.opener import (
 )
 from medical_tasks.models.refusals import Adaptations
 from medical_tasks.models.spending import most_of, refusal, taken_by
-from medical_tasks.models.till import Till
+from medical_tasks.models.till import ModelTill
 from medical_tasks.models.tool_calls import offered_text
 from medical_tasks.spec import Message
 
 PREFIX = "openai-api/"
-_NO_KEY = "none"  # sent where no key is known; servers that check keys answer 401, which stops the run and says so
+_NO_KEY = (
+    "none"  # sent without a key; servers that check keys answer 401, which ends the run
+)
 
 
 _Text = tuple[Message, ...] | str
@@ -84,15 +85,14 @@ _Text = tuple[Message, ...] | str
 
 
 _Asker = Callable[[ChatClient, Request], Awaitable[Completion | ChoiceScores]]
-"""Asks about one request."""
+"""Sends one request."""
 
 
 class EndpointModel(Model):
     """A model under test that answers over HTTP.
 
-    `sampling`: body fields that decide the answer. `identity`: instead of the base URL,
-    for servers whose port changes. Replicas come, go and move, so that they are known
-    by `served`, the model's name by default.
+    Its identity holds the base URL, or `served` (by default the model's name) for
+    replicas, which come, go and move.
     """
 
     def __init__(
@@ -111,12 +111,11 @@ class EndpointModel(Model):
 
         Args:
             name: of the model in results.
-            settings: where it is asked, and the limits of that.
+            settings: the endpoint and the limits of calls to it.
             sampling: fields of a request that decide the answer; part of the identity.
-            backend: what kind of server it is, for the identity.
-            identity: in place of the address, for a server that was started for the
-                run.
-            choices: how probabilities of choices are asked for.
+            backend: the kind of server, for the identity.
+            identity: replaces the address, for a server that was started for the run.
+            choices: how probabilities of choices are requested.
             context: tokens of prompt and answer, None to ask the server.
             tokens: counts tokens in place of the server.
         """
@@ -134,24 +133,24 @@ class EndpointModel(Model):
         }
         self.sampling: Mapping[str, Any] = dict(sampling)
         self._settings = settings
-        self._context = context  # asked of the server when None
+        self._context = context
         self._tokens = tokens
-        self._unmeasured = False  # whether neither folder nor server tells
+        self._unmeasured = False  # whether neither folder nor server can tell
         self._serves: bool | None = None  # whether the server counts tokens
         # tokens of continuations, which many questions share
-        self._known: dict[str, int] = {}
+        self._continuation_tokens: dict[str, int] = {}
         self._batches: Batches | None = None
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Answers all requests, at most `concurrency` in flight, or in batches.
+        """Answers all requests, with at most `concurrency` in flight, or in batches.
 
-        Results come in order of completion.
+        Results arrive in order of completion.
         """
         if self._batches is not None:
             self._generate_in_batches(self._batches, requests, on_result)
             return
 
-        def asker(_: ChatSettings, till: Till | None) -> _Asker:
+        def asker(_: ChatSettings, till: ModelTill) -> _Asker:
             async def ask(client: ChatClient, request: Request) -> Completion:
                 return await client.complete(
                     request.messages,
@@ -159,24 +158,19 @@ class EndpointModel(Model):
                     stop=request.stop,
                     extra=self.fields(request.repeat - 1),
                     tools=request.tools,
-                    spending=None
-                    if till is None
-                    else till.call(self._most(request, till)),
+                    spending=till.call(till.most(request)),
                 )
 
             return ask
 
         self._run(requests, asker, on_result)
 
-    def _most(self, request: Request, till: Till) -> Amount:
-        return most_of(request, till.prices, self.longest(request))
-
     def fields(self, later: int = 0) -> dict[str, object]:
-        """The fields of a request's body that decide the answer.
+        """Returns the fields of a request's body that decide the answer.
 
         Args:
-            later: how many times the same question was asked before, each with a seed
-                of its own.
+            later: how many times the same question was asked before, each time with
+                another seed.
         """
         fields = {
             name: value for name, value in self.sampling.items() if name != "extra_body"
@@ -187,13 +181,13 @@ class EndpointModel(Model):
         return {**fields, **self.sampling.get("extra_body", {})}
 
     def ask_in_batches(self, journal: Path) -> None:
-        """Has `generate` ask in batches from now on."""
+        """Makes `generate` ask in batches from now on."""
         self._batches = Batches(self._settings, journal)
 
     def _generate_in_batches(
         self, batches: Batches, requests: Sequence[Request], on_result: OnResult
     ) -> None:
-        """Asks in batches until all is answered, or the ceiling lets nothing more through."""
+        """Asks in batches until all is answered, or the ceiling admits nothing more."""
         waiting = {request.key: request for request in requests}
         ceiling = self.ceiling or Ceiling(RunBudget())
         reserved = Reserved(ceiling.budget)
@@ -202,7 +196,8 @@ class EndpointModel(Model):
             return most_of(request, ceiling.prices, self.longest(request))
 
         def lines(keys: Collection[str]) -> Iterator[Line]:
-            for key in waiting.keys() - set(keys):  # in batches of earlier commands
+            # the others are in batches of earlier commands
+            for key in waiting.keys() - set(keys):
                 reserved.hold(key, most(waiting[key]))
 
             for request in (waiting[key] for key in keys):
@@ -249,16 +244,16 @@ class EndpointModel(Model):
             on_result(refusal(key))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are.
+        """Scores how probable the continuations of each request are.
 
-        Results come in order of completion.
+        Results arrive in order of completion.
         """
         fields = {name: 0.0 for name in ("temperature",) if name in self.sampling}
         fields |= self.sampling.get("extra_body", {})
         self._run(
             requests,
-            lambda where, till: (
-                ChoiceAsker(where, self._choices, fields, till=till).ask
+            lambda settings, till: (
+                ChoiceAsker(settings.where, self._choices, fields, till=till).ask
             ),
             on_result,
         )
@@ -266,40 +261,32 @@ class EndpointModel(Model):
     def _run(
         self,
         requests: Sequence[Request],
-        asker: Callable[[ChatSettings, Till | None], _Asker],
+        asker: Callable[[ChatSettings, ModelTill], _Asker],
         on_result: OnResult,
     ) -> None:
-        """Makes one call for each request; delivers results as they come.
+        """Makes one call for each request; delivers results as they arrive.
 
         Args:
-            requests: what is asked.
-            asker: makes the call of one, given the settings and the till of the budget.
-            on_result: takes each result.
+            requests: the requests.
+            asker: makes the function that sends one, from the settings and the budget.
+            on_result: called with each result.
         """
         if not requests:
             return
 
-        till = None if self.ceiling is None else Till(self.ceiling)
+        till = ModelTill(self)
         with self.asking() as settings:
-            ask = asker(settings, till)
-
-            async def within(
-                client: ChatClient, request: Request
-            ) -> Completion | ChoiceScores:
-                # Before the call is made, so that thousands of refusals take no time.
-                if till is not None and not await till.fits(self._most(request, till)):
-                    raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
-
-                return await ask(client, request)
-
             run_calls(
-                settings, requests, within, lambda *asked: on_result(_result(*asked))
+                settings,
+                requests,
+                till.admitting(asker(settings, till)),
+                lambda *outcome: on_result(_result(*outcome)),
             )
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests before they are asked.
 
-        None for all when neither folder nor server tells.
+        None for all if neither folder nor server can tell.
         """
         with self.asking() as settings:
             return self._measure(settings, requests)
@@ -310,37 +297,37 @@ class EndpointModel(Model):
         return self._tokens is not None and self._context is not None
 
     def longest(self, request: Request) -> int:
-        """What is set for all requests, else the request's own."""
+        """Returns the limit for all requests, else the request's own."""
         most: int = self.sampling.get("max_completion_tokens", request.max_new_tokens)
         return request.max_new_tokens and most
 
     def counted(self, requests: Sequence[Request]) -> list[int] | None:
-        """Counts with the tokenizer's folder, where one is named."""
+        """Counts with the tokenizer in the folder, if one is named."""
         if self._tokens is None:
             return None
 
-        behind = [
-            max(self._tokens.counts(each.continuations), default=0) for each in requests
+        continuations = [
+            max(self._tokens.counts(request.continuations), default=0)
+            for request in requests
         ]
         chats = self._tokens.counts(
-            [tuple(encodable_chat(each.messages)) for each in requests]
+            [tuple(encodable_chat(request.messages)) for request in requests]
         )
-        tools = [estimate_tokens(offered_text(each.tools)) for each in requests]
+        tools = [estimate_tokens(offered_text(request.tools)) for request in requests]
 
-        return [sum(counts) for counts in zip(chats, behind, tools, strict=True)]
+        return [sum(counts) for counts in zip(chats, continuations, tools, strict=True)]
 
     def no_tools(self) -> str:
-        """A server that takes none says so itself."""
+        """A server without tools says so itself."""
         return ""
 
     def _measure(
         self, settings: ChatSettings, requests: Sequence[Request]
     ) -> list[Length | None]:
-        """Lengths of requests in the server's tokens; None where nobody can count them.
+        """Returns the lengths of requests in the server's tokens; None where unknown.
 
-        Nothing is counted where the context's length is not known: there would be
-        nothing to compare with. Continuations, which many questions share, are counted
-        once.
+        Nothing is counted without a known context, since there is nothing to compare
+        with. Continuations, which many questions share, are counted once.
         """
         nothing: list[Length | None] = [None] * len(requests)
         if not requests or self._unmeasured:
@@ -360,9 +347,9 @@ class EndpointModel(Model):
         texts = dict.fromkeys(
             text for request in requests for text in request.continuations
         )
-        new = [text for text in texts if text not in self._known]
+        new = [text for text in texts if text not in self._continuation_tokens]
         sizes = self._counts(settings, [readable(text) for text in new])
-        self._known.update(
+        self._continuation_tokens.update(
             {
                 text: size
                 for text, size in zip(new, sizes, strict=True)
@@ -385,7 +372,7 @@ class EndpointModel(Model):
             return self._tokens.counts(texts)
 
         if self._serves is None:
-            # One alone, so that a server that does not count is sent no more than that.
+            # One alone, so that a server that cannot count is sent no more.
             first = _served_counts(settings, texts[:1])
             self._serves = first[0] is not None
             self._unmeasured = not self._serves
@@ -394,43 +381,43 @@ class EndpointModel(Model):
         return _served_counts(settings, texts)
 
     def _length(self, request: Request, count: int | None) -> Length | None:
-        """A request's tokens and the room for them, given the tokens of its chat.
+        """Returns a request's tokens and the room for them, given the tokens of its chat.
 
-        None where a part is not counted: a limit on a guess could leave items out.
+        None where a continuation could not be counted: a guess could drop items.
         """
-        behind = [self._known.get(text) for text in request.continuations]
-        known = [size for size in behind if size is not None]
-        if count is None or self._context is None or len(known) < len(behind):
+        sizes = [self._continuation_tokens.get(text) for text in request.continuations]
+        counted = [size for size in sizes if size is not None]
+        if count is None or self._context is None or len(counted) < len(sizes):
             return None
 
-        # A letter is the token that is generated; behind a text that is sent the server
-        # generates one more.
+        # A letter is the token that is generated; after a continuation that is sent, the
+        # server generates one more.
         generated = (
             int(self._choices.way_of(request.continuations) != "top")
-            if behind
+            if sizes
             else self.longest(request)
         )
         return Length(
-            tokens=count + max(known, default=0), room=self._context - generated
+            tokens=count + max(counted, default=0), room=self._context - generated
         )
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
-        """Gives the endpoint's settings, for callers that ask it in their own way."""
+        """Yields the endpoint's settings, for callers that send their own requests."""
         yield self._settings
 
 
 def _identified(value: object) -> str:
-    """A setting's value as it identifies answers."""
+    """Writes a setting's value for the identity."""
     return json.dumps(value, sort_keys=True) if isinstance(value, dict) else str(value)
 
 
 def _result(
     request: Request, outcome: Completion | ChoiceScores | CallFailed
 ) -> Answer | Failure:
-    """What a call brought, as the answer or failure of its request.
+    """Turns the outcome of a call into the answer or failure of its request.
 
-    A finish other than `stop` and `length` is left out: servers name others their way.
+    Finish reasons other than `stop` and `length` are dropped: servers have their own.
     """
     if isinstance(outcome, CallFailed):
         return Failure(key=request.key, reason=outcome.reason, detail=outcome.detail)
@@ -455,7 +442,7 @@ def _result(
 
 
 def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSettings:
-    """Puts an endpoint's settings together from arguments and environment."""
+    """Builds an endpoint's settings from arguments and environment."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", alias):
         raise UsageError(
             f"a host alias starts with a letter and holds letters, digits, - and _, got {alias!r}."
@@ -477,8 +464,8 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
             "version"
         )
 
-    # With an address given outright and no variable named, a local server that checks
-    # no key needs no ceremony.
+    # With base_url and no api_key_env, no key is required: local servers often check
+    # none.
     if not key and ("api_key_env" in values or "base_url" not in values):
         missing.append(
             f"export {key_name}=...   # its key; any word when the server checks none"
@@ -501,8 +488,8 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
     )
 
 
-def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Picks from the arguments what `ChatSettings` takes besides address, model and key."""
+def limits_of(values: Mapping[str, object]) -> dict[str, Any]:
+    """Returns the arguments of `ChatSettings` other than address, model and key."""
     limits = {
         name: values[name]
         for name in (
@@ -516,7 +503,7 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
         if name in values
     }
     own = {"stop", "temperature", "max_tokens", "max_completion_tokens"} - set(values)
-    if "max_completion_tokens" in values:  # its value is among the fields of `asked_of`
+    if "max_completion_tokens" in values:  # `model_options` passes its value
         limits["token_field"] = "max_completion_tokens"  # noqa: S105 - a field name
 
     if "max_tokens_field" in values:
@@ -527,10 +514,10 @@ def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return limits
 
 
-def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Picks from the arguments what `EndpointModel` takes besides the endpoint."""
+def model_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of `EndpointModel` other than the endpoint."""
     folder = values.get("tokenizer")
-    # What decides the answer; temperature=none leaves it to the server.
+    # temperature=none leaves the temperature to the server.
     sampling = {"temperature": 0.0} | {
         name: values[name] for name in ("temperature", *SENT_AS_GIVEN) if name in values
     }
@@ -551,7 +538,7 @@ def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
 def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
     """Opens `openai-api/<host alias>/<model>`. Nothing is sent yet.
 
-    Asking the guard is up to the caller.
+    The caller must check the guard.
     """
     alias, _, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not alias or not model:
@@ -560,11 +547,13 @@ def open_endpoint(name: str, *, options: Mapping[str, str]) -> EndpointModel:
         )
 
     values = read_options(options, TESTED_OPTIONS, model=name)
-    return EndpointModel(name, chat_settings(alias, model, values), **asked_of(values))
+    return EndpointModel(
+        name, chat_settings(alias, model, values), **model_options(values)
+    )
 
 
 class FolderTokens:
-    """Counts tokens with a tokenizer on this machine, laid out by its own chat template."""
+    """Counts tokens with a tokenizer on this machine, and chats by its own template."""
 
     def __init__(self, folder: Path) -> None:
         if not (folder / "tokenizer_config.json").is_file():
@@ -572,7 +561,7 @@ class FolderTokens:
         self._folder = folder
 
     def context(self) -> int | None:
-        """The longest prompt and answer by the `config.json` beside it, None when it does not say."""
+        """Returns the context length in the `config.json` beside it; None where there is none."""
         return Checkpoint(
             folder=self._folder, label=self._folder.name, revision=""
         ).context()
@@ -584,9 +573,9 @@ class FolderTokens:
 
     @cached_property
     def _count(self) -> Callable[[_Text], int]:
-        """Opens the tokenizer, and returns what counts with it.
+        """Opens the tokenizer and returns a function that counts with it.
 
-        A text counts without special tokens, a chat as its template renders it.
+        Texts are counted without special tokens, chats as the template renders them.
         """
         check_config(self._folder)
         hint = "\nAnother folder is named with --model-args tokenizer=FOLDER."
@@ -617,20 +606,20 @@ def _collect(
     jobs: Sequence[_Job],
     ask: Callable[[ChatClient, _Job], Awaitable[int | None]],
 ) -> list[int | None]:
-    """Asks the server for a number each; None where it does not say."""
-    found: dict[int, int | None] = {}
+    """Requests one number per job from the server; None where it gives none."""
+    counts: dict[int, int | None] = {}
 
-    def deliver(place: int, outcome: int | CallFailed | None) -> None:
-        found[place] = whole_number(outcome, 1)
+    def deliver(number: int, outcome: int | CallFailed | None) -> None:
+        counts[number] = whole_number(outcome, 1)
 
     run_calls(
         settings,
         range(len(jobs)),
-        lambda client, place: ask(client, jobs[place]),
+        lambda client, number: ask(client, jobs[number]),
         deliver,
     )
 
-    return [found[place] for place in range(len(jobs))]
+    return [counts[number] for number in range(len(jobs))]
 
 
 def _served_context(settings: ChatSettings) -> int | None:
@@ -646,20 +635,20 @@ def _served_context(settings: ChatSettings) -> int | None:
 
 
 def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int | None]:
-    """Has the server count tokens (`/tokenize` of vLLM, beside its version).
+    """Has the server count tokens (vLLM's `/tokenize`, beside its version).
 
-    A chat is counted with its template, a plain text without special tokens.
+    Chats are counted with the template, plain texts without special tokens.
     """
 
     async def ask(client: ChatClient, text: _Text) -> int | None:
         if isinstance(text, str):
-            body, said = {"prompt": text, "add_special_tokens": False}, [text]
+            body, sent = {"prompt": text, "add_special_tokens": False}, [text]
         else:
             body = {"messages": list(text), "add_generation_prompt": True}
-            said = [message["content"] for message in text]
+            sent = [message["content"] for message in text]
 
         reply = await _fetch(
-            client, "/../tokenize", {"model": settings.model, **body}, texts=said
+            client, "/../tokenize", {"model": settings.model, **body}, texts=sent
         )
         return whole_number(reply.get("count") if isinstance(reply, dict) else None, 1)
 
@@ -669,18 +658,18 @@ def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int |
 async def _fetch(
     client: ChatClient,
     path: str,
-    body: Mapping[str, Any] | None = None,
+    body: Mapping[str, object] | None = None,
     *,
     texts: Sequence[str] = (),
 ) -> Any:
-    """Asks one of the server's addresses; None when it has none such, or refuses."""
+    """Requests a path of the server; None if it has no such path, or refuses."""
     try:
         return await client.fetch(path, body, texts=texts)
     except CallFailed as failed:
         if failed.reason != "connection":
             return None
 
-        # before any text is sent; later on it may have been this call alone
+        # Without a body, no text was sent yet; later only this call may have failed.
         every_call = body is None
         raise CallFailed(
             failed.reason,

@@ -1,8 +1,8 @@
-"""Asking a model behind HTTP how probable given answers are, and reading what it says of tokens.
+"""Scores the choices of a question with a model behind HTTP, by its log-probabilities.
 
-`top`: the server names the most probable first tokens, for letters. `prompt`: the
-answer is sent as the assistant's, and the server (vLLM alone) says how probable each
-token is. Details of errors hold no token's text: it may be the question's.
+`top`: the server lists the most probable first tokens, for letters. `prompt`: the
+answer is sent as the assistant's, and the server (only vLLM) scores each of its tokens.
+Details of errors hold no token's text, which may be the question's.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from medical_tasks.spec import Message
 
 Way = Literal["top", "prompt"]
 ALTERNATIVES: Final = 20
-"""Tokens named for the answer's first one: the most that OpenAI, and vLLM as it comes, name."""
+"""Alternatives requested for the answer's first token: the most that OpenAI, and vLLM by default, allow."""
 
-_FEWER: Final = (10, 5)  # what servers that name fewer allow
+_FEWER: Final = (10, 5)  # what other servers allow
 _REJECTED: Final = ("http 400", "http 403", "http 422")
-# A chat that holds nobody's text, asked when it is not clear whether a question or the
-# server is at fault.
+# A harmless chat, sent when it is not clear whether a question or the server is at
+# fault.
 _PROBE: Final[tuple[Message, ...]] = (
     Message(role="user", content="Which letter comes first in the alphabet, A or B?"),
 )
@@ -44,17 +44,23 @@ _INSTEAD: Final = "Use hf/PATH or vllm/PATH, or a vLLM server (vllm-server/PATH,
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceSettings:
-    """How probabilities are asked for."""
+    """How probabilities are requested.
 
-    way: str = "auto"  # `top`, `prompt`, or `auto`: `top` where every continuation is one letter, `prompt` otherwise
-    # tokens named for the answer's first one, in the way `top`
+    Attributes:
+        way: `top`, `prompt`, or `auto`: `top` where every continuation is one letter,
+            `prompt` otherwise.
+        alternatives: how many alternatives the way `top` requests for the answer's first
+            token.
+    """
+
+    way: str = "auto"
     alternatives: int = ALTERNATIVES
 
     @property
     def identity(self) -> dict[str, str]:
-        """What of it can change numbers.
+        """The settings that can change numbers.
 
-        Empty for the defaults, under which older answers are kept.
+        Empty for the defaults, under which older answers are stored.
         """
         named = {} if self.way == "auto" else {"logprobs": self.way}
         return named | (
@@ -72,7 +78,7 @@ class ChoiceSettings:
 
 
 class Completes(Protocol):
-    """What asks a model: the client of an endpoint, or inspect's."""
+    """A client that can score: that of an endpoint, or inspect's."""
 
     async def complete(
         self,
@@ -81,45 +87,44 @@ class Completes(Protocol):
         max_tokens: int,
         logprobs: int | None = None,
         extra: Mapping[str, object] | None = None,
-        spending: Spending | None = None,
+        spending: Spending,
     ) -> Completion:
-        """Asks for an answer, and with `logprobs` for so many alternatives to each of its tokens."""
-        ...
-
-
-class Placed(Protocol):
-    """What has a name in messages."""
-
-    @property
-    def where(self) -> str:
-        """The endpoint in messages."""
+        """Requests an answer, with `logprobs` alternatives for each of its tokens."""
         ...
 
 
 class ChoiceAsker:
-    """Asks one endpoint about continuations, for `call_pool.run_calls`.
+    """Scores continuations with one endpoint, for `call_pool.run_calls`.
 
-    Where a failure may be the server's fault, a chat of our own is asked, once: if that
+    When a failure may be the server's fault, a harmless chat is sent, once: if that
     fails as well, the run ends.
     """
 
     def __init__(
         self,
-        settings: Placed,
+        where: str,
         choices: ChoiceSettings,
         fields: Mapping[str, object],
         *,
-        till: Till | None = None,
+        till: Till,
     ) -> None:
-        self._where = f"the endpoint {settings.where}"
+        """Prepares to score; nothing is sent yet.
+
+        Args:
+            where: the endpoint, for messages.
+            choices: how probabilities are requested.
+            fields: of each request's body, besides the chat.
+            till: the budget of the run.
+        """
+        self._where = f"the endpoint {where}"
         self._choices = choices
-        self._body = dict(fields)  # of each request, besides the chat
+        self._body = dict(fields)
         self._proven: set[Way] = set()
         self._lock = asyncio.Lock()
         self._till = till
 
     async def ask(self, client: Completes, request: Request) -> ChoiceScores:
-        """Asks about one request; raises `CallFailed` when it gets no answer."""
+        """Scores one request; raises `CallFailed` if it gets no answer."""
         way = self._choices.way_of(request.continuations)
         try:
             scores = await self._ask(
@@ -144,10 +149,10 @@ class ChoiceAsker:
         messages: Sequence[Message],
         continuations: Sequence[str],
     ) -> ChoiceScores:
-        """Asks in one way, with no look at whose fault a failure may be.
+        """Scores in one way, whosever fault a failure may be.
 
-        What the reply lacks becomes a `CallFailed`, with the `OddScoresError` as its
-        cause: by that `ask` knows that the server may be unable to do this at all.
+        A reply without usable probabilities becomes a `CallFailed` caused by an
+        `OddScoresError`: it tells `ask` that the server may not support this at all.
         """
         if way == "prompt":
             return await self._prompt(client, messages, continuations)
@@ -170,8 +175,8 @@ class ChoiceAsker:
     ) -> ChoiceScores:
         """Scores continuations by the log-probabilities of a prompt's tokens (vLLM).
 
-        One request reads the chat alone, then one for each different continuation reads
-        the chat with it behind. The tokens past the first prompt's are the
+        One request sends the chat alone, then one for each distinct continuation sends
+        the chat followed by it. The tokens after those of the chat are the
         continuation's.
         """
         attempts = 0
@@ -219,11 +224,11 @@ class ChoiceAsker:
             max_tokens=1,
             logprobs=logprobs,
             extra={**self._body, **fields},
-            spending=None if till is None else till.call(most.at(till.prices)),
+            spending=till.call(most.at(till.prices)),
         )
 
     async def _prove(self, client: Completes, way: Way) -> None:
-        """Finds out, once, whether the server can be asked in this way at all."""
+        """Checks once whether the server supports this way at all."""
         async with self._lock:
             if way in self._proven:
                 return
@@ -231,16 +236,16 @@ class ChoiceAsker:
             try:
                 await self._ask(client, way, _PROBE, _PROBE_ANSWERS[way])
             except CallFailed as failed:
-                told = await self._explain(client, way, failed)
-                if told is not None:
-                    raise UsageError(told) from None
+                problem = await self._explain(client, way, failed)
+                if problem is not None:
+                    raise UsageError(problem) from None
             else:
                 self._proven.add(way)
 
     async def _explain(
         self, client: Completes, way: Way, failed: CallFailed
     ) -> str | None:
-        """Says what is wrong with the server, None when it is not about probabilities."""
+        """Says what is wrong with the server; None if it is not about probabilities."""
         if isinstance(failed.__cause__, OddScoresError):
             how = "answers without" if failed.reason == MISSING else "gives no usable"
             return f"{self._where} {how} log-probabilities: {failed.detail}. {_INSTEAD}"
@@ -276,40 +281,39 @@ class ChoiceAsker:
 MISSING: Final = "no log-probabilities"
 MALFORMED: Final = "malformed log-probabilities"
 APART: Final = "answer not told from the prompt"
-"""Why a reply says nothing of the answers' probabilities."""
+"""Reasons for which a reply does not score the answers."""
 
 Score = tuple[float, int]
 """Sum of a continuation's log-probabilities, and the number of its tokens."""
 Alternative = tuple[str, float]
-"""A token that could stand at a place, and its log-probability."""
+"""A token that could stand at a position, and its log-probability."""
 
-# Servers write this for a probability of 0 or next to it, since JSON has no infinity.
+# Servers write this for a probability of 0 or nearly 0, since JSON has no infinity.
 _IMPOSSIBLE: Final = -9999.0
-_TOLERANCE: Final = 1e-4  # sums of probabilities are rounded where they were computed
-# White space, and how the tokenizers of some servers spell a space and a line break in
-# a token.
+_TOLERANCE: Final = 1e-4  # servers round probabilities
+# White space, and the spelling of a space and a line break in some tokenizers.
 _AROUND: Final = " \t\r\n\u2581\u0120\u010a"
 _NUMBER: Final = re.compile(r"token_id:\d+")
 _UNREADABLE: Final = "\ufffd"  # part of a character that several tokens make
 
 
 class OddScoresError(NoAnswerError):
-    """A reply does not say how probable the answers are."""
+    """A reply does not score the answers."""
 
 
 def is_letter(continuation: str) -> bool:
-    """Says whether a continuation is a single letter or digit, white space around it left aside."""
+    """Returns whether a continuation is a single letter or digit, apart from white space."""
     bare = continuation.strip()
     return len(bare) == 1 and bare.isalnum()
 
 
 def read_first_token(
-    entries: Sequence[Mapping[str, Any]] | None, letters: Sequence[str]
+    entries: Sequence[Mapping[str, object]] | None, letters: Sequence[str]
 ) -> ChoiceScores:
-    """Reads the log-probability that an answer begins with each of some letters as a token; None where no spelling is listed.
+    """Reads the log-probability that an answer's first token is each of some letters.
 
     A letter's spellings, alone or with white space around it, are added up; `(A`, `A.`
-    and the other case do not count.
+    and the other case do not count. A letter without a listed spelling gets None.
 
     Example:
         >>> listed = [{"token": "A", "logprob": -0.7}, {"token": " A", "logprob": -1.6},
@@ -329,25 +333,27 @@ def read_first_token(
         )
 
     with_chosen = [*alternatives, *_chosen_beside(entries, alternatives)]
-    known = [(token.strip(_AROUND), value) for token, value in with_chosen]
-    found = [
-        _added([value for token, value in known if token == letter.strip()])
+    spelled = [(token.strip(_AROUND), value) for token, value in with_chosen]
+    sums = [
+        _added([value for token, value in spelled if token == letter.strip()])
         for letter in letters
     ]
-    if any(value is not None and value > _TOLERANCE for value in found):
+    if any(value is not None and value > _TOLERANCE for value in sums):
         raise OddScoresError(
             MALFORMED,
             "the probabilities of one letter's spellings add up to more than 1",
         )
 
-    logprobs = tuple(None if value is None else min(value, 0.0) for value in found)
-    # A token that is not listed is less probable than every one that is.
+    logprobs = tuple(None if value is None else min(value, 0.0) for value in sums)
+    # A token that is not listed is less probable than every listed one.
     below = min(min(finite), 0.0) if None in logprobs else None
     return ChoiceScores(logprobs=logprobs, tokens=(1,) * len(letters), below=below)
 
 
-def _alternatives_of(entries: Sequence[Mapping[str, Any]] | None) -> list[Alternative]:
-    """The alternatives that a server lists for an answer's first token."""
+def _alternatives_of(
+    entries: Sequence[Mapping[str, object]] | None,
+) -> list[Alternative]:
+    """Returns the alternatives that a server lists for an answer's first token."""
     if not entries:
         raise OddScoresError(
             MISSING, "the reply names no tokens and no log-probabilities"
@@ -371,11 +377,11 @@ def _alternatives_of(entries: Sequence[Mapping[str, Any]] | None) -> list[Altern
 
 
 def _chosen_beside(
-    entries: Sequence[Mapping[str, Any]] | None, alternatives: Sequence[Alternative]
+    entries: Sequence[Mapping[str, object]] | None, alternatives: Sequence[Alternative]
 ) -> list[Alternative]:
-    """The first token itself, where it stands beside its alternatives and not among them.
+    """Returns the first token itself, unless it is listed among its alternatives.
 
-    It stands among them on most servers.
+    Most servers list it among them.
     """
     first = entries[0] if entries else {}
     if not isinstance(first.get("token"), str) or "logprob" not in first:
@@ -383,8 +389,8 @@ def _chosen_beside(
 
     token, value = _alternative(first)
     among = any(
-        token == other and abs(value - known) <= _TOLERANCE
-        for other, known in alternatives
+        token == other and abs(value - listed) <= _TOLERANCE
+        for other, listed in alternatives
     )
     return [] if among else [(token, value)]
 
@@ -409,7 +415,7 @@ def _added(logprobs: Sequence[float]) -> float | None:
 
 
 def _logprob(value: Any) -> float:
-    """A log-probability as a float; -inf where the server writes a probability of 0."""
+    """Returns a log-probability as a float; -inf where the server writes a probability of 0."""
     if type(value) not in (int, float) or not value <= _TOLERANCE:  # nan is not
         shown = (
             repr(value)[:20] if type(value) in (int, float) else type(value).__name__
@@ -421,11 +427,12 @@ def _logprob(value: Any) -> float:
 
 
 def read_prompt(
-    entries: Sequence[Any] | None, *, prompt_tokens: int | None
+    entries: Sequence[object] | None, *, prompt_tokens: int | None
 ) -> list[Any]:
-    """Checks what a server says of a prompt's tokens, `{"1234": {"logprob": ...}}`.
+    """Reads a server's entries for a prompt's tokens, `{"1234": {"logprob": ...}}`.
 
-    Id and statement, None for the first.
+    Returns:
+        The id and the entry of each token; None for the first, which has no probability.
     """
     if entries is None:
         raise OddScoresError(
@@ -438,7 +445,7 @@ def read_prompt(
             f"the reply tells of {len(entries)} tokens of a prompt that has {prompt_tokens or 'some'}",
         )
 
-    found: list[Any] = [None]
+    statements: list[Any] = [None]
     for entry in entries[1:]:
         if not isinstance(entry, dict) or len(entry) != 1:
             count = len(entry) if isinstance(entry, dict) else "none"
@@ -447,22 +454,23 @@ def read_prompt(
                 f"one token is expected at each place of the prompt, got {count}",
             )
 
-        found.append(next(iter(entry.items())))
+        statements.append(next(iter(entry.items())))
 
-    return found
+    return statements
 
 
 def read_continuation(
     context: Sequence[Any], whole: Sequence[Any], continuation: str
 ) -> Score:
-    """Adds up the log-probabilities behind a context.
-
-    An error where the rest does not read as the continuation.
+    """Adds up the log-probabilities of the tokens after a context.
 
     Args:
-        context: tokens of the chat alone, as `read_prompt` gives them.
-        whole: tokens of the chat with the continuation behind it.
-        continuation: its text, which the tokens behind the context must spell.
+        context: tokens of the chat alone, as `read_prompt` returns them.
+        whole: tokens of the chat followed by the continuation.
+        continuation: its text, which the tokens after the context must spell.
+
+    Raises:
+        OddScoresError: They do not spell it.
 
     Example:
         >>> context = [None, ("12", {"logprob": -3.0})]
@@ -478,11 +486,13 @@ def read_continuation(
         raise OddScoresError(APART, MESSAGES["apart_prompt"])
 
     rest = whole[size:]
-    said = [entry if isinstance(entry, dict) else {} for _, entry in rest]
+    statements = [entry if isinstance(entry, dict) else {} for _, entry in rest]
     texts = [
-        text for entry in said if isinstance(text := entry.get("decoded_token"), str)
+        text
+        for entry in statements
+        if isinstance(text := entry.get("decoded_token"), str)
     ]
-    if len(texts) < len(said):
+    if len(texts) < len(statements):
         raise OddScoresError(
             MALFORMED, "a token of the answer has no text (decoded_token)"
         )
@@ -490,19 +500,19 @@ def read_continuation(
     if not rest or not _reads_as("".join(texts), continuation):
         raise OddScoresError(APART, MESSAGES["apart_answer"].format(count=len(rest)))
 
-    return min(math.fsum(_logprob(entry.get("logprob")) for entry in said), 0.0), len(
-        rest
-    )
+    return min(
+        math.fsum(_logprob(entry.get("logprob")) for entry in statements), 0.0
+    ), len(rest)
 
 
 def _reads_as(read: str, text: str) -> bool:
-    """Compares texts but for white space; an unreadable character stands for one or more."""
+    """Compares texts apart from white space; an unreadable character stands for one or more."""
     first, *behind = map(re.escape, re.split(f"{_UNREADABLE}+", _squeezed(read)))
-    # Every part is taken where it first fits, so that no text makes the search long.
+    # Every piece matches where it first fits, so that no text makes the search long.
     pattern = (
         first
-        + "".join(f"(?>.+?{part})" for part in behind[:-1])
-        + "".join(f".+{part}" for part in behind[-1:])
+        + "".join(f"(?>.+?{piece})" for piece in behind[:-1])
+        + "".join(f".+{piece}" for piece in behind[-1:])
     )
     return re.fullmatch(pattern, _squeezed(text), re.DOTALL) is not None
 

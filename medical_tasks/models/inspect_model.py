@@ -1,8 +1,8 @@
 """Models behind inspect_ai's providers: `inspect/PROVIDER/MODEL`, as the model under test and as a judge.
 
-inspect repeats what failed by itself, and no log of its own is written. Text of
-credentialed data goes only where its provider's client shows that it leads: to this
-machine, or to an attested host.
+inspect retries failed requests itself, and writes no log of its own here. Text of
+credentialed data is sent only if the provider's client shows its address, and only to
+this machine or an attested host.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import logging
 import os
 import sys
 import threading
-import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -24,10 +23,9 @@ from typing import TYPE_CHECKING, Final, cast
 
 from medical_tasks.errors import MissingError, UsageError, install_command
 from medical_tasks.guard import policy
-from medical_tasks.guard.addresses import read_address
 from medical_tasks.models import inspect_reply
 from medical_tasks.models.base import Answer, Failure, Length, Model, OnResult, Request
-from medical_tasks.models.budget import SPENT, Amount, estimate_tokens
+from medical_tasks.models.budget import SPENT, estimate_tokens
 from medical_tasks.models.call_pool import Callee, run_jobs
 from medical_tasks.models.chat_client import (
     CallFailed,
@@ -49,10 +47,10 @@ from medical_tasks.models.inspect_options import (
     unopened,
 )
 from medical_tasks.models.inspect_tools import inspect_chat, tool_infos
-from medical_tasks.models.knock import TRIES, unreachable
+from medical_tasks.models.knock import TRIES, proxy_for, unreachable, without_user
 from medical_tasks.models.refusals import Adaptations
-from medical_tasks.models.spending import most_of, refusal
-from medical_tasks.models.till import Till
+from medical_tasks.models.spending import REFUSED
+from medical_tasks.models.till import ModelTill
 from medical_tasks.models.tool_calls import offered_text
 from medical_tasks.spec import Message, Tool
 
@@ -61,14 +59,14 @@ if TYPE_CHECKING:
     from inspect_ai.model import Model as Provider
 
 BATCHED: Final = ("anthropic", "google", "grok", "openai", "together")
-"""Providers whose batches inspect makes."""
+"""Providers for which inspect creates batches."""
 IN_PROCESS: Final = frozenset({"hf", "mockllm", "nnterp", "none", "transformer_lens"})
 """Providers that send nothing anywhere."""
 _FEWEST_TOKENS: Final[Mapping[str, int]] = {"openai": 16}
-"""The smallest allowance that a provider takes, where that is more than one token."""
+"""The smallest `max_tokens` that a provider accepts, if more than one."""
 
 
-# What is under way in a task, for the hooks of its client.
+# The exchange of the current asyncio task, for the hooks of its client.
 _SEEN: Final[ContextVar[inspect_reply.Seen | None]] = ContextVar("seen", default=None)
 
 
@@ -78,7 +76,7 @@ _Asker = Callable[["InspectClient", Request], Awaitable[Answer]]
 class InspectModel(Model):
     """A model behind an inspect provider.
 
-    What runs in this process is opened, and loads its weights, with the first question.
+    A model in this process is opened, and loads its weights, with the first question.
     """
 
     def __init__(
@@ -89,10 +87,10 @@ class InspectModel(Model):
         purpose: str = "model",
         objects: Mapping[str, object] | None = None,
     ) -> None:
-        # further arguments of the provider, which no text can give
+        # further arguments of the provider, which the command line cannot give
         self._objects = objects or {}
         self.name = name
-        self.purpose = purpose  # or `judge`: told to the data guard
+        self.purpose = purpose  # or `judge`, for the data guard
         self.settings = settings
         self._model_name = name.removeprefix(PREFIX)
         self.provider, _, self._served = self._model_name.partition("/")
@@ -100,7 +98,7 @@ class InspectModel(Model):
         folder = settings.tokenizer
         self._tokens = FolderTokens(Path(folder).expanduser()) if folder else None
         self._opened: Provider | None = None
-        # whether each request's address is seen before it is sent
+        # whether the guard sees each request's address before it is sent
         self._visible = False
         self._reached = False
         self._adaptations = Adaptations(own=settings.own)
@@ -118,19 +116,16 @@ class InspectModel(Model):
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, in order of completion."""
 
-        def asker(till: Till | None) -> _Asker:
+        def asker(till: ModelTill) -> _Asker:
             async def ask(client: InspectClient, request: Request) -> Answer:
-                spending = (
-                    None if till is None else till.call(self._most(request, till))
-                )
-                return await client.answer(request, spending)
+                return await client.answer(request, till.call(till.most(request)))
 
             return ask
 
         self._run(requests, asker, on_result)
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable letters are as the answer's first token, where the provider tells."""
+        """Scores letters as the answer's first token, if the provider reports probabilities."""
         texts = {text for request in requests for text in request.continuations}
         if not all(map(is_letter, texts)):
             raise UsageError(MESSAGES["inspect_texts"].format(name=self.name))
@@ -139,8 +134,8 @@ class InspectModel(Model):
         config = self.settings.config
         fields = {"temperature": 0.0} if "temperature" in config else {}
 
-        def asker(till: Till | None) -> _Asker:
-            letters = ChoiceAsker(self._callee(), choices, fields, till=till)
+        def asker(till: ModelTill) -> _Asker:
+            letters = ChoiceAsker(self._where, choices, fields, till=till)
 
             async def ask(client: InspectClient, request: Request) -> Answer:
                 scores = await letters.ask(client, request)
@@ -151,7 +146,7 @@ class InspectModel(Model):
         self._run(requests, asker, on_result)
 
     def ask_in_batches(self, journal: Path) -> None:
-        """Has `generate` ask in batches of inspect's, which keeps no journal of them."""
+        """Makes `generate` ask in batches of inspect's, which keeps no journal of them."""
         option = "--judge-batch" if self.purpose == "judge" else "--batch"
         if self.provider not in BATCHED or self._opened is None:
             raise UsageError(
@@ -163,14 +158,14 @@ class InspectModel(Model):
         self.settings = self.settings.in_batches()
         self._opened.config = _base_config(self.settings)
         print(
-            f"note: {self.name}: the batches are inspect's, which nobody finds again once this "
-            "command has ended: stopping it loses what is under way, and it is paid for",
+            f"note: {self.name}: inspect makes the batches, and they cannot be resumed: stopping "
+            "it loses what is under way, which is paid for",
             file=sys.stderr,
             flush=True,
         )
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests with a tokenizer's folder, since no provider says how long one may be."""
+        """Measures requests with the tokenizer in a folder, since no provider reports a limit."""
         counted = self.counted(requests)
         context = self.settings.context or (
             self._tokens.context() if self._tokens else None
@@ -179,50 +174,44 @@ class InspectModel(Model):
             return [None] * len(requests)
 
         return [
-            Length(tokens=count, room=context - self.longest(each))
-            for each, count in zip(requests, counted, strict=True)
+            Length(tokens=count, room=context - self.longest(request))
+            for request, count in zip(requests, counted, strict=True)
         ]
 
     def longest(self, request: Request) -> int:
-        """What is set for all requests, else the request's own and what reasoning is allowed."""
+        """Returns the limit for all requests, else the request's own plus that of reasoning."""
         return request.max_new_tokens and self.settings.longest_of(request)
 
     def counted(self, requests: Sequence[Request]) -> list[int] | None:
-        """Counts with the tokenizer's folder, where one is named; a letter is one token more."""
+        """Counts with the tokenizer in the folder, if one is named; a letter is one token more."""
         if self._tokens is None:
             return None
         counts = self._tokens.counts(
-            [tuple(encodable_chat(each.messages)) for each in requests]
+            [tuple(encodable_chat(request.messages)) for request in requests]
         )
         return [
-            count + bool(each.continuations) + estimate_tokens(offered_text(each.tools))
-            for each, count in zip(requests, counts, strict=True)
+            count
+            + bool(request.continuations)
+            + estimate_tokens(offered_text(request.tools))
+            for request, count in zip(requests, counts, strict=True)
         ]
 
     def no_tools(self) -> str:
-        """A provider or server that takes none says so itself."""
+        """A provider or server without tools says so itself."""
         return ""
 
     def _run(
         self,
         requests: Sequence[Request],
-        asker: Callable[[Till | None], _Asker],
+        asker: Callable[[ModelTill], _Asker],
         on_result: OnResult,
     ) -> None:
-        """Makes one call for each request; delivers results as they come."""
+        """Makes one call for each request; delivers results as they arrive."""
         if not requests:
             return
 
         self._check_guard()
-        till = None if self.ceiling is None else Till(self.ceiling)
-        ask = asker(till)
-
-        async def within(client: InspectClient, request: Request) -> Answer:
-            # Before the call is made, so that thousands of refusals take no time.
-            if till is not None and not await till.fits(self._most(request, till)):
-                raise CallFailed(SPENT, refusal(request.key).detail, attempts=0)
-
-            return await ask(client, request)
+        till = ModelTill(self)
 
         def deliver(request: Request, outcome: Answer | CallFailed) -> None:
             if isinstance(outcome, CallFailed):
@@ -231,14 +220,11 @@ class InspectModel(Model):
             else:
                 on_result(outcome)
 
-        run_jobs(self._callee(), requests, within, deliver)
-
-    def _most(self, request: Request, till: Till) -> Amount:
-        return most_of(request, till.prices, self.longest(request))
+        run_jobs(self._callee(), requests, till.admitting(asker(till)), deliver)
 
     @property
     def _where(self) -> str:
-        """It in messages."""
+        """The model in messages."""
         provider = f"inspect's provider {self.provider} (model {self._served!r})"
         return provider if self.endpoint is None else f"{self.endpoint}, {provider}"
 
@@ -257,7 +243,7 @@ class InspectModel(Model):
 
     @contextlib.asynccontextmanager
     async def _client(self) -> AsyncIterator[InspectClient]:
-        """Yields what asks, once it is known that something answers at the address."""
+        """Yields the client, once a server is known to answer at the address."""
         if self._opened is None:
             self._opened = self._open()
 
@@ -272,13 +258,13 @@ class InspectModel(Model):
         )
 
     def _open(self) -> Provider:
-        """Has inspect make the model; its own cache of models is not used."""
+        """Has inspect open the model, without its own cache of models."""
         from inspect_ai._util.error import PrerequisiteError
         from inspect_ai.model import get_model
 
-        open_it = cast("Callable[..., Provider]", get_model)
+        open_model = cast("Callable[..., Provider]", get_model)
         try:
-            return open_it(
+            return open_model(
                 self._model_name,
                 config=_base_config(self.settings),
                 base_url=self.settings.base_url,
@@ -293,11 +279,12 @@ class InspectModel(Model):
             raise UsageError(f"{self.name} is no model for inspect: {error}") from error
 
     def _watch(self, opened: Provider) -> str | None:
-        """Hooks into the client of a provider, so that the guard sees each request's address.
+        """Hooks into a provider's client, so that the guard sees each request's address.
 
-        Returns the address, None for a provider that shows none.
+        Returns:
+            The address; None for a provider that shows none.
         """
-        from medical_tasks.models.wire import asks_guard
+        from medical_tasks.models.wire import guard_hook
 
         client = getattr(opened.api, "client", None)
         base_url, http = (
@@ -311,7 +298,7 @@ class InspectModel(Model):
         url = str(base_url).rstrip("/")
         check_base_url(url)
         http.event_hooks = {
-            "request": [*hooks["request"], asks_guard(url, self.purpose)],
+            "request": [*hooks["request"], guard_hook(url, self.purpose)],
             "response": [*hooks["response"], _note_headers],
         }
 
@@ -325,18 +312,20 @@ class InspectModel(Model):
             return
 
         quiet_requests()
-        # its warnings quote errors
+        # inspect's warnings quote errors
         logging.getLogger("inspect_ai").setLevel(logging.ERROR)
         if not self._visible or _passes_on():
             policy.require_visible_endpoint(self.name, self.purpose)
 
         policy.require_endpoint(self.endpoint, self.purpose)
-        proxy = _proxy_for(self.endpoint)
+        proxy = proxy_for(self.endpoint, even_loopback=True)
         if proxy is not None:
-            policy.require_endpoint(proxy, f"proxy on the way to the {self.purpose}")
+            policy.require_endpoint(
+                without_user(proxy), f"proxy on the way to the {self.purpose}"
+            )
 
     def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         if self._opened is not None:
             closing = self._opened.api.aclose()
             asyncio.run_coroutine_threadsafe(closing, shared_loop()).result()
@@ -344,7 +333,7 @@ class InspectModel(Model):
 
 
 class InspectClient:
-    """One call after another to an opened model, in `shared_loop`."""
+    """Calls an opened model, in `shared_loop`."""
 
     def __init__(
         self,
@@ -360,14 +349,13 @@ class InspectClient:
         self._where = where
         self._provider = str(model).partition("/")[0]
 
-    async def answer(
-        self, request: Request, spending: Spending | None = None
-    ) -> Answer:
-        """Asks for a text; raises `CallFailed` when it gets none.
+    async def answer(self, request: Request, spending: Spending) -> Answer:
+        """Asks a question; raises `CallFailed` if it gets no answer.
 
-        A provider that refuses one of the suite's own settings is asked without it.
+        When a provider refuses one of the suite's own settings, the request is repeated
+        without it.
         """
-        meant = self._settings.asked(request)
+        meant = self._settings.sent_settings(request)
         while True:
             changes = dict(self._adaptations.changes)
             sent = self._adaptations.applied(meant)
@@ -382,7 +370,7 @@ class InspectClient:
                 if not self._adaptations.learn(sent, failed.refused):
                     raise refused_setting(meant, failed) from failed
 
-                self._adaptations.tell(self._where)
+                self._adaptations.report(self._where)
                 continue
 
             adapted = {
@@ -402,16 +390,16 @@ class InspectClient:
         max_tokens: int,
         logprobs: int | None = None,
         extra: Mapping[str, object] | None = None,
-        spending: Spending | None = None,
+        spending: Spending,
     ) -> Completion:
-        """Asks for one answer, with what the provider says of its tokens."""
+        """Requests one answer, with the probabilities of its tokens if the provider reports them."""
         fewest = _FEWEST_TOKENS.get(self._provider, 1)
-        asked = {
+        scoring = {
             "logprobs": None if logprobs is None else True,
             "top_logprobs": logprobs,
         }
         longest = max(max_tokens, fewest) + self._settings.budget
-        config = _call_config({"max_tokens": longest, **asked, **(extra or {})})
+        config = _call_config({"max_tokens": longest, **scoring, **(extra or {})})
         output, _ = await self._call(messages, config, spending)
         return inspect_reply.to_completion(output)
 
@@ -419,17 +407,15 @@ class InspectClient:
         self,
         messages: Sequence[Message],
         config: GenerateConfig,
-        spending: Spending | None,
+        spending: Spending,
         tools: Sequence[Tool] = (),
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
-        """Asks, within what may be spent: inspect does not say how often it repeats a request."""
-        if spending is None:
-            return await self._sent(messages, config, tools)
+        """Sends a request within the budget, which counts inspect's own retries as one."""
         if not await spending.admit():
-            raise CallFailed(SPENT, "refused before it was sent", attempts=0)
+            raise CallFailed(SPENT, REFUSED, attempts=0)
 
         try:
-            output, seen = await self._sent(messages, config, tools)
+            output, seen = await self._send(messages, config, tools)
         except BaseException as error:
             nobody = isinstance(error, CallFailed) and error.reason == "connection"
             spending.settle(None, free=nobody)
@@ -438,25 +424,25 @@ class InspectClient:
         spending.settle(inspect_reply.to_completion(output))
         return output, seen
 
-    async def _sent(
+    async def _send(
         self,
         messages: Sequence[Message],
         config: GenerateConfig,
         tools: Sequence[Tool],
     ) -> tuple[ModelOutput, inspect_reply.Seen]:
-        """Sends one request by inspect; returns output and what was seen of it.
+        """Sends one request through inspect; returns its output and what it exchanged.
 
-        inspect's cache stays off: answers are kept in the run's store alone.
+        inspect's cache stays off: only the run's store keeps answers.
         """
         chat = encodable_chat(messages)
         seen = inspect_reply.Seen()
         _SEEN.set(seen)
-        in_inspects_form = inspect_chat(chat)
+        converted = inspect_chat(chat)
         try:
             async with asyncio.timeout(self._settings.total_time):
-                with _noting(seen):
+                with _record_events(seen):
                     output = await self._model.generate(
-                        in_inspects_form,
+                        converted,
                         tools=tool_infos(tools),
                         config=config,
                         cache=False,
@@ -470,9 +456,9 @@ class InspectClient:
 
 
 def shared_loop() -> asyncio.AbstractEventLoop:
-    """The loop of all models behind inspect in this process, whose limits of connections they share.
+    """Returns the event loop of all models behind inspect in this process.
 
-    It runs on a thread of its own, which ends with the process.
+    They share its limits of connections. It runs on a daemon thread.
     """
     with _STARTING:
         return _loop_of(os.getpid())
@@ -489,9 +475,12 @@ def _loop_of(process: int) -> asyncio.AbstractEventLoop:
 
 
 async def check_reachable(url: str, tries: int) -> None:
-    """Finds out, before it is sent any text, whether a server is there; not where a proxy leads to it."""
-    if not url.startswith(("http://", "https://")) or _proxy_for(url) is not None:
+    """Checks whether a server can be reached before any text is sent, unless a proxy leads to it."""
+    if not url.startswith(("http://", "https://")):
         return
+    if proxy_for(url, even_loopback=True) is not None:
+        return
+
     troubles = await unreachable([url], tries)
     if troubles:
         ended = f"; given up after {tries} attempts" if tries > 1 else ""
@@ -500,11 +489,11 @@ async def check_reachable(url: str, tries: int) -> None:
         )
 
 
-def _noting(seen: inspect_reply.Seen) -> AbstractContextManager[None]:
-    """Has inspect hand the events of a call to `seen`, and not keep them as long as the process lives."""
+def _record_events(seen: inspect_reply.Seen) -> AbstractContextManager[None]:
+    """Sends inspect's events of a call to `seen`, rather than keeping them for the whole process."""
     try:
         from inspect_ai.model._model import use_model_event_sink
-    except ImportError:  # a version without: then less is known of a reply
+    except ImportError:  # in versions without it, less is known about a reply
         return contextlib.nullcontext()
     return use_model_event_sink(seen)
 
@@ -517,7 +506,7 @@ async def _note_headers(response: object) -> None:
 
 
 def _from_environment(url: str) -> bool:
-    """Says whether a variable such as OPENAI_BASE_URL names an address in place of the provider's."""
+    """Returns whether a variable such as OPENAI_BASE_URL replaces the provider's address."""
     return any(
         name.endswith("_BASE_URL") and text.rstrip("/") == url
         for name, text in os.environ.items()
@@ -525,27 +514,18 @@ def _from_environment(url: str) -> bool:
 
 
 def _passes_on() -> bool:
-    """Says whether inspect would hand requests to others: hooks of other packages, telemetry."""
+    """Returns whether inspect may pass requests on: to hooks of other packages, or telemetry."""
     try:
         from inspect_ai.hooks._hooks import get_all_hooks
-    except ImportError:  # a version where this cannot be told
+    except ImportError:  # in versions without it this is unknown
         return True
     return "INSPECT_TELEMETRY" in os.environ or any(
         hook.enabled() for hook in get_all_hooks()
     )
 
 
-def _proxy_for(url: str) -> str | None:
-    """The proxy that a provider's client takes for an address, this machine's included."""
-    address = read_address(url)
-    if address is None or urllib.request.proxy_bypass(address.host):
-        return None
-    proxies = urllib.request.getproxies()
-    return proxies.get(address.scheme) or proxies.get("all")
-
-
 def _call_config(settings: Mapping[str, object]) -> GenerateConfig:
-    """The settings of one call, under the suite's names."""
+    """Makes inspect's configuration of one call from settings under the suite's names."""
     from inspect_ai.model import GenerateConfig
 
     named = {
@@ -556,9 +536,9 @@ def _call_config(settings: Mapping[str, object]) -> GenerateConfig:
 
 
 def _base_config(settings: InspectSettings) -> GenerateConfig:
-    """The settings of every request, in inspect's form.
+    """Makes inspect's configuration of every request.
 
-    Times are whole seconds there, at least 1.
+    Its times are whole seconds, at least 1.
     """
     from inspect_ai.model import GenerateConfig
 
@@ -586,7 +566,7 @@ def _batch_config(settings: InspectSettings) -> BatchConfig:
     from inspect_ai.model import BatchConfig
 
     return BatchConfig(
-        size=settings.concurrency,  # a batch is sent when no more questions come
+        size=settings.concurrency,  # so a batch is sent when no more questions come
         max_size=settings.batch_size,
         send_delay=settings.batch_poll,
         tick=settings.batch_poll,
@@ -598,7 +578,7 @@ def open_inspect(
 ) -> InspectModel:
     """Opens `inspect/PROVIDER/MODEL`. Nothing is sent yet.
 
-    Asking the guard is up to the caller.
+    The caller must check the guard.
     """
     provider, slash, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not provider or not slash or not model:

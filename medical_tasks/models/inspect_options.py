@@ -1,4 +1,4 @@
-"""What `inspect/PROVIDER/MODEL` takes as arguments: inspect's settings, and each provider's own."""
+"""The arguments of `inspect/PROVIDER/MODEL`: inspect's settings, and each provider's own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from medical_tasks.models.opener import (
 
 PREFIX: Final = "inspect/"
 MOST_ADAPTIVE: Final = 100
-"""Calls in flight at most where their number adapts to what the provider takes; inspect's own figure."""
+"""The most calls in flight when their number adapts to the provider; inspect's own figure."""
 
 _EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
@@ -67,7 +67,7 @@ CONFIG_OPTIONS: Final[Mapping[str, Reader]] = {
         "auto, true or false",
     ),
 }
-"""What is a setting of inspect's `GenerateConfig` under the same name."""
+"""Settings of inspect's `GenerateConfig` with the same name."""
 INSPECT_OPTIONS: Final[Mapping[str, Reader]] = {
     **{name: CHAT_OPTIONS[name] for name in (*_PRICES, *_SHARED)},
     **CONFIG_OPTIONS,
@@ -78,18 +78,18 @@ INSPECT_OPTIONS: Final[Mapping[str, Reader]] = {
         'a JSON object, as in {"service_tier": "flex"}',
     ),
 }
-"""What `inspect/...` takes, beside the arguments of each provider's own."""
+"""Arguments of `inspect/...`, besides those of each provider."""
 _NEUTRAL_CONFIG: Final = ("cache_prompt",)
 _OF_A_CALL: Final = ("temperature", "seed")
 _ALL: Final = 50_000
-"""Questions that are under way together where they go into batches."""
+"""Calls in flight when they are collected into batches."""
 _A_BATCH_S: Final = 26 * 3600.0
-"""How long a question of a batch may take: a day, and what comes before and after."""
+"""How long a question of a batch may take: a day, and the time before and after."""
 _NOT_OPTIONS: Final = frozenset(
     {"self", "model_name", "base_url", "api_key", "api_key_var", "api_key_vars", "config",
      "model_args", "service", "service_base_url", "args", "kwargs"}
 )  # fmt: skip
-"""Parameters of a provider that are no argument of the user's: a key would be written into results."""
+"""Parameters of a provider that the user may not set: a key would end up in results."""
 
 
 _FIELDS: Final[Mapping[str, str]] = {
@@ -106,37 +106,55 @@ _FIELDS: Final[Mapping[str, str]] = {
     "batch_poll": "batch_poll",
     "batch_size": "batch_size",
 }
-"""An argument, to the setting that it is."""
+"""Maps an argument to its setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class InspectSettings:
-    """How a model behind inspect is asked; times are in seconds."""
+    """Settings of a model behind inspect; times are in seconds.
 
-    # of inspect's `GenerateConfig`
+    Attributes:
+        config: fields of inspect's `GenerateConfig`.
+        provider_args: further arguments of the provider.
+        base_url: replaces the provider's address.
+        api_key: the key, if a variable was named.
+        key_name: the environment variable of the key, if one was named.
+        own: the suite's own settings, which may be left out if a model refuses them.
+        concurrency: calls in flight.
+        adaptive: whether their number adapts to the provider, or its maximum.
+        timeout: of one attempt.
+        total_time: of a call with all its attempts and waits.
+        max_retries: attempts after the first.
+        longest: tokens of an answer and its reasoning, in place of the task's limit.
+        context: the longest prompt and answer, in tokens.
+        tokenizer: the folder of a tokenizer that counts the tokens of a question.
+        alternatives: how many alternatives to request for an answer's first token.
+        batch: whether inspect asks in batches.
+        batch_poll: time between two polls of a batch.
+        batch_size: the most requests of a batch; None for the provider's limit.
+    """
+
     config: Mapping[str, object] = field(default_factory=dict)
     provider_args: Mapping[str, object] = field(default_factory=dict)
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
-    key_name: str = ""  # environment variable of the key, where one was named
+    key_name: str = ""
     own: frozenset[str] = frozenset({"stop", "temperature"})
-    """What is the suite's own and may be left out, where a model does not take it."""
     concurrency: int = 16
     adaptive: bool | int = False
-    timeout: float = 600.0  # of one attempt
-    total_time: float = 1800.0  # of a call with all its attempts and waits
+    timeout: float = 600.0
+    total_time: float = 1800.0
     max_retries: int = 6
-    # tokens of an answer and its reasoning, in place of the task's limit
     longest: int | None = None
-    context: int | None = None  # the longest prompt and answer, in tokens
-    tokenizer: str = ""  # folder of one that counts the tokens of a question
-    alternatives: int = ALTERNATIVES  # tokens named for an answer's first one
-    batch: bool = False  # whether inspect asks in batches
-    batch_poll: float = 15.0  # until a batch is looked at again
-    batch_size: int | None = None  # most requests of one, None for the provider's limit
+    context: int | None = None
+    tokenizer: str = ""
+    alternatives: int = ALTERNATIVES
+    batch: bool = False
+    batch_poll: float = 15.0
+    batch_size: int | None = None
 
     def in_batches(self) -> InspectSettings:
-        """The same where inspect asks in batches: all questions at once, with the time they take."""
+        """Returns the settings for batches: all questions at once, with enough time."""
         return replace(
             self,
             batch=True,
@@ -148,30 +166,30 @@ class InspectSettings:
 
     @property
     def at_once(self) -> int:
-        """Calls in flight at most."""
+        """The most calls in flight."""
         if not self.adaptive:
             return self.concurrency
         return MOST_ADAPTIVE if self.adaptive is True else self.adaptive
 
     @property
     def lasting(self) -> dict[str, object]:
-        """What is alike in all calls."""
+        """The part of `config` that is the same in all calls."""
         return {
             name: value for name, value in self.config.items() if name not in _OF_A_CALL
         }
 
     @property
     def budget(self) -> int:
-        """Tokens for reasoning, which come on top of the task's limit: that is the answer's."""
+        """Tokens for reasoning, in addition to the task's limit, which is the answer's."""
         budget = self.config.get("reasoning_tokens")
         return budget if isinstance(budget, int) else 0
 
     def longest_of(self, request: Request) -> int:
-        """The most tokens of an answer and its reasoning."""
+        """Returns the most tokens of an answer and its reasoning."""
         return self.longest or request.max_new_tokens + self.budget
 
-    def asked(self, request: Request) -> dict[str, object]:
-        """What is sent with a question besides, under the suite's names."""
+    def sent_settings(self, request: Request) -> dict[str, object]:
+        """Returns the settings that are sent with a question, under the suite's names."""
         seed = self.config.get("seed")
         sent = dict(self.config)
         sent["max_tokens"] = self.longest_of(request)
@@ -183,7 +201,7 @@ class InspectSettings:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What of it can change answers."""
+        """The settings that can change answers."""
         config = {
             name: value
             for name, value in self.config.items()
@@ -208,7 +226,7 @@ def _written(value: object) -> str:
 def read_settings(
     name: str, options: Mapping[str, str], *, what: str
 ) -> InspectSettings:
-    """Reads the arguments of a model; those of its provider are what its class declares."""
+    """Parses the arguments of a model, including those that its provider's class declares."""
     own = dict.fromkeys(
         _provider_options(name) - set(INSPECT_OPTIONS), (_plain, "any text")
     )
@@ -244,12 +262,14 @@ def read_settings(
 
     return replace(
         settings,
-        **{name: values[given] for given, name in _FIELDS.items() if given in values},
+        **{
+            name: values[option] for option, name in _FIELDS.items() if option in values
+        },
     )
 
 
 def _plain(text: str) -> object:
-    """Reads a provider's own argument: true, a number or JSON where it is one, else a text."""
+    """Parses a provider's own argument as JSON (true, a number, an object), else as text."""
     try:
         return json.loads(text)
     except ValueError:
@@ -257,41 +277,49 @@ def _plain(text: str) -> object:
 
 
 def _provider_options(name: str) -> set[str]:
-    """Names of the arguments that a provider takes of its own, as its class declares them."""
+    """Returns the names of a provider's own arguments, as its class declares them."""
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai._util.registry import registry_find, registry_unqualified_name
 
     provider = name.removeprefix(PREFIX).partition("/")[0]
-    found = registry_find(
+    factories = registry_find(
         lambda info: (
             info.type == "modelapi" and registry_unqualified_name(info) == provider
         )
     )
-    if not found:
+    if not factories:
         raise UsageError(
             f"{name} is no model for inspect: it has no provider {provider!r}. Its documentation "
             "lists them: https://inspect.aisi.org.uk/providers.html"
         )
 
-    made = getclosurevars(cast("Callable[..., object]", found[0])).nonlocals.get(
+    wrapped = getclosurevars(cast("Callable[..., object]", factories[0])).nonlocals.get(
         "wrapped"
     )
     try:
-        kind = made if isinstance(made, type) else made() if callable(made) else object
+        kind = (
+            wrapped
+            if isinstance(wrapped, type)
+            else wrapped()
+            if callable(wrapped)
+            else object
+        )
     except (PrerequisiteError, ImportError) as error:
         raise MissingError(unopened(name, error)) from error
 
     classes = [
-        each for each in kind.__mro__ if "__init__" in vars(each) and each is not object
+        class_
+        for class_ in kind.__mro__
+        if "__init__" in vars(class_) and class_ is not object
     ]
     return {
         parameter
-        for each in classes
-        for parameter in signature(vars(each)["__init__"]).parameters
+        for class_ in classes
+        for parameter in signature(vars(class_)["__init__"]).parameters
     } - _NOT_OPTIONS
 
 
 def unopened(name: str, error: Exception) -> str:
-    """Says why inspect cannot open a model, in its words without their colours."""
+    """Says why inspect cannot open a model, in its own words without colours."""
     words = re.sub(r"\[/?[a-z ]+\]", "", str(error)).strip().removeprefix("ERROR:")
     return f"{name} cannot be opened by inspect: {' '.join(words.split())}"

@@ -1,7 +1,7 @@
-"""Reading what inspect's model layer brought: an answer, or why there is none.
+"""Converts the output of inspect's model layer: an answer, or why there is none.
 
-inspect's errors quote the request; of them only a server's own message is kept, and
-that only where it does not quote the question (`chat_reply.read_error`).
+inspect's errors quote the request; only the server's own message is kept, and only where
+it does not quote the question (`chat_reply.read_error`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from medical_tasks.models.chat_reply import (
     PROVIDER_HEADER,
     AttemptError,
     Choice,
-    a_name,
     read_error,
+    safe_name,
 )
 from medical_tasks.models.inspect_tools import read_inspect_calls
 
@@ -40,7 +40,7 @@ _HIDDEN: Final = (
 
 
 class Seen:
-    """What one call sent and got, as it went over the wire; a sink of inspect's model events."""
+    """The request and response of one call, as inspect's model events report them."""
 
     def __init__(self) -> None:
         self.request: Mapping[str, object] = {}
@@ -48,23 +48,23 @@ class Seen:
         self.headers: Mapping[str, str] = {}
 
     def on_pending(self, event: ModelEvent) -> None:
-        """A request is about to be sent."""
+        """Ignores a request that is about to be sent."""
 
     def on_complete(self, event: ModelEvent) -> None:
-        """A request was answered, or failed; of several the last one counts."""
+        """Records a request that was answered, or failed; the last one counts."""
         if event.call is not None:
             self.request = event.call.request
             self.response = event.call.response or {}
 
     @property
     def provider(self) -> str:
-        """Who answered, where a router says so: OpenRouter in a field, Hugging Face in a header."""
-        return a_name(
+        """The provider that a router names: OpenRouter in a field, Hugging Face in a header."""
+        return safe_name(
             self.response.get("provider") or self.headers.get(PROVIDER_HEADER)
         )
 
 
-# A setting of inspect's, to the names under which providers send it.
+# Maps a setting of inspect's to the names under which providers send it.
 _SENT_AS: Final[Mapping[str, frozenset[str]]] = {
     "temperature": frozenset({"temperature"}),
     "top_p": frozenset({"top_p", "topP"}),
@@ -83,7 +83,7 @@ _SENT_AS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def left_out(config: GenerateConfig, seen: Seen) -> dict[str, str]:
-    """The settings that inspect's provider did not send, since the model does not take them."""
+    """Returns the settings that inspect did not send, since the model does not accept them."""
     if not seen.request:
         return {}
     sent = _names(seen.request)
@@ -95,21 +95,21 @@ def left_out(config: GenerateConfig, seen: Seen) -> dict[str, str]:
 
 
 def _names(value: object) -> set[str]:
-    """All names of fields in a request, but for those inside of messages."""
+    """Returns the names of all fields in a request, except inside messages."""
     if not isinstance(value, Mapping):
         return set()
-    found: set[str] = set()
+    names: set[str] = set()
     for name, inner in value.items():
         if inner is not None:
-            found |= {name} | (
+            names |= {name} | (
                 _names(inner) if name not in ("messages", "input") else set()
             )
-    return found
+    return names
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tokens:
-    """What a call took; None for what the provider does not say."""
+    """The token counts of a call; None where not reported."""
 
     read: int | None = None
     written: int | None = None
@@ -118,7 +118,7 @@ class Tokens:
 
     @classmethod
     def of(cls, usage: ModelUsage | None) -> Tokens:
-        """Reads inspect's usage, which counts tokens read from a cache apart from the others."""
+        """Reads inspect's usage, which counts cached tokens apart from the others."""
         if usage is None:
             return cls()
 
@@ -134,9 +134,9 @@ class Tokens:
 
 
 def check_output(output: ModelOutput) -> None:
-    """Raises `CallFailed` where an output is no answer of the model's."""
+    """Raises `CallFailed` if an output is no answer of the model's."""
     tokens = Tokens.of(output.usage)
-    if not output.choices:  # inspect says nothing of it and gives an empty text
+    if not output.choices:  # inspect returns an empty text in silence
         raise CallFailed("empty choices", "the reply holds no answer", attempts=1)
 
     if output.stop_reason == "content_filter":
@@ -149,7 +149,7 @@ def check_output(output: ModelOutput) -> None:
             "prompt too long", "the prompt does not fit into the model", attempts=1
         )
 
-    # What was paid for is an answer, though the model kept all it wrote to itself.
+    # Tokens that were paid for are an answer, even if all of them are hidden reasoning.
     silent = not output.completion.strip() and not output.message.tool_calls
     if silent and not tokens.written:
         raise CallFailed(
@@ -160,14 +160,13 @@ def check_output(output: ModelOutput) -> None:
 def to_answer(
     request: Request, output: ModelOutput, seen: Seen, adapted: Mapping[str, str]
 ) -> Answer:
-    """The answer in an output that `check_output` let pass.
+    """Makes the answer from an output that `check_output` accepted.
 
     Args:
-        request: what was asked.
-        output: inspect's.
-        seen: what went over the wire.
-        adapted: settings that were meant and not sent; a stop word then ends the answer
-            here.
+        request: the question.
+        output: inspect's output.
+        seen: the exchange with the provider.
+        adapted: settings that were not sent; without stop words, the answer is cut here.
     """
     tokens = Tokens.of(output.usage)
     choice = Choice(text=output.completion, finish=FINISHES.get(output.stop_reason, ""))
@@ -184,7 +183,7 @@ def to_answer(
         reasoning_tokens=tokens.reasoning,
         cached_tokens=tokens.cached,
         provider=seen.provider,
-        served_model=a_name(output.model),
+        served_model=safe_name(output.model),
         adapted=adapted,
         tool_calls=read_inspect_calls(output.message.tool_calls)
         if request.tools
@@ -193,19 +192,19 @@ def to_answer(
 
 
 def _reasoning(output: ModelOutput) -> str:
-    """The text of a model's reasoning, or its summary where the text is encrypted."""
+    """Returns a model's reasoning, or its summary where the text is encrypted."""
     content = output.message.content
-    parts = [] if isinstance(content, str) else content
+    blocks = [] if isinstance(content, str) else content
     shown = [
-        part.summary or ("" if part.redacted else part.reasoning)
-        for part in parts
-        if part.type == "reasoning"
+        block.summary or ("" if block.redacted else block.reasoning)
+        for block in blocks
+        if block.type == "reasoning"
     ]
     return "\n".join(text for text in shown if text)
 
 
 def to_completion(output: ModelOutput) -> Completion:
-    """An output as the call of a chat endpoint, with what it says of tokens."""
+    """Converts an output to the completion of a chat endpoint, with its log-probabilities."""
     logprobs = output.choices[0].logprobs if output.choices else None
     entries = (
         None if logprobs is None else [entry.model_dump() for entry in logprobs.content]
@@ -227,7 +226,7 @@ def to_completion(output: ModelOutput) -> Completion:
 
 
 def to_failure(error: BaseException, *, sent: Sequence[str]) -> CallFailed:
-    """Why a call failed, without the words of inspect's error, which quotes the request.
+    """Says why a call failed, without quoting inspect's error, which quotes the request.
 
     Args:
         error: what inspect raised.
@@ -258,7 +257,7 @@ def to_failure(error: BaseException, *, sent: Sequence[str]) -> CallFailed:
         attempts=1,
         every_call=failure.every_call,
     )
-    # A setting inside of another is named with a dot, as `reasoning.effort`.
+    # A nested setting is named with a dot, such as `reasoning.effort`.
     failed.refused = tuple(name.replace(".", "_") for name in failure.refused)
 
     return failed
@@ -269,21 +268,21 @@ def _detail(failed: AttemptError, status: int) -> str:
 
 
 def _refusal(error: BaseException | None) -> MedicalTasksError | None:
-    """The guard's own refusal, where it is behind a library's error."""
+    """Returns the guard's own refusal, if it caused a library's error."""
     while error is not None and not isinstance(error, MedicalTasksError):
         error = error.__cause__ or error.__context__
     return error
 
 
 def _root(error: BaseException) -> BaseException:
-    """The provider's error behind inspect's, and the last one behind repeated attempts."""
+    """Returns the provider's error behind inspect's, the last one after several attempts."""
     from tenacity import RetryError
 
     if isinstance(error, RetryError):
         last = error.last_attempt.exception()
         return TimeoutError() if last is None else _root(last)
     if hasattr(error, "provider_message") and error.__cause__ is not None:
-        return error.__cause__  # what inspect's ModelGenerateError was made of
+        return error.__cause__  # the error that inspect's ModelGenerateError wraps
     return error
 
 
@@ -296,7 +295,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _body(error: BaseException) -> str:
-    """What a server said, as JSON: libraries keep it decoded, or as a text."""
+    """Returns a server's error body as JSON: libraries keep it decoded, or as text."""
     for name in ("body", "message"):
         value = getattr(error, name, None)
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Chats, tools and calls in inspect's own types, for its providers and for its tasks."""
+"""Converts chats, tools and tool calls to and from inspect's types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def inspect_chat(messages: Sequence[Message]) -> list[ChatMessage]:
-    """A chat in inspect's form."""
+    """Converts a chat to inspect's form."""
     names: dict[str, str] = {}
     chat: list[ChatMessage] = []
     for message in messages:
@@ -25,7 +25,7 @@ def inspect_chat(messages: Sequence[Message]) -> list[ChatMessage]:
 
 
 def _chat_message(message: Message, names: Mapping[str, str]) -> ChatMessage:
-    """A message; one of a tool also says which tool it was (`names`, by the call's id)."""
+    """Converts a message; that of a tool needs the tool's name (`names`, by the call's id)."""
     from inspect_ai.model import (
         ChatMessageAssistant,
         ChatMessageSystem,
@@ -66,20 +66,22 @@ def _inspect_call(call: ToolCall) -> InspectCall:
 
 
 def read_inspect_calls(calls: Sequence[InspectCall] | None) -> tuple[ToolCall, ...]:
-    """The calls of a message of inspect's, which keeps of unreadable arguments what was wrong."""
-    found: list[ToolCall] = []
+    """Converts the calls of inspect's message; for unreadable arguments it keeps the parse error."""
+    tool_calls: list[ToolCall] = []
     for number, call in enumerate(calls or ()):
-        made = ToolCall(id=call.id or call_id(number), name=call.function, arguments={})
+        tool_call = ToolCall(
+            id=call.id or call_id(number), name=call.function, arguments={}
+        )
         if call.parse_error:
-            made["raw"] = call.parse_error
+            tool_call["raw"] = call.parse_error
         else:
-            made["arguments"] = dict(call.arguments)
-        found.append(made)
-    return tuple(found)
+            tool_call["arguments"] = dict(call.arguments)
+        tool_calls.append(tool_call)
+    return tuple(tool_calls)
 
 
 def read_inspect_chat(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
-    """A chat of inspect's with its calls and their results."""
+    """Converts inspect's chat, with tool calls and their results."""
     chat: list[Message] = []
     for message in messages:
         read = Message(role=message.role, content=message.text)
@@ -92,7 +94,7 @@ def read_inspect_chat(messages: Sequence[ChatMessage]) -> tuple[Message, ...]:
 
 
 def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
-    """Tools as inspect's providers take them."""
+    """Converts tools to the form of inspect's providers."""
     from inspect_ai.tool import ToolInfo, ToolParams
 
     return [
@@ -106,7 +108,7 @@ def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
 
 
 def tool_definitions(tools: Sequence[Tool]) -> list[ToolDef]:
-    """Tools as inspect's tasks take them; the task's protocol runs them, and inspect does not."""
+    """Converts tools to the form of inspect's tasks; the task's protocol runs them, not inspect."""
     from inspect_ai.tool import ToolDef, ToolParams
 
     async def run_by_protocol() -> str:
@@ -115,7 +117,7 @@ def tool_definitions(tools: Sequence[Tool]) -> list[ToolDef]:
     definitions = []
     for tool in tools:
         parameters = ToolParams.model_validate(tool.parameters)
-        # It wants a description of each.
+        # inspect requires a description of each.
         for name, parameter in parameters.properties.items():
             parameter.description = parameter.description or name
 

@@ -1,13 +1,14 @@
-"""Whether a server is there at all, found out by connecting, before anything is asked.
+"""Checks by connecting whether a server runs at all, before anything is sent.
 
-What is asked of a server that is not there is repeated for a minute, since it may be
-restarting. One that was never there is not: a wrong address, or a server that was not
-started, is told in seconds.
+Requests to a server that has gone are retried for a minute, since it may be restarting. A
+server that was never there, because the address is wrong or nobody started it, is
+reported within seconds.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import urllib.request
 from collections.abc import Sequence
@@ -18,18 +19,19 @@ from medical_tasks.guard.addresses import is_loopback_host, read_address
 
 TRIES: Final = 3
 PATIENCE_S = 4.5
-"""Seconds for all attempts together; one that is refused takes none of them."""
+"""Seconds for all attempts together; a refused connection takes almost none."""
 WAIT_S = 1.0
 """Seconds after the first attempt, and twice as many after the second."""
 _PORTS: Final = {"http": 80, "https": 443}
+_USER: Final = re.compile(r"//[^/@]*@")
 
 
 async def unreachable(urls: Sequence[str], tries: int = TRIES) -> dict[str, str]:
-    """Says why none of some servers accepts a connection; empty as soon as one does.
+    """Returns why each of some servers accepts no connection; empty as soon as one does.
 
     Args:
-        urls: base URLs, or those of the proxies on the way to them.
-        tries: attempts at each; further ones are said on standard error.
+        urls: base URLs, or those of the proxies in front of them.
+        tries: attempts at each; repeated attempts are reported on standard error.
     """
     knocks = {asyncio.create_task(_knocks(url, tries)): url for url in urls}
     troubles: dict[str, str] = {}
@@ -51,7 +53,7 @@ async def unreachable(urls: Sequence[str], tries: int = TRIES) -> dict[str, str]
 
 
 async def _knocks(url: str, tries: int) -> str:
-    """Why a server accepts no connection; "" when it does."""
+    """Returns why a server accepts no connection; "" when it does."""
     trouble = ""
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -69,7 +71,7 @@ async def _knocks(url: str, tries: int) -> str:
 
 
 async def _knock(url: str) -> str:
-    """Why one connection is not accepted; "" when it is."""
+    """Returns why one connection is not accepted; "" when it is."""
     import anyio
     import anyio.abc
 
@@ -89,7 +91,10 @@ async def _knock(url: str) -> str:
 
 
 def _words(error: OSError) -> str:
-    """The system's words, which tell of addresses alone; those of the first of several attempts."""
+    """Returns the system's message, of the first attempt where there are several.
+
+    It names addresses only.
+    """
     cause = error.__cause__
     if isinstance(cause, BaseExceptionGroup):
         cause = cause.exceptions[0]
@@ -99,10 +104,22 @@ def _words(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
-def proxy_for(base_url: str) -> str | None:
-    """Returns the proxy that the environment names for an address, None for none."""
+def without_user(url: str) -> str:
+    """Removes user and password from a proxy's address, for messages and the audit log."""
+    return _USER.sub("//", url)
+
+
+def proxy_for(base_url: str, *, even_loopback: bool = False) -> str | None:
+    """Returns the proxy that the environment names for an address; None for none.
+
+    Args:
+        base_url: the address.
+        even_loopback: whether the client also uses a proxy to reach this machine.
+    """
     address = read_address(base_url)
-    if address is None or not address.host or is_loopback_host(base_url):
+    if address is None or not address.host:
+        return None
+    if is_loopback_host(base_url) and not even_loopback:
         return None
 
     if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(
@@ -111,12 +128,12 @@ def proxy_for(base_url: str) -> str | None:
         return None
 
     proxies = urllib.request.getproxies()
-    found = proxies.get(address.scheme) or proxies.get("all")
-    return found if found is None or "://" in found else f"http://{found}"
+    proxy = proxies.get(address.scheme) or proxies.get("all")
+    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
 
 def say_waiting(url: str, trouble: str, attempt: int, tries: int) -> None:
-    """Says that a server is asked once more."""
+    """Prints that a server is tried again."""
     print(
         f"waiting for {url}: {trouble}, attempt {attempt} of {tries}",
         file=sys.stderr,

@@ -1,8 +1,8 @@
 """Local models through lighteval: `hf/<folder or repository>` with transformers, `vllm/<folder or repository>` with vLLM.
 
-Where lighteval's transformers backend scores texts, only the logits of the last
-positions are computed, and in float32: the whole takes 4 GB a text (8,000 tokens,
-vocabulary of 128,000), twice, and half precision is off in the third digit.
+When lighteval's transformers backend scores texts, only the logits of the last positions
+are computed, in float32: all of them would take 4 GB per text (8,000 tokens, vocabulary
+of 128,000), twice, and half precision is off in the third digit.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from vllm import RequestOutput
 
 CPU_BATCH = 8
-"""Prompts a batch where trying out how many fit would fill the machine's own memory."""
+"""Prompts per batch on the CPU, where trying larger batches would fill the machine's memory."""
 
 AUTO_START = 512
 DEFAULT_CONTEXT = 2048
-"""lighteval's, for a model that names none."""
+"""lighteval's context for a model that states none."""
 # how long a process waits for the others at the end of a batch
 _WAIT = datetime.timedelta(hours=2)
 
@@ -100,14 +100,14 @@ def open_hf(name: str, *, options: Mapping[str, str]) -> Model:
 def open_unloaded(name: str, *, options: Mapping[str, str]) -> UnloadedModel:
     """Opens `hf/...`, `vllm/...` or `ray/...` without its weights, to count what it would be asked.
 
-    The workers of a cluster are taken for machines as this one.
+    The workers of a cluster are assumed to be machines like this one.
     """
     _require_lighteval(name)
     kind, _, target = name.partition("/")
     engine = options.get("engine", "hf") if kind == "ray" else kind
-    known = {**(VLLM_OPTIONS if engine == "vllm" else HF_OPTIONS)}
+    readers = {**(VLLM_OPTIONS if engine == "vllm" else HF_OPTIONS)}
     values = read_options(
-        options, {**known, **(RAY_OPTIONS if kind == "ray" else {})}, model=name
+        options, {**readers, **(RAY_OPTIONS if kind == "ray" else {})}, model=name
     )
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
     with quiet_libraries(values.get("log_level", LOG_LEVELS["error"])):
@@ -124,7 +124,7 @@ def open_unloaded(name: str, *, options: Mapping[str, str]) -> UnloadedModel:
 
 
 def _require_lighteval(name: str) -> None:
-    """Refuses a local model where its packages are not installed."""
+    """Raises MissingError where the packages of local models are not installed."""
     if importlib.util.find_spec("lighteval") is None:
         raise MissingError(
             f"{name} needs lighteval, torch and transformers: {install_command('lighteval')}"
@@ -132,7 +132,7 @@ def _require_lighteval(name: str) -> None:
 
 
 def hf_identity(setup: LocalSetup, *, device: str) -> dict[str, str]:
-    """What decides the answers of a model on the transformers backend."""
+    """Returns what decides the answers of a model on the transformers backend."""
     engines = {"lighteval": 2, "transformers": 1}
     return setup.identity(
         backend="hf",
@@ -143,7 +143,7 @@ def hf_identity(setup: LocalSetup, *, device: str) -> dict[str, str]:
 
 
 def vllm_identity(setup: LocalSetup) -> dict[str, str]:
-    """What decides the answers of a model on vLLM."""
+    """Returns what decides the answers of a model on vLLM."""
     dtype = ", ".join(
         [
             _dtype(setup.values, setup.checkpoint),
@@ -174,19 +174,19 @@ def start_processes() -> Accelerator:
 def lighteval_settings(
     values: Mapping[str, object], *, device: str
 ) -> dict[str, object]:
-    """Turns model arguments into those of lighteval's `TransformersModelConfig`."""
+    """Converts model arguments to those of lighteval's `TransformersModelConfig`."""
     return {
         "batch_size": values.get("batch_size", None if device == "cuda" else CPU_BATCH),
         "max_length": values.get("max_length"),
         "model_parallel": values.get("model_parallel"),
-        "override_chat_template": False,  # prompts come rendered
+        "override_chat_template": False,  # prompts are rendered already
     }
 
 
 def generation_settings(values: Mapping[str, object]) -> dict[str, object]:
-    """Those of `GenerationParameters`, never `max_new_tokens`.
+    """Converts model arguments to those of `GenerationParameters`, without `max_new_tokens`.
 
-    Lighteval's transformers backend would cut the *prompt* to it.
+    Lighteval's transformers backend would cut the *prompt* to that.
     """
     return {name: values[name] for name in SAMPLING if name in values}
 
@@ -216,10 +216,10 @@ def _load_transformers(
 def _set_decoding(
     inner: TransformersModel, ends: frozenset[int], *, sampling: bool
 ) -> None:
-    """Ends answers at every token that ends one; lighteval passes the tokenizer's alone.
+    """Ends answers at every end token; lighteval passes only the tokenizer's.
 
-    What `generation_config.json` says beyond that (a repetition penalty, beams,
-    sampling) would be added in silence.
+    Other settings of `generation_config.json` (a repetition penalty, beams, sampling)
+    are dropped: they would apply silently.
     """
     from transformers import GenerationConfig
 
@@ -227,8 +227,7 @@ def _set_decoding(
     inner.model.generation_config = GenerationConfig()
 
     def decode(**settings: object) -> Tensor:
-        # output_scores keeps batch x vocabulary numbers for each step, which nobody
-        # reads.
+        # output_scores would keep batch x vocabulary numbers for each step, unread.
         settings |= {
             "eos_token_id": sorted(ends),
             "output_scores": False,
@@ -266,7 +265,7 @@ class _HfModel(LocalModel):
     def share(self, keys: list[str]) -> list[str]:
         from accelerate.utils import broadcast_object_list
 
-        # The main process's list arrives in the others' place.
+        # The main process's list replaces those of the others.
         box = [keys if self.is_main else []]
         broadcast_object_list(box, from_process=0)
         return box[0]
@@ -279,8 +278,8 @@ class _HfModel(LocalModel):
             )
             self.inner.config.batch_size = self._largest_batch(longest, len(prompts))
 
-        # A padded batch is generated as one piece: larger chunks would be no faster,
-        # only later in the store.
+        # A padded batch is generated as a whole: larger chunks would be no faster, only
+        # stored later.
         return self._chunk or int(self.inner.config.batch_size) * int(
             self._accelerator.num_processes
         )
@@ -294,15 +293,15 @@ class _HfModel(LocalModel):
                     max(prompt.longest for prompt in prompts), texts
                 )
 
-        # lighteval rounds a batch of texts to 1 or a multiple of 8, upwards too; here
-        # never above what was asked for.
+        # lighteval rounds a batch of texts to 1 or a multiple of 8, also upwards; here
+        # never above the requested size.
         self._text_batch = max(1, size // 8 * 8)
         return self._chunk or self._text_batch * int(self._accelerator.num_processes)
 
     def _largest_batch(self, longest: int, most: int) -> int:
-        """Lets lighteval try how many of the longest texts fit.
+        """Lets lighteval find out how many of the longest texts fit.
 
-        Once a call, since it tries by running out of memory.
+        Once per call, since it does so by running out of memory.
         """
         from accelerate.utils import gather_object
 
@@ -315,8 +314,7 @@ class _HfModel(LocalModel):
     ) -> Sequence[ModelResponse]:
         import torch
 
-        # Sampled answers depend on the seed and on the chunk, not on what was asked
-        # before it.
+        # Sampled answers depend on the seed and the chunk, not on earlier chunks.
         text = f"{self._seed}:{chunk[0].request.key}:{self._accelerator.process_index}"
         torch.manual_seed(
             int.from_bytes(
@@ -335,7 +333,7 @@ class _HfModel(LocalModel):
             return super()._score(docs)
 
     def _ask(self, ask: Ask, docs: list[Doc]) -> Sequence[ModelResponse]:
-        """As the base class; an error of memory suggests a smaller batch."""
+        """Asks as the base class does; an out-of-memory error suggests a smaller batch."""
         import torch
 
         size = self.inner.config.batch_size
@@ -351,10 +349,10 @@ class _HfModel(LocalModel):
 
 
 VLLM_CHUNK = 1024
-"""Prompts a chunk: vLLM forms its own batches, and a small chunk would leave the GPU waiting for its last answers."""
+"""Prompts per chunk: vLLM forms its own batches, and in small chunks the GPU would wait for the last answers."""
 
 VLLM_TEXTS = 128
-"""Texts a chunk whose continuations are scored: vLLM gives Python objects for every token of the prompt, some 0.5 kB each."""
+"""Texts per chunk whose continuations are scored: vLLM returns Python objects for every prompt token, some 0.5 kB each."""
 
 _PASSED_ON = (
     "tensor_parallel_size",
@@ -392,7 +390,7 @@ def open_vllm(name: str, *, options: Mapping[str, str]) -> Model:
 
 
 def check_vllm_ready(name: str) -> None:
-    """Checks that vLLM can run here, before anything large is read."""
+    """Checks that vLLM can run here, before any weights are read."""
     if (
         importlib.util.find_spec("vllm") is None
         or importlib.util.find_spec("lighteval") is None
@@ -427,12 +425,12 @@ def check_vllm_ready(name: str) -> None:
 
 
 def vllm_settings(
-    values: Mapping[str, Any], checkpoint: Checkpoint, *, name: str
+    values: Mapping[str, object], checkpoint: Checkpoint, *, name: str
 ) -> dict[str, Any]:
-    """Turns model arguments into those of lighteval's `VLLMModelConfig`.
+    """Converts model arguments to those of lighteval's `VLLMModelConfig`.
 
-    The context is always stated: left out, lighteval takes the length of vLLM's CUDA
-    graphs for it, and cuts prompts there.
+    The context is always set: otherwise lighteval uses the length of vLLM's CUDA graphs,
+    and cuts prompts there.
     """
     own = checkpoint.context()
     context = values.get("max_model_length", own)
@@ -446,7 +444,7 @@ def vllm_settings(
         "model_name": str(checkpoint.folder),
         "max_model_length": context,
         "dtype": _dtype(values, checkpoint),
-        "override_chat_template": False,  # prompts come rendered
+        "override_chat_template": False,  # prompts are rendered already
         **{option: values[option] for option in _PASSED_ON if option in values},
     }
 
@@ -454,8 +452,8 @@ def vllm_settings(
 def _load_vllm(
     name: str, settings: Mapping[str, object], generation: Mapping[str, object]
 ) -> VLLMModel:
-    """Starts vLLM's engine by lighteval, without its progress bars."""
-    # Its engine runs in a process of its own, which reads how much to say from here.
+    """Starts vLLM's engine through lighteval, without progress bars."""
+    # The engine runs in a process of its own, which reads its log level from here.
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     from lighteval.models.model_input import GenerationParameters
     from lighteval.models.vllm import vllm_model as backend
@@ -474,9 +472,8 @@ def _load_vllm(
                 MESSAGES["vllm_start"].format(name=name, reason=error, longest=longest)
             ) from error
 
-    if (
-        inner.model is not None
-    ):  # None when Ray starts one engine for each part of the data
+    # None when Ray starts one engine for each part of the data
+    if inner.model is not None:
         generate: Callable[..., list[RequestOutput]] = inner.model.generate
 
         def without_bar(**arguments: object) -> list[RequestOutput]:
@@ -488,8 +485,8 @@ def _load_vllm(
 
 
 class _VllmModel(LocalModel):
-    # vLLM generates a token after what it scores, and its scheduler waits for ever for
-    # room for it.
+    # vLLM generates a token after what it scores, and its scheduler would wait for ever
+    # for its room.
     _spare = 1
 
     def __init__(
@@ -510,17 +507,16 @@ class _VllmModel(LocalModel):
     def _respond(
         self, chunk: Sequence[Prompt], docs: list[Doc]
     ) -> Sequence[ModelResponse]:
-        if (
-            repeat := chunk[0].request.repeat
-        ) > 1:  # without a seed of its own it would be as the repeats before it
+        repeat = chunk[0].request.repeat
+        if repeat > 1:  # with the same seed it would answer as before
             self.inner.config.generation_parameters.seed = (
                 self.setup.values.get("seed", 0) + repeat - 1
             )
         return super()._respond(chunk, docs)
 
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
-        # With data parallelism lighteval loads the model anew for each chunk: then all
-        # prompts are one chunk.
+        # With data parallelism lighteval reloads the model for each chunk, so all prompts
+        # are one chunk.
         return self._chunk
 
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
@@ -529,18 +525,18 @@ class _VllmModel(LocalModel):
 
 @contextlib.contextmanager
 def tail_logits(inner: TransformersModel) -> Iterator[None]:
-    """Lets lighteval's log-likelihood loop work with the end of each text."""
+    """Lets lighteval's log-likelihood loop compute only the end of each text."""
     end = _End(inner.model, inner.prepare_batch_logprob)
     with mock.patch.multiple(inner, model=end, prepare_batch_logprob=end.prepare):
         yield
 
 
 class _End:
-    """A model that computes logits for the last positions of a batch alone.
+    """A model that computes logits for the last positions of a batch only.
 
     Logits over a vocabulary of 150,000 for a long prompt take gigabytes, and only the
-    continuation's are read. `prepare` notes how many positions from the end are needed,
-    and the call that follows keeps just those.
+    continuation's are read. `prepare` records how many positions from the end are needed,
+    and the next call keeps just those.
     """
 
     def __init__(self, model: PreTrainedModel, prepare: Callable[..., Batch]) -> None:
@@ -557,7 +553,7 @@ class _End:
         tokenized_continuations: list[list[list[int]]],
         max_context: int | None = None,
     ) -> Batch:
-        """Makes lighteval's batch, its lengths counted from the first position that is read of any of its texts."""
+        """Makes lighteval's batch; its lengths count from the first position that is read."""
         batch = self._prepare(tokenized_contexts, tokenized_continuations, max_context)
         if any(batch.truncated):
             raise RuntimeError(
@@ -579,8 +575,8 @@ class _End:
         return batch
 
     def __call__(self, input_ids: Tensor) -> SimpleNamespace:
-        # Without a batch of texts lighteval tries how large a batch may be; then with
-        # all logits, which is the careful side.
+        # Without `prepare`, lighteval is trying batch sizes: it gets all logits, to be on
+        # the safe side.
         keep, self._keep = self._keep, None
         settings: dict[str, int] = dict(self._settings)
         if keep is not None and self._can_keep:

@@ -1,8 +1,8 @@
-"""What models in this process share: rendering, chunks, length checks, and reading answers back.
+"""The common part of models in this process: rendering, chunks, length checks, and reading answers.
 
-For probabilities, lighteval gets one document for each continuation, and our token ids:
-its own rule differs between backends, encodes prompt and continuation apart, and hands
-white space at the prompt's end over to the continuation.
+For probabilities, lighteval gets one document per continuation, and our token ids: its
+own tokenization differs between backends, encodes prompt and continuation separately, and
+moves white space from the end of the prompt to the continuation.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Ask: TypeAlias = "Callable[[list[Doc]], Sequence[ModelResponse]]"
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """A request as the model gets it."""
+    """A request in the form that the model reads."""
 
     request: Request
     text: str
@@ -62,10 +62,11 @@ class Prompt:
 
 
 def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Prompt]]:
-    """Cuts prompts, longest first, into chunks of one answer length and set of stop sequences, alike in every process.
+    """Splits prompts, longest first, into chunks, in the same way in every process.
 
-    lighteval silently cuts prompts at the token count of the prompt with the most
-    *characters*, plus the answer length; prompts over that get another chunk.
+    A chunk has one answer length and one set of stop sequences. lighteval silently cuts
+    prompts at the token count of the prompt with the most *characters*, plus the answer
+    length, so longer prompts go to another chunk.
     """
     groups: dict[tuple[int, tuple[str, ...]], list[Prompt]] = {}
     for prompt in prompts:
@@ -101,7 +102,7 @@ def plan_chunks(prompts: Sequence[Prompt], size: int | None) -> Iterator[list[Pr
 
 @dataclass(frozen=True, kw_only=True)
 class ChoicePrompt:
-    """A request with continuations as the model gets it."""
+    """A request with continuations in the form that the model reads."""
 
     request: Request
     tokens: tuple[int, ...]
@@ -109,18 +110,18 @@ class ChoicePrompt:
 
     @property
     def longest(self) -> int:
-        """Tokens of the prompt and its longest continuation."""
+        """The tokens of the prompt and its longest continuation."""
         return len(self.tokens) + max(map(len, self.continuations))
 
 
 ChoiceText = tuple[ChoicePrompt, int]
-"""One text to be scored: a prompt and the number of one of its continuations."""
+"""One text to score: a prompt and the index of one of its continuations."""
 
 
 def plan_texts(
     prompts: Sequence[ChoicePrompt], size: int | None
 ) -> Iterator[list[ChoiceText]]:
-    """Cuts texts into chunks, those of the longest prompt first and those of one prompt together, alike in every process."""
+    """Splits texts into chunks, longest first, those of a prompt together, alike in every process."""
     ordered = sorted(prompts, key=lambda prompt: (-prompt.longest, prompt.request.key))
     texts = [
         (prompt, index)
@@ -135,7 +136,8 @@ def plan_texts(
 def choice_docs(texts: Sequence[ChoiceText]) -> list[Doc]:
     """Makes lighteval's documents.
 
-    Labels that stand for the texts, all of one length, so that it keeps their order.
+    They hold labels in place of the texts, all of one length, so that it keeps their
+    order.
     """
     from lighteval.tasks.requests import Doc
 
@@ -163,26 +165,27 @@ def our_tokens(
 def read_logprobs(
     texts: Sequence[ChoiceText], responses: Sequence[ModelResponse]
 ) -> list[float]:
-    """Sums of each continuation's log-probabilities (nan where the numbers broke down).
+    """Returns the summed log-probability of each continuation, nan where the model computed nan.
 
-    Raises if other tokens were scored.
+    Raises:
+        RuntimeError: lighteval scored other tokens.
     """
-    found: list[float] = []
+    sums: list[float] = []
     for (prompt, index), response in zip(texts, responses, strict=True):
-        wanted = (prompt.tokens, prompt.continuations[index])
-        if (_ids(response.input_tokens), _ids(response.output_tokens)) != wanted:
+        expected = (prompt.tokens, prompt.continuations[index])
+        if (_ids(response.input_tokens), _ids(response.output_tokens)) != expected:
             raise RuntimeError(
                 f"lighteval changed the tokens of request {prompt.request.key} before scoring them"
             )
 
         (logprob,) = response.logprobs
-        found.append(min(float(logprob), 0.0) if not math.isnan(logprob) else math.nan)
+        sums.append(min(float(logprob), 0.0) if not math.isnan(logprob) else math.nan)
 
-    return found
+    return sums
 
 
 def scored_answer(prompt: ChoicePrompt, logprobs: Sequence[float]) -> Answer | Failure:
-    """Makes the answer of a prompt of which all continuations are scored."""
+    """Makes the answer of a prompt from the scores of all its continuations."""
     key = prompt.request.key
     if any(math.isnan(logprob) for logprob in logprobs):
         detail = "the model computed nan; float16 is too narrow for some models: give dtype=bfloat16 or float32"
@@ -198,9 +201,9 @@ def _labels(count: int) -> list[str]:
 
 
 def _ids(tokens: Tensor | Sequence[int] | Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Ids of what lighteval reports.
+    """Returns the token ids that lighteval reports.
 
-    A row or a list of one row, as tensor or list, filled up with -1.
+    They are a row or a list of one row, a tensor or a list, padded with -1.
     """
     rows = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
     if rows and not isinstance(rows[0], int):
@@ -208,16 +211,16 @@ def _ids(tokens: Tensor | Sequence[int] | Sequence[Sequence[int]]) -> tuple[int,
     return tuple(int(token) for token in rows if token >= 0)
 
 
-_GROUP = 256  # prompts between two looks at the clock, where minutes are limited
+_GROUP = 256  # prompts between two checks of the time limit
 
 TOO_LONG = "prompt too long"
-"""Reason of a request that the model's context does not hold."""
+"""The failure reason of a request that exceeds the model's context."""
 
-_Made = TypeVar("_Made", Prompt, ChoicePrompt)
+_AnyPrompt = TypeVar("_AnyPrompt", Prompt, ChoicePrompt)
 
 
 class LocalSetup:
-    """What is known of a local model before its weights are loaded."""
+    """What a local model's files determine before its weights are loaded."""
 
     def __init__(
         self, name: str, checkpoint: Checkpoint, values: Mapping[str, Any]
@@ -240,9 +243,13 @@ class LocalSetup:
     def identity(
         self, *, backend: str, dtype: str, engines: Mapping[str, int], **more: str
     ) -> dict[str, str]:
-        """Collects what decides the model's answers; `engines`.
+        """Returns what decides the model's answers.
 
-        Packages, each with how many parts of its version count.
+        Args:
+            backend: `hf` or `vllm`.
+            dtype: of the weights.
+            engines: packages, with the number of components of their version that count.
+            **more: further entries.
         """
         versions = {
             package: importlib.metadata.version(package).split(".")
@@ -277,10 +284,10 @@ def read_answer(
 ) -> Answer:
     """Reads an answer up to its first end token.
 
-    Rows of a batch go on after it, and lighteval knows only one.
+    Rows of a batch continue after it, and lighteval knows only one end token.
     """
     kept = list(tokens)
-    end = next((place for place, token in enumerate(kept) if token in ends), None)
+    end = next((position for position, token in enumerate(kept) if token in ends), None)
     finish = (
         "length"
         if end is None and len(kept) >= prompt.request.max_new_tokens
@@ -289,7 +296,11 @@ def read_answer(
     kept = kept[:end]
     text = decode(kept)
     cut = min(
-        (place for place in (text.find(stop) for stop in prompt.stop) if place >= 0),
+        (
+            position
+            for position in (text.find(stop) for stop in prompt.stop)
+            if position >= 0
+        ),
         default=None,
     )
     if cut is not None:
@@ -311,13 +322,10 @@ def read_answer(
 
 
 class MeasuredModel(Model):
-    """A local model's name, layout and context.
-
-    What tells which requests can be asked, and needs no weights.
-    """
+    """A local model without its weights: it renders and measures requests."""
 
     measures_alone = True
-    _spare = 0  # tokens of the context that a text to be scored must leave free
+    _spare = 0  # tokens of the context that a scored text must leave free
 
     def __init__(
         self,
@@ -334,7 +342,7 @@ class MeasuredModel(Model):
         self._context = context
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
-        """Measures requests with the model's own tokenizer and layout, exactly as they would be asked."""
+        """Measures requests with the model's own tokenizer and layout, exactly as they are sent."""
         return [self._length(request) for request in requests]
 
     def counted(self, requests: Sequence[Request]) -> list[int]:
@@ -342,38 +350,38 @@ class MeasuredModel(Model):
         return [self._length(request).tokens for request in requests]
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
-        """By its chat template, or in a plain layout where it has none."""
+        """Renders a chat by the model's template, or in a plain layout without one."""
         return self.setup.layout.render(messages, tools)
 
     def no_tools(self) -> str:
-        """Its chat template must know them."""
+        """Depends on its chat template."""
         return self.setup.layout.no_tools()
 
     def _askable(
         self,
         requests: Sequence[Request],
-        make: Callable[[Request], _Made | Failure],
+        make: Callable[[Request], _AnyPrompt | Failure],
         on_result: OnResult,
-    ) -> list[_Made]:
-        """Prompts of the requests that can be asked; tells the others."""
+    ) -> list[_AnyPrompt]:
+        """Returns the prompts of the requests that can be asked; reports the others as failures."""
         keys = [request.key for request in requests]
         if self.share(keys) != keys:
             raise RuntimeError(
                 "the processes of this run were given different requests"
             )
 
-        prompts: list[_Made] = []
+        prompts: list[_AnyPrompt] = []
         for request in requests:
-            made = make(request)
-            if not isinstance(made, Failure):
-                prompts.append(made)
+            prompt = make(request)
+            if not isinstance(prompt, Failure):
+                prompts.append(prompt)
             elif self.is_main:
-                on_result(made)
+                on_result(prompt)
 
         return prompts
 
     def _laid_out(self, request: Request) -> Prompt | ChoicePrompt:
-        """A request as token ids: a prompt, or one with its continuations."""
+        """Renders a request to token ids: a prompt, or one with its continuations."""
         layout = self.setup.layout
         text = layout.render(request.messages, request.tools)
         if request.continuations:
@@ -390,37 +398,37 @@ class MeasuredModel(Model):
         )
 
     def _length(self, request: Request) -> Length:
-        made = self._laid_out(request)
-        if isinstance(made, ChoicePrompt):
-            return Length(tokens=made.longest, room=self._context - self._spare)
+        laid_out = self._laid_out(request)
+        if isinstance(laid_out, ChoicePrompt):
+            return Length(tokens=laid_out.longest, room=self._context - self._spare)
         return Length(
-            tokens=len(made.tokens), room=self._context - request.max_new_tokens
+            tokens=len(laid_out.tokens), room=self._context - request.max_new_tokens
         )
 
     def _prompt(self, request: Request) -> Prompt | Failure:
-        """The prompt of a request; a failure where it leaves the answer no room."""
-        made = self._laid_out(request)
-        if not isinstance(made, Prompt):
+        """Returns the prompt of a request; a failure if it leaves no room for the answer."""
+        prompt = self._laid_out(request)
+        if not isinstance(prompt, Prompt):
             raise ValueError(
                 f"request {request.key} has continuations: ask `loglikelihood`"
             )
 
-        count, size = len(made.tokens), request.max_new_tokens
+        count, size = len(prompt.tokens), request.max_new_tokens
         if count <= self._context - size:
-            return made
+            return prompt
 
         detail = f"{count} tokens and {size} for the answer, the model's context is {self._context}"
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
     def _choice_prompt(self, request: Request) -> ChoicePrompt | Failure:
-        """A request with its choices as token ids, or why it cannot be asked."""
-        made = self._laid_out(request)
-        if not isinstance(made, ChoicePrompt):
+        """Returns a request with its choices as token ids, or why it cannot be asked."""
+        prompt = self._laid_out(request)
+        if not isinstance(prompt, ChoicePrompt):
             raise ValueError(
                 f"request {request.key} has no continuations: ask `generate`"
             )
 
-        for number, ids in enumerate(made.continuations, 1):
+        for number, ids in enumerate(prompt.continuations, 1):
             if not ids:
                 detail = f"choice {number} is empty, or this tokenizer cannot tell where it begins"
                 return Failure(
@@ -428,15 +436,15 @@ class MeasuredModel(Model):
                 )
 
         room = self._context - self._spare
-        if made.longest <= room:
-            return made
+        if prompt.longest <= room:
+            return prompt
 
-        detail = f"{made.longest} tokens with the longest choice, the model has room for {room}"
+        detail = f"{prompt.longest} tokens with the longest choice, the model has room for {room}"
         return Failure(key=request.key, reason=TOO_LONG, detail=detail)
 
 
 def most_tokens(prompt: Prompt | ChoicePrompt) -> Amount:
-    """The tokens that a prompt takes at most: those that are read are known."""
+    """Returns the most tokens that a prompt takes; those read are known exactly."""
     size = len(prompt.tokens)
     if isinstance(prompt, Prompt):
         return Amount(size, prompt.request.max_new_tokens)
@@ -444,19 +452,20 @@ def most_tokens(prompt: Prompt | ChoicePrompt) -> Amount:
 
 
 class UnloadedModel(MeasuredModel):
-    """A model without its weights, which counts and is not asked."""
+    """A model without its weights, which can count but not answer."""
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """It has no weights to answer with."""
+        """Raises RuntimeError: there are no weights to answer with."""
         raise RuntimeError(f"{self.name} is not loaded")
 
     loglikelihood = generate
 
 
 class LocalModel(MeasuredModel, ABC):
-    """A model in this process, behind lighteval; `backend`.
+    """A model in this process, behind lighteval.
 
-    The module of lighteval's that it is of.
+    Attributes:
+        backend: lighteval's module of the model.
     """
 
     backend: ModuleType
@@ -476,7 +485,7 @@ class LocalModel(MeasuredModel, ABC):
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, longest prompts first.
 
-        A chunk's answers are handed over as soon as it is done.
+        A chunk's answers are delivered as soon as it is done.
         """
         prompts = self._askable(requests, self._prompt, on_result)
         if not prompts:
@@ -488,17 +497,17 @@ class LocalModel(MeasuredModel, ABC):
                     self._answer(chunk, tell)
 
     def _answer(self, chunk: list[Prompt], on_result: OnResult) -> None:
-        """Has a chunk answered, and hands the answers over.
+        """Generates the answers of a chunk, and delivers them.
 
-        What lighteval fed to the model is compared with the prompt, token by token: it
-        cuts and pads by rules of its own, and a difference ends the run.
+        lighteval cuts and pads prompts by rules of its own. What it fed to the model is
+        compared with each prompt, token by token, and a difference ends the run.
         """
         responses = self._respond(chunk, _docs(chunk))
         for prompt, response in zip(chunk, responses, strict=True):
-            asked = tuple(int(token) for token in response.input_tokens)[
+            fed = tuple(int(token) for token in response.input_tokens)[
                 -len(prompt.tokens) :
             ]
-            if asked != prompt.tokens:
+            if fed != prompt.tokens:
                 raise RuntimeError(
                     f"lighteval changed the prompt of request {prompt.request.key} before asking it"
                 )
@@ -508,9 +517,9 @@ class LocalModel(MeasuredModel, ABC):
                 on_result(read_answer(prompt, tokens, self.setup.ends, self._decode))
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable each continuation is, longest prompts first.
+        """Scores how probable each continuation is, longest prompts first.
 
-        An answer comes with the chunk of its last one.
+        An answer is delivered with the chunk of its last continuation.
         """
         prompts = self._askable(requests, self._choice_prompt, on_result)
         if not prompts:
@@ -521,8 +530,8 @@ class LocalModel(MeasuredModel, ABC):
     def _answer_choices(
         self, prompts: Sequence[ChoicePrompt], on_result: OnResult
     ) -> None:
-        """Scores continuations; a request's answer comes with its last one."""
-        known: dict[str, dict[int, float]] = {}
+        """Scores continuations; a request's answer is delivered with its last one."""
+        scores: dict[str, dict[int, float]] = {}
         for chunk in plan_texts(prompts, self._texts_at_once(prompts)):
             with our_tokens(self.inner, chunk):
                 responses = self._score(choice_docs(chunk))
@@ -530,7 +539,7 @@ class LocalModel(MeasuredModel, ABC):
             for (prompt, index), logprob in zip(
                 chunk, read_logprobs(chunk, responses), strict=True
             ):
-                sums = known.setdefault(prompt.request.key, {})
+                sums = scores.setdefault(prompt.request.key, {})
                 sums[index] = logprob
                 if self.is_main and len(sums) == len(prompt.continuations):
                     on_result(
@@ -540,9 +549,9 @@ class LocalModel(MeasuredModel, ABC):
                     )
 
     def _groups(
-        self, prompts: Sequence[_Made], on_result: OnResult
-    ) -> Iterator[tuple[list[_Made], OnResult]]:
-        """What is answered next, the same in every process: all, or what the ceiling admits."""
+        self, prompts: Sequence[_AnyPrompt], on_result: OnResult
+    ) -> Iterator[tuple[list[_AnyPrompt], OnResult]]:
+        """Yields what is answered next, alike in every process: all, or what the ceiling admits."""
         if self.ceiling is None:
             yield list(prompts), on_result
             return
@@ -572,11 +581,11 @@ class LocalModel(MeasuredModel, ABC):
 
     @abstractmethod
     def _chunk_size(self, prompts: Sequence[Prompt]) -> int | None:
-        """Most prompts a chunk; None when all are best answered at once."""
+        """Returns the most prompts of a chunk; None if all are best answered at once."""
 
     @abstractmethod
     def _texts_at_once(self, prompts: Sequence[ChoicePrompt]) -> int | None:
-        """Most texts of `loglikelihood` a chunk; None when all are best scored at once."""
+        """Returns the most texts of a chunk in `loglikelihood`; None if all are best scored at once."""
 
     def _respond(
         self, chunk: Sequence[Prompt], docs: list[Doc]

@@ -27,9 +27,9 @@ KINDS: dict[str, str] = {
     "baseline": "baseline/NAME: no model (reference, empty, random, copy-example)",
 }
 
-# How much is asked at once, for how long, on how many devices, how loudly: meant to
-# change no answer, so that a run can go on with others. What does change answers is
-# part of the model's identity, and with it of every answer's key.
+# Batch sizes, time limits, devices, logging: these should change no answer, so that a
+# run can resume with other values. Arguments that change answers are part of the model's
+# identity, and so of every answer's key.
 NEUTRAL_ARGS = frozenset(
     {
         "adaptive_connections", "address", "api_key_env", "batch_poll", "batch_size", "cache_prompt", "chunk_size", "concurrency",
@@ -40,37 +40,37 @@ NEUTRAL_ARGS = frozenset(
 )  # fmt: skip
 
 
-_MORE_SAID = "--model-args context=N says that the server has more than it tells"
+_SERVER_CONTEXT = "--model-args context=N says that the server has more than it tells"
 _LONGER: dict[str, str] = {
     "hf": "--model-args max_length=N",
     "vllm": "--model-args max_model_length=N",
     "ray": "--model-args max_length=N, or max_model_length=N with engine=vllm",
     "vllm-server": '--model-args flags="--max-model-len N"',
-    "openai-api": _MORE_SAID,
-    "transformers-server": _MORE_SAID,
-    "inspect": _MORE_SAID,
+    "openai-api": _SERVER_CONTEXT,
+    "transformers-server": _SERVER_CONTEXT,
+    "inspect": _SERVER_CONTEXT,
 }
-"""How a model of each kind is given a longer context, where it has one."""
+"""How to give a model of each kind a longer context."""
 
 
 def longer_context(name: str) -> str:
-    """How the model of that name is given a longer context; "" for none that is known."""
+    """Returns how to give a model a longer context; "" where no way is known."""
     return _LONGER.get(name.partition("/")[0], "")
 
 
 BATCHED: tuple[str, ...] = ("openai-api/", "inspect/")
-"""What the names of models begin with that may be asked in batches."""
+"""Prefixes of models that may be asked in batches."""
 
 
 def is_local(name: str) -> bool:
-    """Whether a model is asked in this process or workers of its own, in the same batches each time."""
+    """Returns whether a model runs in this process or in workers of its own."""
     return name.startswith(("hf/", "vllm/", "ray/"))
 
 
 def check_batch(name: str, option: str) -> None:
-    """Refuses batches of what has none.
+    """Rejects an option for batches where the model's kind has none.
 
-    Kinds that other packages register say so themselves.
+    Kinds that other packages register check this themselves.
     """
     kind, slash, _ = name.partition("/")
     if not name.startswith(BATCHED) and (
@@ -83,14 +83,15 @@ def check_batch(name: str, option: str) -> None:
 
 
 def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
-    """Refuses to ask again what answers the same each time.
+    """Rejects repeats of a model that answers the same each time.
 
-    A server's greedy answers depend on what else it is asked.
+    A server's greedy answers depend on what else it is asked, so it may be repeated.
     """
     check_least({"--repeats": repeats})
-    given = {"temperature": args.get("temperature", "0")}
+    sampling = {"temperature": args.get("temperature", "0")}
     greedy = (
-        is_local(name) and not read_options(given, SAMPLING, model=name)["temperature"]
+        is_local(name)
+        and not read_options(sampling, SAMPLING, model=name)["temperature"]
     )
     if repeats > 1 and (greedy or name.startswith("baseline/")):
         more = ", or let it sample: --model-args temperature=0.7" if greedy else ""
@@ -102,23 +103,22 @@ def check_repeats(name: str, args: Mapping[str, str], repeats: int) -> None:
 def deciding_args(
     name: str, args: Mapping[str, str], *, neutral: frozenset[str] = NEUTRAL_ARGS
 ) -> dict[str, str]:
-    """The arguments that can change answers.
+    """Returns the arguments that can change answers.
 
-    Of replicas, or of what has a name in `served`, not where they are.
+    The addresses of replicas, or of a model with a name in `served`, do not.
     """
-    kept = {option: text for option, text in args.items() if option not in neutral}
-    if "served" in kept or len(read_addresses(kept.get("base_url", ""))) > 1:
-        kept.pop("base_url", None)
-        if name.endswith(
-            f"/{kept.get('served')}"
-        ):  # which is what replicas are known by when nothing is given
-            del kept["served"]
+    deciding = {option: text for option, text in args.items() if option not in neutral}
+    if "served" in deciding or len(read_addresses(deciding.get("base_url", ""))) > 1:
+        deciding.pop("base_url", None)
+        # `served` is the model's own name by default
+        if name.endswith(f"/{deciding.get('served')}"):
+            del deciding["served"]
 
-    return kept
+    return deciding
 
 
 def read_addresses(text: str) -> list[str]:
-    """Reads base URLs, white space or commas between them."""
+    """Splits base URLs at white space or commas."""
     return [
         url.rstrip("/")
         for url in re.split(r"[\s,]+(?=[^\s,]*://)", text.strip(" \t\r\n,"))
@@ -138,11 +138,11 @@ HOSTED: dict[str, str] = {
 }
 """Addresses of APIs that need only a key, in OPENAI_API_KEY and the like."""
 
-# Where a name leads that gives no kind. A provider whose own API says more than the
-# OpenAI-compatible one beside it (Anthropic's and Google's reasoning and caches), or
-# that has no other, is asked by inspect; of what is named as repositories on the Hub
-# are as well, only what cannot be one.
-_MEANT: tuple[tuple[str, str], ...] = (
+# The kind of a name that states none. Providers whose own API reports more than their
+# OpenAI-compatible one (Anthropic's and Google's reasoning and caches), or that have no
+# such API, are asked through inspect. Names that may also be repositories on the Hub are
+# not listed.
+_IMPLIED_KINDS: tuple[tuple[str, str], ...] = (
     (
         r"anthropic/.+|bedrock/.+|azureai/.+|grok/.+|hf-inference-providers/.+|google/gemini-.+",
         "inspect/",
@@ -152,31 +152,32 @@ _MEANT: tuple[tuple[str, str], ...] = (
     (rf"(?:{'|'.join(HOSTED)})/.+", "openai-api/"),
     (r"(?:gpt-|chatgpt-|o[1-9](?:-|$)).*", "openai-api/openai/"),
 )
-"""The form of a name, and what is put before it."""
+"""The pattern of a name, and the prefix it gets."""
 
 
 def full_name(name: str) -> str:
-    """A model's name with its kind.
+    """Returns a model's name with its kind.
 
-    `gpt-4o`, `openai/gpt-4o`, `claude-opus-4-5` and the folder of a checkpoint have one
-    that is meant.
+    `gpt-4o`, `openai/gpt-4o`, `claude-opus-4-5` and the folder of a checkpoint imply one.
     """
     if name.partition("/")[0] in KINDS:
         return name
 
     if (Path(name).expanduser() / "config.json").is_file():
-        before = "hf/"
+        prefix = "hf/"
     else:
-        before = next((kind for form, kind in _MEANT if re.fullmatch(form, name)), "")
+        prefix = next(
+            (kind for form, kind in _IMPLIED_KINDS if re.fullmatch(form, name)), ""
+        )
 
-    if before:
-        print(f"note: {name} is taken as {before}{name}", file=sys.stderr)
+    if prefix:
+        print(f"note: {name} is taken as {prefix}{name}", file=sys.stderr)
 
-    return before + name
+    return prefix + name
 
 
 Reader = tuple[Callable[[str], Any], str]
-"""A function from text to value, raising ValueError, and the rule in words."""
+"""A function that parses a text or raises ValueError, and its rule in words."""
 
 
 def numbers(
@@ -186,9 +187,13 @@ def numbers(
     *,
     above: bool = False,
 ) -> Callable[[str], Any]:
-    """Makes a function from text to a number that is finite and in range; `above`.
+    """Makes a function that parses a finite number from `low` to `high`.
 
-    `low` itself is not.
+    Args:
+        kind: `int` or `float`.
+        low: the smallest number allowed.
+        high: the largest number allowed.
+        above: whether `low` itself is excluded.
     """
 
     def read(text: str) -> Any:
@@ -202,11 +207,11 @@ def numbers(
 
 
 def words(*allowed: str) -> Reader:
-    """Makes the reader of one of some words."""
+    """Makes a reader that accepts only some words."""
     return _one_of({word: word for word in allowed})
 
 
-def _one_of(values: Mapping[str, Any], rule: str = "") -> Reader:
+def _one_of(values: Mapping[str, object], rule: str = "") -> Reader:
     def read(text: str) -> Any:
         if text not in values:
             raise ValueError(text)
@@ -242,7 +247,7 @@ def _object(text: str) -> dict[str, object]:
 
 
 _RESERVED = frozenset({"model", "messages", "stream", "n"})
-"""Fields of a request that are the suite's own."""
+"""Fields of a request that only the suite sets."""
 _PENALTY: Reader = (numbers(float, -2, 2), "a number from -2 to 2")
 
 _PRICE: Reader = (
@@ -274,7 +279,7 @@ SENT_AS_GIVEN: Mapping[str, Reader] = {
         f"{', '.join(sorted(_RESERVED))}",
     ),
 }
-"""Settings that go to a server as they are, and decide the answer."""
+"""Settings that are sent to a server unchanged, and decide the answer."""
 
 CHAT_OPTIONS: Mapping[str, Reader] = {
     **_PRICES,
@@ -297,7 +302,7 @@ CHAT_OPTIONS: Mapping[str, Reader] = {
     ),
     **SENT_AS_GIVEN,
 }
-"""What every model behind HTTP takes, a judge as well."""
+"""Arguments of every model behind HTTP, judges included."""
 
 TESTED_OPTIONS: Mapping[str, Reader] = {
     **CHAT_OPTIONS,
@@ -306,7 +311,7 @@ TESTED_OPTIONS: Mapping[str, Reader] = {
     "context": COUNT,
     "tokenizer": WORD,
 }
-"""What a model under test takes besides: how probabilities are asked for, and what tells how long a question is."""
+"""Arguments of a model under test: those above, and how probabilities and lengths are determined."""
 
 
 def read_options(
@@ -316,7 +321,7 @@ def read_options(
     model: str,
     what: str = "model",
 ) -> dict[str, Any]:
-    """Reads model arguments."""
+    """Parses model arguments."""
     unknown = [name for name in options if name not in readers]
     if unknown:
         raise UsageError(
@@ -340,9 +345,9 @@ def read_options(
 def read_prices(
     options: Mapping[str, str], *, model: str, what: str = "model"
 ) -> Prices | None:
-    """Reads the prices among arguments; None where there are none."""
-    given = {name: text for name, text in options.items() if name in _PRICES}
-    values = read_options(given, _PRICES, model=model, what=what)
+    """Parses the prices among the arguments; None where there are none."""
+    texts = {name: text for name, text in options.items() if name in _PRICES}
+    values = read_options(texts, _PRICES, model=model, what=what)
     if values and not {"price_in", "price_out"} <= set(values):
         raise UsageError(
             f"{model}: a cost needs both price_in and price_out (USD for a million tokens), got "
@@ -352,7 +357,7 @@ def read_prices(
 
 
 LOG_LEVELS: Final = {"error": 40, "warning": 30, "info": 20, "debug": 10}
-"""By the names of the module `logging`, which takes longer to load than many commands need."""
+"""The levels of the module `logging`, which takes longer to import than many commands run."""
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
@@ -367,7 +372,7 @@ SAMPLING: Mapping[str, Reader] = {
     ),
     "seed": WHOLE,
 }
-"""How the next token is chosen; nothing given is greedy."""
+"""How the next token is chosen; greedily by default."""
 
 _LOCAL_OPTIONS: Mapping[str, Reader] = {
     **_PRICES,
@@ -388,7 +393,7 @@ HF_OPTIONS: Mapping[str, Reader] = {
     "max_length": COUNT,
     "model_parallel": _one_of({"auto": None, "true": True, "false": False}),
 }
-"""What `hf/...` takes."""
+"""Arguments of `hf/...`."""
 
 VLLM_OPTIONS: Mapping[str, Reader] = {
     **_LOCAL_OPTIONS,
@@ -403,7 +408,7 @@ VLLM_OPTIONS: Mapping[str, Reader] = {
     "quantization": WORD,
     "load_format": WORD,
 }
-"""What `vllm/...` takes."""
+"""Arguments of `vllm/...`."""
 
 RAY_OPTIONS: Mapping[str, Reader] = {
     "engine": words("hf", "vllm"),
@@ -413,15 +418,20 @@ RAY_OPTIONS: Mapping[str, Reader] = {
     "gpus_per_worker": (numbers(float, 0), "a number from 0"),
     "batch_size": COUNT,
 }
-"""What `ray/...` takes beside the arguments of its engine."""
+"""Arguments of `ray/...`, in addition to those of its engine."""
 
 
-def decoding(values: Mapping[str, Any]) -> str:
-    """Says in one line how the next token is chosen, for the model's identity."""
+def decoding(values: Mapping[str, object]) -> str:
+    """Describes in one line how the next token is chosen, for the model's identity."""
     if not values.get("temperature"):
         penalty = values.get("repetition_penalty")
         return (
             "greedy" if penalty is None else f"greedy, repetition_penalty={penalty:g}"
         )
-    given = {"seed": 0, **{name: values[name] for name in SAMPLING if name in values}}
-    return ", ".join(f"{name}={given[name]:g}" for name in SAMPLING if name in given)
+    settings = {
+        "seed": 0,
+        **{name: values[name] for name in SAMPLING if name in values},
+    }
+    return ", ".join(
+        f"{name}={settings[name]:g}" for name in SAMPLING if name in settings
+    )

@@ -1,4 +1,4 @@
-"""From a model's name and its arguments to the model.
+"""Opens models by name and arguments.
 
 Back ends are imported when one of their models is opened.
 """
@@ -53,7 +53,7 @@ def open_model(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model
 
 
 def open_unloaded(name: str, options: Mapping[str, str], *, log_dir: Path) -> Model:
-    """Opens the model under test without its weights: to count what it would be asked."""
+    """Opens the model under test without its weights, to count what it would be asked."""
     kind = _kind(name)
     if kind not in ("hf", "vllm", "ray"):
         return open_model(name, options, log_dir=log_dir)
@@ -64,7 +64,7 @@ def open_unloaded(name: str, options: Mapping[str, str], *, log_dir: Path) -> Mo
 
 
 def _kind(name: str) -> str:
-    """The kind of a model's name; an error for a name without one."""
+    """Returns the kind of a model's name; raises UsageError for a name without one."""
     kind, slash, rest = name.partition("/")
     if kind not in KINDS or not slash or not rest:
         kinds = "\n".join(f"  {line}" for line in KINDS.values())

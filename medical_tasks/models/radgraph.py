@@ -2,7 +2,7 @@
 
 Source: Jain et al. (2021), RadGraph, https://arxiv.org/abs/2106.14463; Delbrouck et al.
 (2024), RadGraph-XL; package radgraph 0.1.18
-(https://github.com/Stanford-AIMI/radgraph). The folder holds what is published, and
+(https://github.com/Stanford-AIMI/radgraph). The folder holds the published files, and
 encoder/ (configuration, tokenizer).
 """
 
@@ -49,62 +49,61 @@ def f1_radgraph(
     reward: Reward = "partial",
     exact_case: bool = False,
 ) -> list[float]:
-    """Scores reports by F1, 0-1. A blank text scores 0, and no model reads it."""
+    """Scores reports by F1, 0-1. A blank text scores 0 without the model."""
     if reward not in REWARDS:
         raise ValueError(f"reward must be one of {', '.join(REWARDS)}; got {reward!r}")
 
     both = [pair for pair in pairs if all(text.strip() for text in pair)]
     texts = list(dict.fromkeys(text for pair in both for text in pair))
-    known = dict(zip(texts, radgraph_annotate(texts, folder), strict=True))
-    found: dict[tuple[str, str], float] = {}
+    annotations = dict(zip(texts, radgraph_annotate(texts, folder), strict=True))
+    scores_by_pair: dict[tuple[str, str], float] = {}
     for reference, output in both:
-        scores = radgraph_reward(known[reference], known[output], exact_case=exact_case)
-        found[reference, output] = scores[REWARDS.index(reward)]
+        scores = radgraph_reward(
+            annotations[reference], annotations[output], exact_case=exact_case
+        )
+        scores_by_pair[reference, output] = scores[REWARDS.index(reward)]
 
-    return [found.get((reference, output), 0.0) for reference, output in pairs]
+    return [scores_by_pair.get((reference, output), 0.0) for reference, output in pairs]
 
 
 _Annotator: TypeAlias = Callable[[list[str]], Mapping[str, Mapping[str, object]]]
-"""The package's model: from texts to their annotations, by number; what it cannot read is left out."""
+"""The package's model: maps texts to annotations by number, without those it cannot read."""
 
 
 def radgraph_annotate(
     texts: Sequence[str], folder: str | Path
 ) -> list[Mapping[str, object]]:
-    """Finds the entities of reports and their relations, as the package gives them.
+    """Finds the entities of reports and their relations, in the package's form.
 
     A blank text has none.
     """
-    place = _find(folder)
-    found: list[Mapping[str, object]] = [{"entities": {}} for _ in texts]
-    wanted = [number for number, text in enumerate(texts) if text.strip()]
-    if not wanted:
-        return found
+    model_folder = _find(folder)
+    annotations: list[Mapping[str, object]] = [{"entities": {}} for _ in texts]
+    readable_texts = [number for number, text in enumerate(texts) if text.strip()]
+    if not readable_texts:
+        return annotations
 
-    model = _load(place)
-    with Progress("RadGraph, texts", len(wanted)) as progress:
-        for number in wanted:
-            found[number] = _annotate(
+    model = _load(model_folder)
+    with Progress("RadGraph, texts", len(readable_texts)) as progress:
+        for number in readable_texts:
+            annotations[number] = _annotate(
                 model,
                 readable(texts[number]),
-                f"{place.label} cannot read text {number + 1}",
+                f"{model_folder.label} cannot read text {number + 1}",
             )
             progress.step()
 
-    return found
+    return annotations
 
 
 def radgraph_identity(
     folder: str | Path, *, reward: Reward = "partial", exact_case: bool = False
 ) -> dict[str, str]:
-    """Says what makes the numbers what they are, for the recipe.
-
-    Reads the files and loads no weights.
-    """
-    place = _find(folder)
+    """Returns what decides the numbers, for the recipe; loads no weights."""
+    model_folder = _find(folder)
     return {
-        "model": place.label,
-        **place.identity(),
+        "model": model_folder.label,
+        **model_folder.identity(),
         "reward": reward,
         "case": "exact" if exact_case else "folded",
         "package": f"radgraph {version_of('radgraph') or 'unknown'}",
@@ -120,7 +119,7 @@ def _find(folder: str | Path) -> RadGraphFolder:
     return find_radgraph(folder)
 
 
-def _load(place: RadGraphFolder) -> _Annotator:
+def _load(model_folder: RadGraphFolder) -> _Annotator:
     with _silence(), _tokenizers_as_of_old():
         try:
             package = importlib.import_module("radgraph")
@@ -129,10 +128,10 @@ def _load(place: RadGraphFolder) -> _Annotator:
                 f"the package radgraph does not load: {first_line(error)}. {_INSTALL}"
             ) from error
 
-        with staged(place) as cache:
+        with staged(model_folder) as cache:
             try:
                 annotator: _Annotator = package.RadGraph(
-                    model_type=place.kind, model_cache_dir=str(cache)
+                    model_type=model_folder.kind, model_cache_dir=str(cache)
                 )
             except (
                 *LOAD_ERRORS,
@@ -142,7 +141,7 @@ def _load(place: RadGraphFolder) -> _Annotator:
                 EOFError,
             ) as error:
                 raise UsageError(
-                    f"{place.label}: does not load with radgraph "
+                    f"{model_folder.label}: does not load with radgraph "
                     f"{version_of('radgraph') or 'unknown'} and transformers "
                     f"{version_of('transformers')} ({type(error).__name__}: {first_line(error)}). "
                     "Unpack the archive again."
@@ -154,8 +153,8 @@ def _load(place: RadGraphFolder) -> _Annotator:
 def _annotate(model: _Annotator, text: str, unread: str) -> Mapping[str, object]:
     """Annotates one text.
 
-    Of several the package returns those alone that it could read, and says so where
-    nobody looks.
+    The package drops texts that it cannot read from a batch, with no more than a log
+    line.
     """
     why = "no annotation came back"
     try:
@@ -182,10 +181,7 @@ def _annotate(model: _Annotator, text: str, unread: str) -> Mapping[str, object]
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keeps what the package prints and warns of to itself.
-
-    Traces of failures are among it, which can hold text of a report.
-    """
+    """Hides what the package prints and warns about: tracebacks can hold text of a report."""
     nothing = io.StringIO()
     with (
         contextlib.redirect_stdout(nothing),
@@ -198,7 +194,7 @@ def _silence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _tokenizers_as_of_old() -> Iterator[None]:
-    """Lends tokenizers two methods that the package calls and transformers 5 took away."""
+    """Adds two methods to tokenizers that the package calls and transformers 5 removed."""
     from transformers import PreTrainedTokenizerBase
 
     methods = {
@@ -218,23 +214,23 @@ def _tokenizers_as_of_old() -> Iterator[None]:
 
 
 def _build_inputs(self: PreTrainedTokenizerBase, tokens: Sequence[int]) -> list[int]:
-    """Puts around a piece of a text what the tokenizer puts around any."""
-    made = self("a", return_special_tokens_mask=True)
+    """Adds the tokenizer's special tokens around a piece of text."""
+    encoded = self("a", return_special_tokens_mask=True)
     inside = [
-        place
-        for place, special in enumerate(made["special_tokens_mask"])
+        position
+        for position, special in enumerate(encoded["special_tokens_mask"])
         if not special
     ]
 
     return [
-        *made["input_ids"][: inside[0]],
+        *encoded["input_ids"][: inside[0]],
         *tokens,
-        *made["input_ids"][inside[-1] + 1 :],
+        *encoded["input_ids"][inside[-1] + 1 :],
     ]
 
 
 KINDS: Final = ("radgraph", "radgraph-xl", "modern-radgraph-xl", "echograph")
-"""Published models. Each cuts texts into words in its own way."""
+"""Published models. Each splits texts into words in its own way."""
 
 _ENCODER = "encoder"
 _NOT_READ = (".safetensors", ".bin", ".h5", ".msgpack", ".lock")
@@ -249,27 +245,27 @@ _ENTRIES = (
 class RadGraphFolder:
     """A RadGraph model on this machine's disk."""
 
-    place: Path
+    path: Path
     kind: str
     config: Mapping[str, object]
 
     @property
     def label(self) -> str:
-        """The folder's own name: what is told about it without naming places on this machine."""
-        return self.place.name
+        """The folder's own name, for messages without local paths."""
+        return self.path.name
 
     def identity(self) -> dict[str, str]:
-        """Says what decides its annotations.
+        """Returns what decides its annotations.
 
-        Hashes of the weights (SHA-256 of the file) and of all else that is read.
+        Hashes of the weights (SHA-256 of the file) and of all other files that are read.
         """
-        with open_file(self.place / "weights.th") as stream:
+        with open_file(self.path / "weights.th") as stream:
             weights = hashlib.file_digest(stream, "sha256").hexdigest()
 
         others = [
             path
             for name in ("vocabulary", _ENCODER)
-            for path in sorted((self.place / name).iterdir())
+            for path in sorted((self.path / name).iterdir())
         ]
         read = [
             path for path in others if path.is_file() and path.suffix not in _NOT_READ
@@ -277,83 +273,83 @@ class RadGraphFolder:
         return {
             "kind": self.kind,
             "weights": weights,
-            "layout": hash_layout(self.place, [self.place / "config.json", *read]),
+            "layout": hash_layout(self.path, [self.path / "config.json", *read]),
             "encoder": str(_entry(self.config, _ENTRIES[0])["model_name"]),
         }
 
 
 def find_radgraph(folder: str | Path) -> RadGraphFolder:
-    """Finds a model, without reading its weights."""
-    given = Path(folder).expanduser()
-    place = given.resolve()
-    if not place.is_dir():
+    """Finds a model's folder, without reading its weights."""
+    path = Path(folder).expanduser()
+    resolved = path.resolve()
+    if not resolved.is_dir():
         raise MissingError(
-            f"{given}: no such folder, one of a RadGraph model is expected. {MESSAGES['radgraph']}"
+            f"{path}: no such folder, one of a RadGraph model is expected. {MESSAGES['radgraph']}"
         )
 
     for name in ("config.json", "weights.th", "vocabulary"):
-        if not (place / name).exists():
+        if not (resolved / name).exists():
             raise MissingError(
-                f"{given}: no {name} in it, which every RadGraph model has. {MESSAGES['radgraph']}"
+                f"{path}: no {name} in it, which every RadGraph model has. {MESSAGES['radgraph']}"
             )
 
     try:
-        config = json.loads(read_text(place / "config.json"))
-        encoder, other = (_entry(config, path)["model_name"] for path in _ENTRIES)
+        config = json.loads(read_text(resolved / "config.json"))
+        encoder, other = (_entry(config, entry)["model_name"] for entry in _ENTRIES)
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"{given}: its config.json is not that of a RadGraph model. Unpack the archive again."
+            f"{path}: its config.json is not that of a RadGraph model. Unpack the archive again."
         ) from error
 
     if encoder != other:
         raise UsageError(
-            f"{given}: its config.json names two encoders, {encoder} and {other}. Unpack the "
+            f"{path}: its config.json names two encoders, {encoder} and {other}. Unpack the "
             "archive again."
         )
 
-    kind = _find_kind(given, place)
-    if not (place / _ENCODER / "config.json").is_file():
+    kind = _find_kind(path, resolved)
+    if not (resolved / _ENCODER / "config.json").is_file():
         step = MESSAGES["radgraph_encoder"].format(
-            encoder=encoder, place=f"{given.name}/{_ENCODER}"
+            encoder=encoder, place=f"{path.name}/{_ENCODER}"
         )
-        raise MissingError(f"{given}: no {_ENCODER}/config.json in it. {step}")
+        raise MissingError(f"{path}: no {_ENCODER}/config.json in it. {step}")
 
-    check_config(place / _ENCODER)
-    return RadGraphFolder(place=place, kind=kind, config=config)
+    check_config(resolved / _ENCODER)
+    return RadGraphFolder(path=resolved, kind=kind, config=config)
 
 
 @contextlib.contextmanager
-def staged(found: RadGraphFolder) -> Iterator[Path]:
-    """Makes the temporary `model_cache_dir` in which the package looks for a model, with the encoder named by its path."""
-    changed = json.loads(json.dumps(found.config))
-    for path in _ENTRIES:
-        _entry(changed, path)["model_name"] = str(found.place / _ENCODER)
+def staged(model_folder: RadGraphFolder) -> Iterator[Path]:
+    """Makes a temporary `model_cache_dir` for the package, in which the encoder is named by its path."""
+    changed = json.loads(json.dumps(model_folder.config))
+    for entry in _ENTRIES:
+        _entry(changed, entry)["model_name"] = str(model_folder.path / _ENCODER)
 
     with tempfile.TemporaryDirectory(prefix="radgraph-") as cache:
-        model = Path(cache) / found.kind
+        model = Path(cache) / model_folder.kind
         model.mkdir()
         (model / "config.json").write_text(json.dumps(changed), encoding="utf-8")
-        (model / "weights.th").symlink_to(found.place / "weights.th")
-        # the package writes a lock into it
-        shutil.copytree(found.place / "vocabulary", model / "vocabulary")
+        (model / "weights.th").symlink_to(model_folder.path / "weights.th")
+        # copied, since the package writes a lock file into it
+        shutil.copytree(model_folder.path / "vocabulary", model / "vocabulary")
         yield Path(cache)
 
 
-def _find_kind(given: Path, place: Path) -> str:
-    """Which of the package's models a folder holds, by its vocabulary's labels."""
+def _find_kind(path: Path, resolved: Path) -> str:
+    """Returns which of the package's models a folder holds, by its vocabulary's labels."""
     kinds = [
         kind
         for kind in KINDS
-        if (place / "vocabulary" / f"{kind}__ner_labels.txt").is_file()
+        if (resolved / "vocabulary" / f"{kind}__ner_labels.txt").is_file()
     ]
-    if len(kinds) > 1 and place.name in kinds:
-        return place.name
+    if len(kinds) > 1 and resolved.name in kinds:
+        return resolved.name
 
     if len(kinds) != 1:
         there = " and ".join(kinds) or "no model that the package knows"
         raise UsageError(
             MESSAGES["radgraph_kind"].format(
-                given=given, there=there, known=", ".join(KINDS)
+                given=path, there=there, known=", ".join(KINDS)
             )
         )
 
@@ -361,12 +357,12 @@ def _find_kind(given: Path, place: Path) -> str:
 
 
 def _entry(config: object, path: Sequence[str]) -> dict[str, object]:
-    """The part of a model's configuration that names its encoder."""
-    found = config
+    """Returns the section of a model's configuration that names its encoder."""
+    section = config
     for name in (*path, "bert"):
-        if not isinstance(found, Mapping):
+        if not isinstance(section, Mapping):
             raise TypeError(f"{name}: no mapping to look it up in")
-        found = found[name]
-    if not isinstance(found, dict) or not isinstance(found["model_name"], str):
+        section = section[name]
+    if not isinstance(section, dict) or not isinstance(section["model_name"], str):
         raise TypeError("no name of an encoder")
-    return found
+    return section

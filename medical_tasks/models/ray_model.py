@@ -1,7 +1,7 @@
-"""Local models on the workers of a Ray cluster, `ray/<folder or repository>`: Ray Data gives batches to workers with a model each.
+"""Local models on the workers of a Ray cluster, `ray/<folder or repository>`, which Ray Data sends batches to.
 
-Batches are made here, as one process would make them, so that no answer depends on how
-many workers there are.
+Batches are made here, as a single process would make them, so that no answer depends on
+the number of workers.
 """
 
 from __future__ import annotations
@@ -67,10 +67,11 @@ from medical_tasks.models.opener import (
 )
 from medical_tasks.models.spending import in_groups
 
-_VLLM_BATCH = 256  # vLLM forms its own batches: as many as keep it busy, and as few as spread over workers
-_TRIES = 3  # further ones of a batch whose worker died: one that kills every worker must not be asked for ever
-# batches a worker between two looks at the clock, where minutes are limited
-_ROUNDS = 4
+_VLLM_BATCH = (
+    256  # enough to keep vLLM's own batching busy, few enough to spread over workers
+)
+_TRIES = 3  # retries of a batch whose worker died: it may be what kills every worker
+_ROUNDS = 4  # batches per worker between two checks of the time limit
 _PURPOSE = "workers of a Ray cluster, which keeps texts in memory and spill folders; address=local starts one here"
 
 
@@ -91,9 +92,9 @@ def _leave(folders: Sequence[str]) -> None:
 
 
 def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
-    """Joins or starts a cluster; models are loaded by the first question.
+    """Joins or starts a cluster; workers load their models with the first question.
 
-    What does not fit into memory goes to `log_dir`.
+    Ray spills what does not fit into memory to `log_dir`.
     """
     vllm = options.get("engine") == "vllm"
     needed = ("ray", "lighteval", *["vllm"] * vllm)
@@ -122,21 +123,21 @@ def open_ray(name: str, *, options: Mapping[str, str], log_dir: Path) -> Model:
 
 
 def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
-    """Joins a cluster, or starts one on this machine, and counts what it has.
+    """Joins a cluster, or starts one on this machine, and counts its resources.
 
-    What Ray opens to others by default is closed: its port needs a token, and its
-    folder lies in one that only the owner can enter.
+    What Ray leaves open to others by default is closed: its port needs a token, and its
+    folder is inside one that only the owner can enter.
     """
-    # Ray writes of every worker that may be replaced as of an error; and its core gets
-    # 20 s to start, too few on a busy machine.
+    # Ray reports every worker that is replaced as an error; and it gives its core 20 s to
+    # start, too little on a busy machine.
     os.environ |= {
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_BACKEND_LOG_LEVEL": "fatal",
         "RAY_NUM_REDIS_GET_RETRIES": "60",
     }
     if values["address"] == "local":
-        # Ray listens on every interface: to whoever has the token, unless this variable
-        # says otherwise.
+        # Ray listens on every interface, and checks the token unless this variable is
+        # set otherwise.
         os.environ.pop("RAY_AUTH_MODE", None)
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
@@ -157,7 +158,7 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
     }
     folders: list[str] = []
     if address == "local":
-        # Ray opens its folder to everybody: it lies in a closed one.
+        # Everybody can enter Ray's folder, so it is put inside a closed one.
         log_dir.mkdir(parents=True, exist_ok=True)
         folders = [
             tempfile.mkdtemp(prefix="ray-"),
@@ -171,7 +172,7 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
 
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 2)  # its core writes what it was told about writing
+        os.dup2(nowhere, 2)  # Ray's core echoes its logging settings
         ray.init(**settings)
         nodes = [node for node in ray.nodes() if node["Alive"]]
         return _Cluster(
@@ -197,9 +198,10 @@ def _connect(name: str, values: Mapping[str, Any], log_dir: Path) -> _Cluster:
 def _shape(
     name: str, values: Mapping[str, Any], machines: Sequence[Mapping[str, float]]
 ) -> tuple[int, int, float]:
-    """Decides on workers, and on cores and GPUs of each.
+    """Decides on the number of workers, and on the cores and GPUs of each.
 
-    Refuses what would be waited for in vain.
+    Raises:
+        UsageError: The cluster has no room for them; Ray would wait for ever.
     """
     devices = sum(machine.get("GPU", 0) for machine in machines)
     split = values.get("tensor_parallel_size", 1) * values.get(
@@ -216,9 +218,10 @@ def _shape(
     )
     room = sum(
         min(
-            each.get("CPU", 0) // cpus, each.get("GPU", 0) // gpus if gpus else math.inf
+            machine.get("CPU", 0) // cpus,
+            machine.get("GPU", 0) // gpus if gpus else math.inf,
         )
-        for each in machines
+        for machine in machines
     )
     if room < workers:
         raise UsageError(
@@ -230,13 +233,13 @@ def _shape(
     return workers, cpus, gpus
 
 
-_Made = TypeVar("_Made", Prompt, ChoicePrompt)
+_AnyPrompt = TypeVar("_AnyPrompt", Prompt, ChoicePrompt)
 
 
 class RayModel(MeasuredModel):
-    """A model of which each worker of a cluster has one.
+    """A model that each worker of a cluster loads.
 
-    Its identity, and with it every key, is that of `hf/` or `vllm/`.
+    Its identity, and so every key, is that of `hf/` or `vllm/`.
     """
 
     def __init__(
@@ -276,7 +279,7 @@ class RayModel(MeasuredModel):
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         """Answers all requests, batches of the longest prompts first.
 
-        A batch's answers come as soon as it is done.
+        A batch's answers are delivered as soon as it is done.
         """
         prompts = self._askable(requests, self._prompt, on_result)
         for group, tell in self._groups(prompts, on_result):
@@ -286,15 +289,15 @@ class RayModel(MeasuredModel):
             )
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
-        """Says how probable the continuations of each request are, longest prompts first."""
+        """Scores how probable the continuations of each request are, longest prompts first."""
         prompts = self._askable(requests, self._choice_prompt, on_result)
         for group, tell in self._groups(prompts, on_result):
             self._spread(list(_choice_rows(group, self._chunk or self._texts)), tell)
 
     def _groups(
-        self, prompts: Sequence[_Made], on_result: OnResult
-    ) -> Iterator[tuple[list[_Made], OnResult]]:
-        """What is answered next: all, or what the ceiling admits; some batches a worker at once."""
+        self, prompts: Sequence[_AnyPrompt], on_result: OnResult
+    ) -> Iterator[tuple[list[_AnyPrompt], OnResult]]:
+        """Yields what is answered next: all, or what the ceiling admits, a few batches per worker."""
         size = _ROUNDS * self._cluster.shape[0] * (self._chunk or self._batch)
         return in_groups(
             prompts,
@@ -306,15 +309,14 @@ class RayModel(MeasuredModel):
         )
 
     def close(self) -> None:
-        """Leaves the cluster, or ends the one that was started."""
+        """Leaves the cluster, or shuts down the one that was started."""
         _leave(self._cluster.folders)
 
     def _spread(self, rows: Sequence[Sequence[Request]], on_result: OnResult) -> None:
-        """Sends groups of requests to workers, and delivers results as they come.
+        """Sends groups of requests to workers, and delivers results as they arrive.
 
-        The data guard decides about every machine of a cluster that was joined. Where
-        credentialed text is held, a worker on a machine that joined later refuses to
-        read.
+        The data guard checks every machine of a cluster that was joined. While
+        credentialed text is held, a worker on a machine that joined later refuses it.
         """
         if not rows:
             return
@@ -327,7 +329,7 @@ class RayModel(MeasuredModel):
         import ray
 
         workers, cpus, gpus = self._cluster.shape
-        # Credentialed text goes to no machine that was not asked about.
+        # Credentialed text goes only to machines that the guard has checked.
         settings = {
             **self._worker,
             "nodes": list(self._cluster.nodes) if policy.protecting() else [],
@@ -337,7 +339,7 @@ class RayModel(MeasuredModel):
             for row in rows
         ]
         with warnings.catch_warnings():
-            # Ray 2.64 has another name for an argument; setup.cfg stays below it
+            # Ray 2.64 renames an argument; setup.cfg requires an older version
             warnings.simplefilter("ignore")
             answered = ray.data.from_items(
                 texts, override_num_blocks=len(rows)
@@ -355,7 +357,7 @@ class RayModel(MeasuredModel):
             )
 
         try:
-            # Ray writes of workers that died to standard output, whatever its settings.
+            # Ray reports workers that died on standard output, whatever its settings.
             with mock.patch("ray._private.worker.print_to_stdstream"):
                 for row in answered.iter_rows():
                     for result in _read(row["answered"]):
@@ -368,7 +370,10 @@ class RayModel(MeasuredModel):
 
 
 def _choice_rows(prompts: Sequence[ChoicePrompt], size: int) -> Iterator[list[Request]]:
-    """Joins batches of texts until a prompt's last one ends a batch, so that a worker makes the same batches of them."""
+    """Joins batches of texts until one ends with a prompt's last text.
+
+    So a worker splits them into the same batches again.
+    """
     row: list[Request] = []
     for batch in plan_texts(prompts, size):
         row += [
@@ -383,9 +388,9 @@ def _choice_rows(prompts: Sequence[ChoicePrompt], size: int) -> Iterator[list[Re
 
 
 class Worker:
-    """Answers batches somewhere in the cluster. Its errors are answers too.
+    """Answers batches on a machine of the cluster.
 
-    Ray would make a traceback of one.
+    It returns errors in place of answers, since Ray would wrap them in a traceback.
     """
 
     def __init__(
@@ -396,11 +401,11 @@ class Worker:
         identity: Mapping[str, str],
         nodes: Sequence[str],
     ) -> None:
-        """Loads the model on a machine of the cluster.
+        """Loads the model.
 
-        It must be the same model as where the run was started, by its identity. An
-        error is kept, and returned in place of answers: Ray would start the worker
-        again and again.
+        By its identity it must be the same model as where the run was started. An error
+        is kept, and returned in place of answers: otherwise Ray would restart the worker
+        for ever.
         """
         self._error = ""
         try:
@@ -417,9 +422,9 @@ class Worker:
             )
             there = self._model.identity
             if wrong := [
-                f"{key} {there.get(key)}, not {said}"
-                for key, said in identity.items()
-                if there.get(key) != said
+                f"{key} {there.get(key)}, not {expected}"
+                for key, expected in identity.items()
+                if there.get(key) != expected
             ]:
                 raise UsageError(
                     "another model or other packages than where the run was started: "
@@ -429,25 +434,25 @@ class Worker:
             self._error = _written(error)
 
     def __call__(self, rows: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Answers rows of `asked`, each a list of requests."""
+        """Answers the rows of the column `asked`, each a list of requests."""
         return {
             "answered": [self._error or self._answer(text) for text in rows["asked"]]
         }
 
     def _answer(self, text: str) -> str:
-        """Answers requests that came as JSON; returns results, or an error, as JSON."""
-        requests = [read_request(each) for each in json.loads(text)]
-        found: list[Answer | Failure] = []
+        """Answers requests in JSON; returns results, or an error, as JSON."""
+        requests = [read_request(result) for result in json.loads(text)]
+        results: list[Answer | Failure] = []
         try:
             (
                 self._model.loglikelihood
                 if requests[0].continuations
                 else self._model.generate
-            )(requests, found.append)
+            )(requests, results.append)
         except Exception as error:
             return _written(error)
 
-        return json.dumps([asdict(each) for each in found])
+        return json.dumps([asdict(result) for result in results])
 
 
 def _written(error: Exception) -> str:
@@ -460,11 +465,14 @@ def _written(error: Exception) -> str:
 
 
 def _read(text: str) -> list[Answer | Failure]:
-    """Reads a worker's reply: results, or the error that it ended by, raised here."""
-    found = json.loads(text)
-    if isinstance(found, dict):
-        kind = getattr(errors, found["kind"], None)
+    """Parses a worker's reply; raises the error that it holds in place of results."""
+    reply = json.loads(text)
+    if isinstance(reply, dict):
+        kind = getattr(errors, reply["kind"], None)
         if isinstance(kind, type) and issubclass(kind, MedicalTasksError):
-            raise kind(found["text"])
-        raise RuntimeError(f"{found['kind']} of {found['text']}")
-    return [Failure(**each) if "reason" in each else Answer(**each) for each in found]
+            raise kind(reply["text"])
+        raise RuntimeError(f"{reply['kind']} of {reply['text']}")
+    return [
+        Failure(**result) if "reason" in result else Answer(**result)
+        for result in reply
+    ]

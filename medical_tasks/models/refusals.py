@@ -1,9 +1,9 @@
 """Settings that a server refuses, and what is sent in their place.
 
-Reasoning models of today refuse what every server took before: `max_tokens` (they want
-`max_completion_tokens`), `temperature` other than 1, `stop`. Of these, what the suite
-sends by itself is renamed or left out, once for all calls, and the recipe keeps it.
-What the user asked for is never left out: the run ends, and the message names it.
+Reasoning models refuse settings that every server accepted before: `max_tokens` (they
+want `max_completion_tokens`), `temperature` other than 1, `stop`. The suite's own
+defaults among these are renamed or left out, once for all calls, and the recipe records
+it. A setting of the user's is never left out: the run ends, and the message names it.
 
 Example of a refusal, of OpenAI's form: {"error": {"message": "Unsupported parameter:
     'max_tokens' is not supported with this model. Use 'max_completion_tokens'
@@ -25,7 +25,7 @@ _REFUSED: Final = Pattern(
     r"deprecated|not available|invalid (?:parameter|argument|field)|cannot both be|only the default",
     re.IGNORECASE,
 )
-"""How servers say that they take no such setting."""
+"""How servers say that they do not support a setting."""
 _CODES: Final = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
 _NAME: Final = Pattern(r"[A-Za-z][A-Za-z_]*(?:\.[A-Za-z_]+)*")
 _OTHER_NAME: Final = {
@@ -36,12 +36,12 @@ _NO_SETTINGS: Final = (
     "model", "messages", "n", "logprobs", "top_logprobs", "prompt_logprobs",
     "add_generation_prompt", "continue_final_message",
 )  # fmt: skip
-"""Fields that are no settings: what is asked, of whom, and for what."""
+"""Fields of a request that are not settings."""
 LEFT_OUT: Final = "left out"
 
 
 def refused_names(error: object) -> tuple[str, ...]:
-    """Returns the words of an error's body that can name the setting it refuses, the likeliest first.
+    """Returns the words of an error body that may name the refused setting, the likeliest first.
 
     Empty where it refuses none. The words are only ever compared with the names of
     fields that were sent, since a server may quote the question.
@@ -74,12 +74,12 @@ def refused_names(error: object) -> tuple[str, ...]:
 
 @dataclass
 class Adaptations:
-    """What is sent otherwise than it was meant, since the server refuses it; shared by all calls.
+    """Changes to requests because the server refuses a setting; shared by all calls.
 
     Attributes:
-        own: the settings that the suite sends by itself, which alone may be left out.
-        changes: by name of the setting: the name it is sent under, or `LEFT_OUT`.
-        told: the changes that the user was told of.
+        own: the suite's own settings; only these may be left out.
+        changes: maps a setting to the name it is sent under, or to `LEFT_OUT`.
+        reported: the changes already reported to the user.
 
     Example:
         >>> adaptations = Adaptations(own=frozenset({"temperature"}))
@@ -91,11 +91,11 @@ class Adaptations:
 
     own: frozenset[str] = frozenset()
     changes: dict[str, str] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
 
-    def tell(self, where: str) -> None:
-        """Says once of each change that a setting was refused, and what is sent instead."""
-        for name in [name for name in self.changes if name not in self.told]:
+    def report(self, where: str) -> None:
+        """Prints each change once: the refused setting, and what is sent instead."""
+        for name in [name for name in self.changes if name not in self.reported]:
             change = self.changes[name]
             sent = "is left out" if change == LEFT_OUT else f"is sent as {change}"
             print(
@@ -103,10 +103,10 @@ class Adaptations:
                 file=sys.stderr,
                 flush=True,
             )
-            self.told.add(name)
+            self.reported.add(name)
 
     def applied(self, body: Mapping[str, object]) -> dict[str, object]:
-        """Returns the body of a request as it is sent."""
+        """Returns the adapted body of a request."""
         sent = {}
         for name, value in body.items():
             change = self.changes.get(name, name)
@@ -115,27 +115,25 @@ class Adaptations:
         return sent
 
     def learn(self, sent: Mapping[str, object], refused: Sequence[str]) -> bool:
-        """Takes in that a server refused a body; says whether the next one will be another.
+        """Learns from a refused body; returns whether the next one will differ.
 
-        It is not where the refused setting is the user's, or was changed before it was
-        sent.
+        It will not if the refused setting is the user's, or was already changed.
 
         Args:
             sent: the body that was refused.
-            refused: what `refused_names` says of the error.
+            refused: the `refused_names` of the error.
         """
         name = setting_refused(sent, refused)
         if name is None or name not in self.own or name in self.changes.values():
             return False
 
-        # Calls that were on their way when the first one was refused learn the same
-        # once more.
+        # Calls in flight when the first one was refused learn the same again.
         self.changes[name] = _OTHER_NAME.get(name, LEFT_OUT)
         return True
 
 
 def setting_refused(sent: Mapping[str, object], refused: Sequence[str]) -> str | None:
-    """The setting of a body that a server refuses; None where the error names none.
+    """Returns the setting of a body that a server refuses; None where the error names none.
 
     Example:
         >>> setting_refused({"model": "m", "stop": ["END"]}, ["Unsupported", "stop"])

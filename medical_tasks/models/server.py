@@ -1,6 +1,6 @@
-"""Models served for this run, `vllm-server/<name>` and `transformers-server/<path>`, started with the first question.
+"""Models served for this run, `vllm-server/<name>` and `transformers-server/<path>`.
 
-A server is started on loopback, awaited, and gone when the run is gone.
+A server is started on loopback with the first question, and ends with the run.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from medical_tasks.models.checkpoint import (
 from medical_tasks.models.endpoint import (
     EndpointModel,
     FolderTokens,
-    asked_of,
     chat_settings,
     limits_of,
+    model_options,
 )
 from medical_tasks.models.opener import (
     CHAT_OPTIONS,
@@ -71,13 +71,12 @@ _TRANSFORMERS_OPTIONS: Mapping[str, Reader] = {
     "dtype": WORD,
 }
 SERVED_OPTIONS = {VLLM: _VLLM_OPTIONS, TRANSFORMERS: _TRANSFORMERS_OPTIONS}
-"""Arguments by kind, of judges; a model under test takes some more (`TESTED_OPTIONS`)."""
+"""Arguments of judges by kind; a model under test has more (`TESTED_OPTIONS`)."""
 _TESTED: Mapping[str, Reader] = {
     name: reader for name, reader in TESTED_OPTIONS.items() if name not in CHAT_OPTIONS
 }
 _TIDY_S = 10.0  # until a crashed server's workers are gone as well
-# Servers send usage statistics unless told otherwise; nothing but answers is to leave
-# them.
+# Without these, servers send usage statistics; they must send nothing but answers.
 _SILENT = {
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
@@ -86,10 +85,7 @@ _SILENT = {
 
 
 class ServedModel(EndpointModel):
-    """An endpoint whose server starts with the first question; `measures`.
-
-    Whether it can tell its context and lengths.
-    """
+    """An endpoint whose server starts with the first question."""
 
     def __init__(
         self,
@@ -103,19 +99,19 @@ class ServedModel(EndpointModel):
         measures: bool,
         **how: Any,
     ) -> None:
-        """Prepares a model whose server starts with the first question.
+        """Prepares the model; the server is not started yet.
 
         Args:
             name: of the model in results.
-            settings: makes the settings of the address that the server has got.
+            settings: makes the settings for the server's address.
             command: makes the command line for a port.
             environment: variables of the server, such as its key.
             start_timeout: seconds until it must answer.
-            log: file that takes what it prints.
-            measures: whether it counts tokens.
+            log: the file for its output.
+            measures: whether it reports its context and counts tokens.
             **how: further arguments of `EndpointModel`.
         """
-        # the port follows when the server starts
+        # the port is added when the server starts
         super().__init__(name, settings(f"http://{HOST}/v1"), **how)
         self._settings_at, self._command = settings, command
         self._environment, self._start_timeout, self._log = (
@@ -129,7 +125,7 @@ class ServedModel(EndpointModel):
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         """Measures requests by the model's own folder.
 
-        A server is started for it only where that does not tell.
+        The server is started for this only if the folder does not suffice.
         """
         asks = self._context is None or self._tokens is None
         if not requests or (asks and not self._measures):
@@ -142,16 +138,16 @@ class ServedModel(EndpointModel):
         )
 
     def ask_in_batches(self, journal: Path) -> None:
-        """Refuses: a server of the run answers at once, and has no lower price."""
+        """Raises UsageError: a server of the run answers at once, at no lower price."""
         raise UsageError(f"--batch: {self.name} is asked one by one. Leave it out.")
 
     def start(self) -> None:
-        """Starts the server when it does not run yet."""
+        """Starts the server if it does not run yet."""
         self._server = self._server or self._start()
 
     @contextmanager
     def asking(self) -> Iterator[ChatSettings]:
-        """Gives the settings to ask the server with, which runs then."""
+        """Starts the server, and yields the settings to call it with."""
         self.start()
         try:
             yield self._settings
@@ -165,7 +161,7 @@ class ServedModel(EndpointModel):
             ) from None
 
     def _start(self) -> ManagedServer:
-        """Starts the server at a free port, and waits until it answers a chat."""
+        """Starts the server on a free port, and waits until it answers a chat."""
         port = free_port()
         settings = self._settings_at(f"http://{HOST}:{port}/v1")
         server = ManagedServer(
@@ -215,7 +211,10 @@ def open_served(
             )
 
         return EndpointModel(
-            name, chat_settings(VLLM, target, values), backend=VLLM, **asked_of(values)
+            name,
+            chat_settings(VLLM, target, values),
+            backend=VLLM,
+            **model_options(values),
         )
 
     if target and kind == TRANSFORMERS:
@@ -230,9 +229,9 @@ def open_served(
 def _vllm(
     name: str, target: str, values: Mapping[str, Any], log_dir: Path
 ) -> ServedModel:
-    """A model that vLLM serves for this run: the command, and what identifies it.
+    """Prepares a model that vLLM serves for this run; nothing is started yet.
 
-    Nothing is started yet. The port is on this machine and needs a key made here.
+    The port is on this machine and requires a key that is generated here.
     """
     for option in ("api_key_env", "served"):
         if option in values:
@@ -267,11 +266,11 @@ def _vllm(
         "flags": shlex.join(flags),
         **split,
     }
-    asked = asked_of(values)
-    if asked["tokens"] is None and writes_as_folder(flags):
-        asked["tokens"] = _tokens(checkpoint)
-    if asked["context"] is None:
-        asked["context"] = vllm_context(flags, checkpoint)
+    answering = model_options(values)
+    if answering["tokens"] is None and writes_as_folder(flags):
+        answering["tokens"] = _tokens(checkpoint)
+    if answering["context"] is None:
+        answering["context"] = vllm_context(flags, checkpoint)
 
     return ServedModel(
         name,
@@ -294,20 +293,20 @@ def _vllm(
         measures=True,
         backend=VLLM,
         identity=identity,
-        **asked,
+        **answering,
     )
 
 
 def _transformers(
     name: str, target: str, values: Mapping[str, Any], log_dir: Path
 ) -> ServedModel:
-    """A model that `transformers serve` serves for this run; nothing is started yet."""
+    """Prepares a model that `transformers serve` serves for this run; nothing is started yet."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     flags = read_flags(values.get("flags", ""))
     executable = find_transformers()
     checkpoint = find_checkpoint(target, revision=values.get("revision"))
-    # the server knows the model by exactly the words it was started with
+    # the server knows the model by exactly the path it was started with
     folder = str(checkpoint.folder)
     how = {
         "device": values.get("device", "cpu"),
@@ -320,9 +319,9 @@ def _transformers(
         "transformers": version,
         "flags": shlex.join(flags),
     }
-    asked = asked_of(values)
-    asked["tokens"] = asked["tokens"] or _tokens(checkpoint)
-    asked["context"] = asked["context"] or checkpoint.context()
+    answering = model_options(values)
+    answering["tokens"] = answering["tokens"] or _tokens(checkpoint)
+    answering["context"] = answering["context"] or checkpoint.context()
     # `transformers serve` fails where it does not exist
     Path(HF_HUB_CACHE).mkdir(parents=True, exist_ok=True)
 
@@ -349,12 +348,12 @@ def _transformers(
         measures=False,
         backend=TRANSFORMERS,
         identity=identity,
-        **asked,
+        **answering,
     )
 
 
 def _path_of(executable: Path) -> dict[str, str]:
-    """Puts the program's own folder first on PATH.
+    """Returns a PATH that begins with the program's own folder.
 
     It calls build tools that are installed beside it.
     """
@@ -366,7 +365,7 @@ def _path_of(executable: Path) -> dict[str, str]:
 
 
 def _tokens(checkpoint: Checkpoint) -> FolderTokens | None:
-    """The model's own tokenizer, None where it cannot tell how long a chat is."""
+    """Returns the model's own tokenizer; None if it cannot tell how long a chat is."""
     config = checkpoint.read("tokenizer_config.json")
     templated = (
         "chat_template" in config
@@ -386,15 +385,15 @@ def _weights(checkpoint: Checkpoint) -> dict[str, str]:
 VLLM_VARIABLE = "MEDICAL_TASKS_VLLM"
 _VLLM_FOLDER = Path(".env-vllm", "bin", "vllm")
 
-# Address, key and name are set by the caller; the rest would write the questions into
-# the server's log, or let a file set any of these.
+# Address, key and name are set here; the rest would write the questions to the server's
+# log, or let a file set any of these.
 _RESERVED = frozenset({
     "--host", "--port", "--uds", "--api-key", "--served-model-name", "--config",
     "--enable-log-requests", "--enable-log-outputs", "--log-level",
 })  # fmt: skip
 
-# What gives prompts another form than the model's folder does, and what gives the model
-# another context.
+# Flags that render prompts otherwise than the model's folder does, and flags that change
+# the model's context.
 _OTHER_WRITING = (
     "--tokenizer",
     "--chat-template",
@@ -403,7 +402,7 @@ _OTHER_WRITING = (
     "--trust-remote-code",
 )
 _OTHER_CONTEXT = ("--hf-", "--rope-", "--disable-sliding-window")
-# ways of scaling after which the context stated is the whole
+# ways of scaling that the stated context already includes
 _UNSTRETCHED = "llama3", "longrope", "su"
 # As vLLM reads `16k`, `16K` and `1.5m`.
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[kKmMgG]?)")
@@ -418,14 +417,14 @@ _MULTIPLES = {
 }
 
 
-def find_vllm(given: str | None = None) -> Path:
+def find_vllm(executable: str | None = None) -> Path:
     """Finds the `vllm` program.
 
-    As given, `MEDICAL_TASKS_VLLM`, `.env-vllm` in the working folder or the project, or
-    PATH.
+    By the argument, `MEDICAL_TASKS_VLLM`, `.env-vllm` in the working folder or the
+    project, or PATH.
     """
     for source, named in (
-        ("executable", given),
+        ("executable", executable),
         (VLLM_VARIABLE, os.environ.get(VLLM_VARIABLE)),
     ):
         if named:
@@ -440,11 +439,11 @@ def find_vllm(given: str | None = None) -> Path:
         if _is_program(folder / _VLLM_FOLDER):
             return folder / _VLLM_FOLDER
 
-    found = shutil.which("vllm")
-    if found is None:
+    path = shutil.which("vllm")
+    if path is None:
         raise MissingError(MESSAGES["vllm_server"].format(variable=VLLM_VARIABLE))
 
-    return Path(found)
+    return Path(path)
 
 
 def _is_program(path: Path) -> bool:
@@ -452,16 +451,16 @@ def _is_program(path: Path) -> bool:
 
 
 def vllm_version(executable: Path) -> str:
-    """Reads vLLM's version from its environment's metadata (the program needs many seconds).
+    """Reads vLLM's version from the metadata of its environment; "unknown" without any.
 
-    `unknown` where there is none.
+    Running the program would take many seconds.
     """
     environment = executable.resolve().parent.parent
-    found = sorted(environment.glob("lib/python3*/site-packages/vllm-*.dist-info"))
+    folders = sorted(environment.glob("lib/python3*/site-packages/vllm-*.dist-info"))
 
     return (
-        found[-1].name.removeprefix("vllm-").removesuffix(".dist-info")
-        if found
+        folders[-1].name.removeprefix("vllm-").removesuffix(".dist-info")
+        if folders
         else "unknown"
     )
 
@@ -469,13 +468,13 @@ def vllm_version(executable: Path) -> str:
 def find_transformers() -> Path:
     """Finds the `transformers` program of this environment."""
     beside = Path(sys.executable).parent / "transformers"
-    found = str(beside) if _is_program(beside) else shutil.which("transformers")
-    if found is None:
+    path = str(beside) if _is_program(beside) else shutil.which("transformers")
+    if path is None:
         install = install_command("lighteval", "fastapi", "uvicorn")
         raise MissingError(
             f"transformers-server/ needs the transformers package and a web server: {install}"
         )
-    return Path(found)
+    return Path(path)
 
 
 def gpu_nodes(dev: Path = Path("/dev")) -> list[Path]:
@@ -489,7 +488,7 @@ def gpu_nodes(dev: Path = Path("/dev")) -> list[Path]:
 
 
 def wants_cpu(device: str | None, flags: list[str]) -> bool:
-    """Says whether the user chose the CPU, by the argument `device=cpu` or by the server's own flag."""
+    """Returns whether the user chose the CPU, by `device=cpu` or by the server's own flag."""
     return (
         device == "cpu"
         or "--device=cpu" in flags
@@ -498,7 +497,7 @@ def wants_cpu(device: str | None, flags: list[str]) -> bool:
 
 
 def read_flags(text: str) -> list[str]:
-    """Splits the flags that are passed through to a server, as a shell would."""
+    """Splits the flags for a server as a shell would."""
     try:
         flags = shlex.split(text)
     except ValueError as error:
@@ -506,22 +505,22 @@ def read_flags(text: str) -> list[str]:
             f"model argument flags cannot be split into words ({error}), got {text!r}."
         ) from None
 
-    taken = [flag for flag in flags if _flag_name(flag) in _RESERVED]
-    if taken:
-        raise UsageError(MESSAGES["flags"].format(taken=", ".join(taken)))
+    reserved = [flag for flag in flags if _flag_name(flag) in _RESERVED]
+    if reserved:
+        raise UsageError(MESSAGES["flags"].format(taken=", ".join(reserved)))
 
     return flags
 
 
 def writes_as_folder(flags: list[str]) -> bool:
-    """Says whether vLLM writes prompts with the tokenizer and the chat template of the model's own folder."""
+    """Returns whether vLLM renders prompts with the model folder's tokenizer and chat template."""
     return not any(_flag_name(flag).startswith(_OTHER_WRITING) for flag in flags)
 
 
 def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
-    """The longest prompt and answer together: `--max-model-len`, else by the model's files.
+    """Returns the longest prompt and answer together: `--max-model-len`, else by the model's files.
 
-    None where only the server knows.
+    None if only the server knows.
     """
     values = [
         flag.partition("=")[2] if "=" in flag else following
@@ -529,11 +528,11 @@ def vllm_context(flags: list[str], checkpoint: Checkpoint) -> int | None:
         if _flag_name(flag) == "--max-model-len"
     ]
     if values:
-        found = _SIZE.fullmatch(values[-1])
+        size = _SIZE.fullmatch(values[-1])
         return (
             None
-            if found is None
-            else int(float(found["number"]) * _MULTIPLES[found["unit"]]) or None
+            if size is None
+            else int(float(size["number"]) * _MULTIPLES[size["unit"]]) or None
         )
 
     if any(_flag_name(flag).startswith(_OTHER_CONTEXT) for flag in flags):
@@ -580,10 +579,17 @@ def free_port() -> int:
 
 @dataclass(kw_only=True)
 class ManagedServer:
-    """One server process with all it starts; however this process ends (`kill -9` included), the server ends.
+    """One server process and all that it starts.
 
-    `ready` is asked again and again, and what it raises ends the start. The log is
-    readable by its owner alone.
+    However this process ends (`kill -9` included), the server ends too.
+
+    Attributes:
+        command: its command line.
+        ready: polled until it returns True; an exception from it ends the start.
+        log: the file for its output, readable by its owner only.
+        timeout: seconds until it must be ready.
+        grace: seconds between the order to stop and SIGKILL.
+        environment: further variables.
     """
 
     command: Sequence[str]
@@ -595,9 +601,10 @@ class ManagedServer:
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def running(self, *, patience: float = 0.0) -> bool:
-        """Says whether the server runs.
+        """Returns whether the server runs.
 
-        `patience` waits for an end under way, as after a crash workers are tidied up.
+        Waits `patience` seconds for its end, since a crashed server first stops its
+        workers.
         """
         if self._process is None:
             return False
@@ -610,7 +617,7 @@ class ManagedServer:
         return False
 
     def start(self) -> None:
-        """Starts the server and returns when it answers."""
+        """Starts the server and returns once it answers."""
         if self._process is not None:
             raise RuntimeError("the server was started before")
 
@@ -630,8 +637,8 @@ class ManagedServer:
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                # Ctrl-C at the terminal goes to this process alone, which first saves
-                # what it has.
+                # Ctrl-C at the terminal reaches this process alone, which first saves
+                # its results.
                 start_new_session=True,
                 env={
                     name: value
@@ -653,35 +660,35 @@ class ManagedServer:
         """Waits until the server answers.
 
         Raises:
-            MissingError: where it ends before, or takes longer than `timeout`; with the
-                end of its log.
+            MissingError: It ended before that, or took longer than `timeout`. The
+                message holds the end of its log.
         """
         end = time.monotonic() + self.timeout
         while True:
             code = process.poll()
             if code is not None:
                 raise MissingError(
-                    f"the server ended with exit code {code} before it answered. {self._told()}"
+                    f"the server ended with exit code {code} before it answered. {self._log_excerpt()}"
                 )
 
-            # Looked at again, so that a stranger's answer on this port does not hide
-            # that our server could not have it.
+            # Checked again: another program may answer on this port because our server
+            # could not bind it.
             if self.ready() and process.poll() is None:
                 return
 
             if time.monotonic() > end:
                 raise MissingError(
                     f"the server did not answer within {self.timeout:g} s; start_timeout=SECONDS "
-                    f"allows more. {self._told()}"
+                    f"allows more. {self._log_excerpt()}"
                 )
 
             time.sleep(_POLL_S)
 
-    def _told(self) -> str:
+    def _log_excerpt(self) -> str:
         lines = self.log_tail()
-        told = "\n".join(f"  {line}" for line in lines) if lines else "  (nothing)"
+        tail = "\n".join(f"  {line}" for line in lines) if lines else "  (nothing)"
         return (
-            f"Command: {' '.join(self.command)}\nThe last lines of {self.log}:\n{told}"
+            f"Command: {' '.join(self.command)}\nThe last lines of {self.log}:\n{tail}"
         )
 
     def log_tail(self) -> list[str]:
@@ -694,14 +701,14 @@ class ManagedServer:
     def stop(self) -> None:
         """Ends the server and everything it started, and waits until it is gone.
 
-        Harmless when it is.
+        Does nothing if it does not run.
         """
         process = self._process
         if process is None or process.stdin is None:
             return
 
-        # The pipe's end is the order to stop; the signal is for a pipe that a forked
-        # process still holds open.
+        # Closing the pipe is the order to stop; the signal is for the case that a forked
+        # process still holds it open.
         process.stdin.close()
         if process.poll() is None:
             process.terminate()
@@ -715,9 +722,9 @@ _SHOWN_CHARACTERS = 500
 def answers_chat(
     base_url: str, model: str, *, api_key: str = "", timeout: float = 120.0
 ) -> bool:
-    """Asks for a one-token answer, the only sure sign.
+    """Returns whether a server answers a chat with one token, the only sure sign.
 
-    False while nothing listens, or on 5xx, 404 or 429 while the model loads.
+    False while nothing listens, and on 5xx, 404 or 429, as while the model loads.
     """
     import httpx  # late: not every command asks a server
 
@@ -740,10 +747,10 @@ def answers_chat(
         return False
 
     if response.status_code in (400, 401, 403, 422):
-        told = " ".join(response.text.split())[:_SHOWN_CHARACTERS]
+        words = " ".join(response.text.split())[:_SHOWN_CHARACTERS]
         raise UsageError(
             MESSAGES["chat_rejected"].format(
-                model=model, status=response.status_code, told=told
+                model=model, status=response.status_code, told=words
             )
         )
 

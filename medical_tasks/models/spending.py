@@ -1,9 +1,9 @@
-"""What requests to a model under test take, within the ceilings of a run (`budget`)."""
+"""Estimates and counts what requests to a model under test take of a run's `budget`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from medical_tasks.models.base import Answer, Failure, OnResult, Request
 from medical_tasks.models.budget import (
@@ -17,20 +17,21 @@ from medical_tasks.models.budget import (
 from medical_tasks.models.tool_calls import offered_text
 from medical_tasks.models.usage import Prices
 
+REFUSED: Final = "refused before it was sent"
+
 
 def most_of(
     request: Request, prices: Prices | None, longest: int | None = None
 ) -> Amount:
-    """An upper estimate of what a request takes.
+    """Returns an upper estimate of what a request takes.
 
-    Each continuation is read once more behind the whole chat, as most servers must be
-    asked.
+    Each continuation is sent once more after the whole chat, as most servers require.
 
     Args:
-        request: what is asked.
-        prices: the model's, None for no cost.
-        longest: most tokens of the answer by `Model.longest`, None for what the request
-            says.
+        request: the request.
+        prices: the model's prices; None for no cost.
+        longest: the most tokens of the answer by `Model.longest`; None for the request's
+            own limit.
     """
     longest = request.max_new_tokens if longest is None else longest
     prompt = estimate_chat(request.messages)
@@ -41,7 +42,7 @@ def most_of(
 
 
 def taken_by(answer: Answer, most: Amount, prices: Prices | None) -> Amount:
-    """What an answer took: what its model says, else the estimate."""
+    """Returns what an answer took: as its model reports, else the estimate."""
     prompt, output = answer.prompt_tokens, answer.output_tokens
     if output is None:
         return most
@@ -49,37 +50,37 @@ def taken_by(answer: Answer, most: Amount, prices: Prices | None) -> Amount:
     return Amount(read, output, cached_tokens=answer.cached_tokens or 0).at(prices)
 
 
-Made = TypeVar("Made")
+Job = TypeVar("Job")
 
 
 def in_groups(
-    made: Sequence[Made],
-    request_of: Callable[[Made], Request],
-    most_of_one: Callable[[Made], Amount],
+    jobs: Sequence[Job],
+    request_of: Callable[[Job], Request],
+    most_of_job: Callable[[Job], Amount],
     ceiling: Ceiling | None,
     on_result: OnResult,
     size: int | None = None,
-) -> Iterator[tuple[list[Made], OnResult]]:
-    """Yields what a model in batches may answer next, with whom to tell of the results.
+) -> Iterator[tuple[list[Job], OnResult]]:
+    """Yields the groups that a model in batches may answer next, each with its callback.
 
-    Each group is to be answered, and told of, before the next is taken.
+    Each group must be answered, and its callback called, before the next is taken.
 
     Args:
-        made: requests, or what an engine makes of them.
-        request_of: the request of one.
-        most_of_one: the tokens that one takes at most.
-        ceiling: None for none: then there is one group.
-        on_result: told of every result, and of the requests that the ceiling did not
-            admit.
-        size: most of a group where minutes are limited, since a group is answered as a
-            whole.
+        jobs: requests, or what an engine makes of them.
+        request_of: returns the request of a job.
+        most_of_job: returns the most tokens that a job takes.
+        ceiling: None for none; then there is one group.
+        on_result: called with every result, and with a failure for each request that the
+            ceiling did not admit.
+        size: the most jobs of a group when minutes are limited, since a group is
+            answered as a whole.
     """
     if ceiling is None:
-        yield list(made), on_result
+        yield list(jobs), on_result
         return
 
     prices, budget = ceiling.prices, ceiling.budget
-    most = {request_of(each).key: most_of_one(each).at(prices) for each in made}
+    most = {request_of(job).key: most_of_job(job).at(prices) for job in jobs}
 
     def settled(result: Answer | Failure) -> None:
         estimate = most[result.key]
@@ -90,16 +91,16 @@ def in_groups(
         budget.settle(estimate, used)
         on_result(result)
 
-    def refuse(one: Made) -> None:
-        on_result(refusal(request_of(one).key))
+    def refuse(job: Job) -> None:
+        on_result(refusal(request_of(job).key))
 
     size = None if budget.max_minutes is None else size
     for group in admitted(
-        made, lambda one: most[request_of(one).key], budget, refuse, size
+        jobs, lambda job: most[request_of(job).key], budget, refuse, size
     ):
         yield group, settled
 
 
 def refusal(key: str) -> Failure:
-    """The outcome of a request that a ceiling did not admit."""
-    return Failure(key=key, reason=SPENT, detail="refused before it was sent")
+    """Returns the outcome of a request that a ceiling did not admit."""
+    return Failure(key=key, reason=SPENT, detail=REFUSED)

@@ -1,4 +1,4 @@
-"""Models that need no download: baselines (`reference` must score the maximum), and a toy language model made on the spot.
+"""Models that need no download: baselines (`reference` must score the maximum), and a toy language model.
 
 A tokenizer saved by transformers 5 does not load in 4.57: make the toy in the
 environment that runs it.
@@ -31,9 +31,9 @@ GoldResponse = Callable[[TaskSpec, Item], str]
 def baseline_responses(
     name: str, task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse
 ) -> Iterator[str]:
-    """Answers every item by a baseline but `copy-example`.
+    """Answers every item by a baseline other than `copy-example`.
 
-    `gold_response` writes an item's gold as a model would.
+    `gold_response` writes an item's gold answer as a model would.
     """
     if name == REFERENCE:
         return (gold_response(task, item) for item in items)
@@ -45,17 +45,17 @@ def baseline_responses(
 def _random(
     task: TaskSpec, items: Sequence[Item], gold_response: GoldResponse
 ) -> Iterator[str]:
-    """Answers each item with the gold of another one, drawn from its family: the last of `TaskSpec.groups`.
+    """Answers each item with the gold of another item of its family, the last of `TaskSpec.groups`.
 
     So a random answer has the form of a right one: for a calculator another patient's
-    value, not another calculator's. An item that is alone in its family takes any
-    other's gold.
+    value, not another calculator's. An item that is alone in its family gets the gold of
+    any other.
     """
-    # Golds of one place are all the same letter.
+    # The golds of one choice position are all the same letter.
     kinds = [name for name in task.groups if name != PLACE]
     kind = kinds[-1] if kinds else None
     families: dict[str | tuple[str, ...], list[int]] = {}
-    places: list[int] = []  # each item's place in its family
+    places: list[int] = []  # each item's position in its family
     for position, item in enumerate(items):
         family = families.setdefault(item.groups[kind] if kind else "", [])
         places.append(len(family))
@@ -63,20 +63,19 @@ def _random(
 
     chosen: list[int] = []
     for position, item in enumerate(items):
-        # A generator per item: an answer does not depend on which other items are asked
-        # before it.
+        # A generator per item, so that an answer does not depend on the items before it.
         chooser = random.Random(f"{_SEED}:{item.id}")  # noqa: S311 - a baseline, not a secret
-        known: Sequence[int] = families[item.groups[kind] if kind else ""]
-        known, own = (
-            (known, places[position])
-            if len(known) > 1
+        candidates: Sequence[int] = families[item.groups[kind] if kind else ""]
+        candidates, own = (
+            (candidates, places[position])
+            if len(candidates) > 1
             else (range(len(items)), position)
         )
-        other = chooser.choice(range(max(1, len(known) - 1)))
-        # its own place is passed over
-        chosen.append(known[(other + (other >= own)) % len(known)])
+        other = chooser.choice(range(max(1, len(candidates) - 1)))
+        # skip the item itself
+        chosen.append(candidates[(other + (other >= own)) % len(candidates)])
 
-    # In the items' order, in which they can be read from the disk.
+    # In the items' order, so that they are read from the disk in sequence.
     golds = Texts(
         (items[position].id, gold_response(task, items[position]))
         for position in sorted(set(chosen))
@@ -100,11 +99,14 @@ TEMPLATE = (
 )
 
 END_AT = 1.93
-"""How likely the end token is chosen at a step: when it lies this many standard deviations up, about once in forty."""
+"""The end token is chosen when its logit lies this many standard deviations up, about once in forty steps."""
 
 
 def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
-    """Makes a tiny random causal language model that knows the words of `texts`, in an empty folder; the same bytes every time."""
+    """Makes a tiny random causal language model in an empty folder; the same bytes every time.
+
+    Its tokenizer is trained on `texts`.
+    """
     if not any(text.strip() for text in texts):
         raise UsageError(
             "texts: the toy's tokenizer needs at least one text that is not blank; got none"
@@ -131,7 +133,7 @@ def make_toy_model(folder: Path, texts: Sequence[str]) -> Path:
 
 
 def _toy_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerBase:
-    """Byte-level BPE (nothing is unknown to it), trained on `texts`."""
+    """Trains a byte-level BPE tokenizer, which knows every text, on `texts`."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -162,7 +164,7 @@ def _toy_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerBase:
 
 
 def _toy_model(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
-    """A Llama of two layers with random weights, the same each time (seed 0).
+    """Makes a Llama of two layers with random weights, the same each time (seed 0).
 
     Its answers mean nothing, but depend on the whole prompt and come to an end.
     """
@@ -188,7 +190,7 @@ def _toy_model(tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
         model = LlamaForCausalLM(config)
 
     with torch.no_grad():
-        # The bytes' own tokens are no words: without this the toy would answer in
+        # The tokens of single bytes are no words: without this the toy would answer in
         # broken UTF-8.
         model.lm_head.weight[SPECIALS : SPECIALS + 256] *= 0.1
         words = max(2, len(tokenizer) - SPECIALS - 256)

@@ -1,9 +1,9 @@
 """`python -I supervisor.py <parent pid> <grace seconds> <command> ...`: ends a command, and all it started, with its parent.
 
-Run by path with the standard library alone. Standard input is a pipe that closes
-however the parent ends, `kill -9` included. On Linux what the command leaves in
-sessions of its own is adopted (`PR_SET_CHILD_SUBREAPER`) and ended too; else its group
-is.
+It is run by path and uses only the standard library. Standard input is a pipe that closes
+however the parent ends, `kill -9` included. On Linux, processes that the command leaves
+in sessions of their own are adopted (`PR_SET_CHILD_SUBREAPER`) and ended too; elsewhere
+its process group is.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _LIBC = ctypes.CDLL(None, use_errno=True) if _LINUX else None
 class _Supervisor:
     """Runs a command, and ends it with all its descendants when its own parent is gone.
 
-    It adopts orphans (`PR_SET_CHILD_SUBREAPER` of Linux), so that no worker of a server
-    outlives the run, even where the run was killed by SIGKILL.
+    It adopts orphans (Linux's `PR_SET_CHILD_SUBREAPER`), so that no worker of a server
+    outlives the run, even if the run was killed by SIGKILL.
     """
 
     def __init__(self, parent: int, grace: float, command: list[str]) -> None:
@@ -45,7 +45,7 @@ class _Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
 
-        # This process has one thread, so that code between fork and exec is safe.
+        # This process has one thread, so code between fork and exec is safe.
         self._child = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -59,7 +59,8 @@ class _Supervisor:
     def run(self) -> int:
         """Waits for the command or for the order to stop.
 
-        Returns the command's exit code, 128 + n after signal n.
+        Returns:
+            The command's exit code, 128 + n after signal n.
         """
         while not self._asked_to_stop and self._code is None:
             readable, _, _ = select.select([0], [], [], _POLL_S)
@@ -76,7 +77,7 @@ class _Supervisor:
 
     def _end_all(self) -> None:
         """Ends what still runs: the command first, then all, then by force."""
-        # The command first and alone: servers stop their own workers in good order.
+        # The command first and alone, since servers stop their own workers in order.
         if self._code is None:
             _send(self._child.pid, signal.SIGTERM)
             self._wait(self._grace, lambda: self._code is not None)
@@ -93,7 +94,7 @@ class _Supervisor:
     def _left(self) -> list[int]:
         """Returns the processes that still run.
 
-        All descendants where /proc tells, else the group (as -pid).
+        These are all descendants by /proc, or without it the group (as -pid).
         """
         if _LINUX:
             return _descendants(os.getpid())
@@ -113,7 +114,7 @@ class _Supervisor:
             self._reap()
 
     def _reap(self) -> None:
-        """Collects every ended child, own or adopted, and notes the command's exit code."""
+        """Collects every ended child, own or adopted, and keeps the command's exit code."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -162,14 +163,14 @@ def _descendants(root: int) -> list[int]:
         if state != "Z":
             children.setdefault(int(parent), []).append(int(entry.name))
 
-    found: list[int] = []
+    descendants: list[int] = []
     waiting = [root]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found.extend(below)
+        descendants.extend(below)
         waiting.extend(below)
 
-    return found
+    return descendants
 
 
 def main(arguments: list[str]) -> int:

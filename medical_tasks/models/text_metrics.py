@@ -1,7 +1,4 @@
-"""Text metrics by name.
-
-Of words, and by checkpoints and indexes on this machine (docs/text_metrics.md).
-"""
+"""Text metrics by name: of words, and by checkpoints and indexes on this machine (docs/text_metrics.md)."""
 
 from __future__ import annotations
 
@@ -47,7 +44,7 @@ from medical_tasks.scoring.umls.index import UmlsIndex
 from medical_tasks.scoring.umls.matcher import Matcher
 
 Pairs = Sequence[tuple[str, str]]
-"""Prediction and reference of each item."""
+"""The prediction and reference of each item."""
 
 _ROUGE: Final = re.compile(r"(rouge(?:[1-9]|L|Lsum))(?:_(precision|recall))?")
 _OF_WORDS: Final[Mapping[str, Callable[[str, References], float]]] = {
@@ -67,18 +64,15 @@ WORD_METRICS: Final = (
     *POOLED,
     "sari",
 )
-"""What needs nothing but texts; `sari` a source too. ROUGE has further orders, and `_precision` and `_recall`."""
+"""Metrics that need only texts; `sari` also needs sources. ROUGE has further orders, `_precision` and `_recall`."""
 
 
 def word_metrics(
     prediction: str, references: References, names: Collection[str], *, source: str = ""
 ) -> dict[str, float]:
-    """Computes the metrics of words that are named, but for the pooled ones, 0-1.
-
-    BLEU is not smoothed.
-    """
+    """Computes the named metrics of words, except the pooled ones, 0-1. BLEU is not smoothed."""
     rouges = {name: match for name in names if (match := _ROUGE.fullmatch(name))}
-    found = (
+    scores = (
         rouge(
             prediction,
             references,
@@ -88,12 +82,12 @@ def word_metrics(
         else {}
     )
     values = {
-        name: getattr(found[match[1]], match[2] or "f1")
+        name: getattr(scores[match[1]], match[2] or "f1")
         for name, match in rouges.items()
     }
     values |= {
-        name: of(prediction, references)
-        for name, of in _OF_WORDS.items()
+        name: metric(prediction, references)
+        for name, metric in _OF_WORDS.items()
         if name in names
     }
     if "sari" in names:
@@ -106,7 +100,7 @@ _Score = TypeVar("_Score")
 
 
 class _Open(Protocol):
-    """An open checkpoint, which counts what it cut."""
+    """An open checkpoint, which counts the texts that it cut."""
 
     truncated: int
 
@@ -116,47 +110,51 @@ class _Open(Protocol):
 def _scored(
     name: str, what: str, scorer: _Open, score: Callable[[], list[_Score]]
 ) -> list[_Score]:
-    """Scores with an open checkpoint, closes it, and says which texts were longer than it takes."""
+    """Scores with an open checkpoint, closes it, and prints how many texts were cut."""
     with closing(scorer):
         scores = score()
     if scorer.truncated > 0:
-        count = f"{scorer.truncated} {what} are longer than the checkpoint takes and were cut there"
+        count = (
+            f"{scorer.truncated} {what} were too long for the checkpoint and were cut"
+        )
         print(f"note: {name}: {count}", file=sys.stderr)
     return scores
 
 
 def bertscores(folder: str | Path, layer: int, pairs: Pairs) -> list[BertScore]:
     """Computes BERTScore, not rescaled."""
-    said, true = (
+    predictions, references = (
         [prediction for prediction, _ in pairs],
         [reference for _, reference in pairs],
     )
     scorer = open_bertscore(folder, layer=layer)
-    return _scored("bertscore", "texts", scorer, lambda: scorer.score(said, true))
+    return _scored(
+        "bertscore", "texts", scorer, lambda: scorer.score(predictions, references)
+    )
 
 
 _LAYERS: Final = {("deberta", 48): 40, ("roberta", 24): 17, ("distilbert", 6): 5}
-"""Kind and number of layers to layer: bert_score's choices for deberta-xlarge-mnli, roberta-large, distilbert-base-uncased."""
+"""Maps kind and number of layers to bert_score's layer for deberta-xlarge-mnli, roberta-large, distilbert-base-uncased."""
 
 
-def checkpoint_layer(given: str) -> tuple[Path, int]:
-    """Reads `FOLDER` or `FOLDER@LAYER`."""
-    path, mark, written = given.rpartition("@")
-    if mark and not Path(given).expanduser().is_dir():
-        if not (written.isascii() and written.isdecimal()):
+def checkpoint_layer(argument: str) -> tuple[Path, int]:
+    """Parses `FOLDER` or `FOLDER@LAYER`."""
+    folder_text, mark, layer = argument.rpartition("@")
+    if mark and not Path(argument).expanduser().is_dir():
+        if not (layer.isascii() and layer.isdecimal()):
             raise UsageError(
-                f"bertscore={given}: a layer's number follows @. Give FOLDER@LAYER."
+                f"bertscore={argument}: a layer's number follows @. Give FOLDER@LAYER."
             )
 
-        return Path(path).expanduser(), int(written)
+        return Path(folder_text).expanduser(), int(layer)
 
-    folder = Path(given).expanduser()
+    folder = Path(argument).expanduser()
     checkpoint = find_folder(folder, f". {MESSAGES['bertscore_layer']}")
     kind = str(checkpoint.setting("model_type") or "unknown")
     layers = checkpoint.setting("num_hidden_layers", "n_layers", "n_layer")
     if not isinstance(layers, int) or (kind, layers) not in _LAYERS:
         raise UsageError(
-            f"bertscore={given}: no layer is usual for a checkpoint of the kind {kind} with "
+            f"bertscore={argument}: no layer is usual for a checkpoint of the kind {kind} with "
             f"{layers} layers. Give FOLDER@LAYER."
         )
 
@@ -169,36 +167,40 @@ def concept_pairs(
     """Finds the concepts of each reference and of its prediction, for MEDCON."""
     with UmlsIndex(Path(folder).expanduser()) as index:
         matcher = Matcher(index, variant=variant)
-        known = {
+        concepts = {
             text: matcher.concepts(text)
             for text in dict.fromkeys(text for pair in pairs for text in pair)
         }
-    return [(known[reference], known[prediction]) for prediction, reference in pairs]
+    return [
+        (concepts[reference], concepts[prediction]) for prediction, reference in pairs
+    ]
 
 
 def medcon_identity(folder: str, variant: str) -> dict[str, object]:
-    """Says what decides MEDCON's numbers."""
+    """Returns what decides MEDCON's numbers."""
     with UmlsIndex(Path(folder).expanduser()) as index:
-        told = index.info
+        info = index.info
 
     return {
         "variant": variant,
-        "source_sha256": told.source,
-        "lowercase": told.lowercase,
-        "ascii_only": told.ascii_only,
-        "terms": told.terms,
-        "types_sha256": hashlib.sha256(" ".join(told.types).encode()).hexdigest(),
+        "source_sha256": info.source,
+        "lowercase": info.lowercase,
+        "ascii_only": info.ascii_only,
+        "terms": info.terms,
+        "types_sha256": hashlib.sha256(" ".join(info.types).encode()).hexdigest(),
     }
 
 
-def alignscores(given: str, pairs: Pairs) -> list[float]:
-    """Computes AlignScore of each prediction, the claim, by its reference, the context."""
-    said, true = (
+def alignscores(argument: str, pairs: Pairs) -> list[float]:
+    """Computes AlignScore of each prediction (the claim) by its reference (the context)."""
+    predictions, references = (
         [prediction for prediction, _ in pairs],
         [reference for _, reference in pairs],
     )
-    scorer = open_alignscore(**_align_files(given))
-    return _scored("alignscore", "pairs", scorer, lambda: scorer.score(true, said))
+    scorer = open_alignscore(**_align_files(argument))
+    return _scored(
+        "alignscore", "pairs", scorer, lambda: scorer.score(references, predictions)
+    )
 
 
 def bleurts(folder: str, pairs: Pairs) -> list[float]:
@@ -207,15 +209,15 @@ def bleurts(folder: str, pairs: Pairs) -> list[float]:
     return _scored("bleurt", "texts", scorer, lambda: scorer.score(_turned(pairs)))
 
 
-def align_identity(given: str) -> dict[str, object]:
-    """Says what decides AlignScore's numbers."""
-    return {**alignscore_identity(**_align_files(given)), "mode": "nli_sp"}
+def align_identity(argument: str) -> dict[str, object]:
+    """Returns what decides AlignScore's numbers."""
+    return {**alignscore_identity(**_align_files(argument)), "mode": "nli_sp"}
 
 
-def _align_files(given: str) -> dict[str, str]:
-    parts = given.split(":")
+def _align_files(argument: str) -> dict[str, str]:
+    parts = argument.split(":")
     if len(parts) not in (2, 3) or not all(parts):
-        raise UsageError(MESSAGES["alignscore_argument"].format(given=given))
+        raise UsageError(MESSAGES["alignscore_argument"].format(given=argument))
     return dict(zip(("checkpoint", "backbone", "sentences"), parts, strict=False))
 
 
@@ -224,8 +226,7 @@ def similarities(
 ) -> list[float]:
     """Computes the cosine of each pair of texts by a local checkpoint (paper, section 4.3 and table 5).
 
-    An empty text has 0: an answer that says nothing is like nothing, and leaving it out
-    would reward not answering.
+    An empty text scores 0: leaving it out would reward not answering.
     """
     example = CLINICAL_BERT if name == "clinical_bert" else MINILM
     with closing(open_embedder(folder, example=example)) as embedder:
@@ -233,16 +234,23 @@ def similarities(
 
     if embedder.truncated:
         distinct = len({text.strip() for pair in pairs for text in pair})
-        said = f"{embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut there"
-        print(f"note: {name}: {said}", file=sys.stderr)
+        count = f"{embedder.truncated} of {distinct} texts are longer than {embedder.max_length} tokens and were cut"
+        print(f"note: {name}: {count}", file=sys.stderr)
 
-    answers, right = vectors[::2].astype(np.float64), vectors[1::2].astype(np.float64)
-    dot, answered, wanted = (
-        np.einsum("ij,ij->i", *two)
-        for two in ((answers, right), (answers, answers), (right, right))
+    answers, references = (
+        vectors[::2].astype(np.float64),
+        vectors[1::2].astype(np.float64),
     )
-    lengths = answered * wanted
-    # Lengths are 1 or 0; divided by all the same, so that equal texts have exactly 1.
+    dot, answer_squares, reference_squares = (
+        np.einsum("ij,ij->i", left, right)
+        for left, right in (
+            (answers, references),
+            (answers, answers),
+            (references, references),
+        )
+    )
+    lengths = answer_squares * reference_squares
+    # Lengths are 1 or 0 up to rounding; dividing makes equal texts score exactly 1.
     cosines = np.divide(
         dot, np.sqrt(lengths), out=np.zeros(len(pairs)), where=lengths > 0
     )
@@ -256,15 +264,23 @@ def _turned(pairs: Pairs) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class ModelMetric:
-    """A metric by what the user has on this machine."""
+    """A metric that needs a checkpoint or an index on this machine.
+
+    Attributes:
+        name: of the metric.
+        argument_help: what its argument is.
+        compute: computes it from the argument and the pairs.
+        identity: returns what decides its numbers, for the recipe; loads no weights.
+        limits: its range, None if unbounded.
+        unit: as `MetricSpec.unit`.
+    """
 
     name: str
-    given: str  # what its argument is
+    argument_help: str
     compute: Callable[[str, Pairs], list[float]]
-    # what decides its numbers, for the recipe; loads no weights
     identity: Callable[[str], Mapping[str, object]]
     limits: tuple[float, float] | None = (0.0, 1.0)
-    unit: str = ""  # as `MetricSpec.unit`
+    unit: str = ""
 
 
 _COSINES: Final = (-1.0, 1.0)
@@ -272,10 +288,10 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
     "bertscore": ModelMetric(
         "bertscore",
         "FOLDER or FOLDER@LAYER, an encoder's checkpoint",
-        lambda given, pairs: [
-            score.f1 for score in bertscores(*checkpoint_layer(given), pairs)
+        lambda argument, pairs: [
+            score.f1 for score in bertscores(*checkpoint_layer(argument), pairs)
         ],
-        lambda given: bertscore_identity(*checkpoint_layer(given)),
+        lambda argument: bertscore_identity(*checkpoint_layer(argument)),
         limits=_COSINES,
         unit="cosine",
     ),
@@ -283,7 +299,8 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
         "medcon",
         "FOLDER, an index made by: medical-tasks umls build",
         lambda folder, pairs: [
-            medcon(*each).f1 for each in concept_pairs(folder, "aci-bench", pairs)
+            medcon(*concepts).f1
+            for concepts in concept_pairs(folder, "aci-bench", pairs)
         ],
         partial(medcon_identity, variant="aci-bench"),
         limits=(0.0, 2.0),  # synonyms can bring it above 1
@@ -323,31 +340,31 @@ MODEL_METRICS: Final[Mapping[str, ModelMetric]] = {
         )
     },
 }
-"""Argument to the metric that needs it."""
+"""Maps an argument to the metric that needs it."""
 
 
 def metrics_of_models(
     models: Mapping[str, ModelMetric], arguments: Mapping[str, str], pairs: Pairs
 ) -> list[dict[str, float]]:
-    """Computes the metrics whose arguments are given, a row a pair."""
-    given = {
-        each.name: each.compute(arguments[name], pairs)
-        for name, each in models.items()
+    """Computes the metrics whose arguments are given; one row per pair."""
+    columns = {
+        metric.name: metric.compute(arguments[name], pairs)
+        for name, metric in models.items()
         if name in arguments and pairs
     }
     return [
-        {name: column[place] for name, column in given.items()}
-        for place in range(len(pairs))
+        {name: column[row] for name, column in columns.items()}
+        for row in range(len(pairs))
     ]
 
 
 def identity_of_models(
     models: Mapping[str, ModelMetric], arguments: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Says what of checkpoints and index decides the numbers, for the recipe; loads no weights."""
+    """Returns what decides the numbers of these metrics, for the recipe; loads no weights."""
     return {
-        name: dict(each.identity(arguments[name]))
-        for name, each in models.items()
+        name: dict(metric.identity(arguments[name]))
+        for name, metric in models.items()
         if name in arguments
     }
 
@@ -355,26 +372,32 @@ def identity_of_models(
 def chosen_metrics(
     names: Sequence[str] | None, arguments: Mapping[str, str], *, sourced: bool
 ) -> tuple[str, ...]:
-    """Says which metrics are computed, by default all that can be; `arguments`.
+    """Returns the metrics to compute, by default all that are possible.
 
-    Of `MODEL_METRICS`.
+    Args:
+        names: the metrics that the user chose; None for the default.
+        arguments: of `MODEL_METRICS`.
+        sourced: whether the texts have sources.
     """
     needs = {metric.name: argument for argument, metric in MODEL_METRICS.items()}
-    strange = next((each for each in arguments if each not in MODEL_METRICS), None)
+    strange = next((name for name in arguments if name not in MODEL_METRICS), None)
     if strange is not None:
         raise UsageError(
             f"text metrics take no argument {strange!r}.{did_you_mean(strange, MODEL_METRICS)} "
             f"They take: {', '.join(MODEL_METRICS)}."
         )
 
-    given = [MODEL_METRICS[each].name for each in arguments]
+    with_argument = [MODEL_METRICS[name].name for name in arguments]
     if names is None:
-        return (*(each for each in WORD_METRICS if sourced or each != "sari"), *given)
+        return (
+            *(name for name in WORD_METRICS if sourced or name != "sari"),
+            *with_argument,
+        )
 
     for name in names:
-        _check_metric(name, given, sourced=sourced)
+        _check_metric(name, with_argument, sourced=sourced)
 
-    unused = next((each for each in given if each not in names), None)
+    unused = next((name for name in with_argument if name not in names), None)
     if unused is not None:
         raise UsageError(
             f"{needs[unused]}: is given, and {unused} is not among the metrics. Add it or leave it "
@@ -384,20 +407,20 @@ def chosen_metrics(
     return tuple(dict.fromkeys(names))
 
 
-def _check_metric(name: str, given: Sequence[str], *, sourced: bool) -> None:
-    """Refuses a metric that there is not, or that lacks its checkpoint or the sources."""
+def _check_metric(name: str, with_argument: Sequence[str], *, sourced: bool) -> None:
+    """Rejects an unknown metric, and one that lacks its checkpoint or the sources."""
     needs = {metric.name: argument for argument, metric in MODEL_METRICS.items()}
-    known = (*WORD_METRICS, *needs)
-    if name in needs and name not in given:
+    available = (*WORD_METRICS, *needs)
+    if name in needs and name not in with_argument:
         argument = needs[name]
         raise MissingError(
-            f"{name}: needs {argument}={MODEL_METRICS[argument].given}. Give it with "
+            f"{name}: needs {argument}={MODEL_METRICS[argument].argument_help}. Give it with "
             f"--task-args {argument}=..."
         )
 
-    if name not in known and not _ROUGE.fullmatch(name):
+    if name not in available and not _ROUGE.fullmatch(name):
         raise UsageError(
-            f"no text metric {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}."
+            f"no text metric {name!r}.{did_you_mean(name, available)} There are {', '.join(available)}."
         )
 
     if name == "sari" and not sourced:
@@ -416,29 +439,32 @@ def score_texts(
     arguments: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> tuple[dict[str, Estimate], dict[str, list[float]]]:
-    """Scores texts; of several references the best counts by checkpoints, as words say otherwise.
+    """Scores texts.
+
+    With several references, metrics by checkpoints take the best one; metrics of words
+    have rules of their own.
 
     Returns:
-        Each metric's value with its 95 % interval, and of all but the pooled ones each
-        text's own.
+        Each metric's value with its 95 % interval, and the values of each text, except
+        for the pooled metrics.
     """
     rows = list(
         zip(predictions, references, sources or [""] * len(predictions), strict=True)
     )
     words = [
-        word_metrics(said, known, metrics, source=source)
-        for said, known, source in rows
+        word_metrics(prediction, alternatives, metrics, source=source)
+        for prediction, alternatives, source in rows
     ]
     columns = {
         name: [row[name] for row in words]
         for name in metrics
         if words and name in words[0]
     }
-    texts = [(said, known) for said, known, _ in rows]
+    texts = [(prediction, alternatives) for prediction, alternatives, _ in rows]
     estimates: dict[str, Estimate] = {}
     for name, best in _best_by_models(texts, arguments or {}).items():
         limits = next(
-            each.limits for each in MODEL_METRICS.values() if each.name == name
+            metric.limits for metric in MODEL_METRICS.values() if metric.name == name
         )
         columns[name] = best
         estimates[name] = mean_interval(best, clusters=clusters, limits=limits)
@@ -446,7 +472,10 @@ def score_texts(
     for name in metrics:
         if name in POOLED:
             theirs = name.startswith("sacre")
-            sums = [bleu_sums(said, known, sacrebleu=theirs) for said, known in texts]
+            sums = [
+                bleu_sums(prediction, alternatives, sacrebleu=theirs)
+                for prediction, alternatives in texts
+            ]
             statistic = partial(pooled_bleu, sacrebleu=theirs)
             estimates[name] = bootstrap_statistic(
                 list(zip(*sums, strict=True)), statistic, clusters=clusters, seed=seed
@@ -460,23 +489,27 @@ def score_texts(
 def _best_by_models(
     texts: Sequence[tuple[str, References]], arguments: Mapping[str, str]
 ) -> dict[str, list[float]]:
-    """Each text's value by its best reference, by the metrics of the checkpoints given."""
-    pairs = [(said, one) for said, known in texts for one in as_references(said, known)]
-    found = iter(metrics_of_models(MODEL_METRICS, arguments, pairs))
+    """Computes each text's value by its best reference, for the metrics with arguments."""
+    pairs = [
+        (prediction, reference)
+        for prediction, references in texts
+        for reference in as_references(prediction, references)
+    ]
+    rows = iter(metrics_of_models(MODEL_METRICS, arguments, pairs))
     by_text = [
-        [next(found) for _ in as_references(said, known)] for said, known in texts
+        [next(rows) for _ in as_references(prediction, references)]
+        for prediction, references in texts
     ]
     names = [MODEL_METRICS[argument].name for argument in arguments]
 
     return {
-        name: [max(each[name] for each in values) for values in by_text]
-        for name in names
+        name: [max(row[name] for row in values) for values in by_text] for name in names
     }
 
 
 def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:
-    """BLEU of what `bleu_sums` adds up to, number for number that of `bleu_corpus` or `sacrebleu_corpus`."""
-    matches, totals, (said, true) = (
+    """Computes BLEU from sums of `bleu_sums`, exactly as `bleu_corpus` or `sacrebleu_corpus`."""
+    matches, totals, (prediction_tokens, reference_tokens) = (
         np.array(sums[:MAX_ORDER]),
         np.array(sums[MAX_ORDER:-2]),
         sums[-2:],
@@ -488,8 +521,8 @@ def pooled_bleu(*sums: Floats, sacrebleu: bool = False) -> Floats:
         )
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.minimum(1.0, np.exp(1 - true / said)) * np.exp(
-            np.log(matches / totals).mean(axis=0)
-        )
+        score = np.minimum(
+            1.0, np.exp(1 - reference_tokens / prediction_tokens)
+        ) * np.exp(np.log(matches / totals).mean(axis=0))
 
     return np.where(matches.all(axis=0), score, 0.0)

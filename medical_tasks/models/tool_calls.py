@@ -1,4 +1,4 @@
-"""Tools and calls of them in the forms that models take and write.
+"""Converts tools and tool calls to and from the forms that models read and write.
 
 OpenAI's form goes over the wire and, with arguments as an object, into chat templates.
 A local model writes its calls into its text.
@@ -15,18 +15,18 @@ from medical_tasks.io.patterns import Pattern
 from medical_tasks.spec import Message, Tool, ToolCall
 
 TOOLS_REFUSED: Final = "tools refused"
-"""Reason of a request whose server takes no tools."""
+"""The failure reason of a request whose server supports no tools."""
 
 _BLOCK: Final = Pattern(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _FENCED: Final = Pattern(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
 _THOUGHTS_END: Final = "</think>"
 _NAME: Final = Pattern(r'"name"\s*:\s*"([^"\\]{1,64})"')
 _ARGUMENTS: Final = ("arguments", "parameters")
-"""What models call the arguments: most the first, Llama the second."""
+"""The names that models give the arguments: most the first, Llama the second."""
 
 
 def offered(tools: Sequence[Tool]) -> list[dict[str, object]]:
-    """Tools in OpenAI's form, which chat templates take too."""
+    """Converts tools to OpenAI's form, which chat templates use too."""
     return [
         {
             "type": "function",
@@ -41,27 +41,27 @@ def offered(tools: Sequence[Tool]) -> list[dict[str, object]]:
 
 
 def offered_text(tools: Sequence[Tool]) -> str:
-    """Tools as a model reads them, for an estimate of their length; "" for none."""
+    """Returns tools as a model reads them, to estimate their length; "" for none."""
     return json.dumps(offered(tools)) if tools else ""
 
 
 def wire_message(message: Message) -> dict[str, object]:
-    """A message in OpenAI's form, with the arguments of calls as a text."""
+    """Converts a message to OpenAI's form, with the arguments of calls as text."""
     return _message(message, text_arguments=True)
 
 
 def template_message(message: Message) -> dict[str, object]:
-    """A message as chat templates take it, with the arguments of calls as an object."""
+    """Converts a message for chat templates, with the arguments of calls as an object."""
     return _message(message, text_arguments=False)
 
 
 def _message(message: Message, *, text_arguments: bool) -> dict[str, object]:
-    """A message in the form of OpenAI's chat API.
+    """Converts a message to the form of OpenAI's chat API.
 
     Args:
         message: its calls have arguments as an object, or as they were written.
-        text_arguments: whether arguments are sent as a text of JSON, as over the wire,
-            or as an object, as most chat templates want them.
+        text_arguments: whether arguments become JSON text, as over the wire, or an
+            object, as most chat templates expect.
     """
     written: dict[str, object] = {
         "role": message["role"],
@@ -94,55 +94,59 @@ def _arguments(call: ToolCall, *, as_text: bool) -> object:
 
 
 def read_calls(calls: object) -> tuple[ToolCall, ...]:
-    """Reads `message.tool_calls` of a reply; none where there is no such list.
+    """Reads `message.tool_calls` of a reply; empty if it is not a list.
 
-    Some servers give no ids, or one to several calls: they get other ones.
+    Missing or repeated ids, which some servers send, are replaced.
     """
     entries = calls if isinstance(calls, list) else []
-    found: list[ToolCall] = []
+    tool_calls: list[ToolCall] = []
     for entry in entries:
         function = entry.get("function") if isinstance(entry, dict) else None
         if not isinstance(function, dict):
             continue
 
-        taken = {call["id"] for call in found}
+        taken = {call["id"] for call in tool_calls}
         name = entry.get("id")
-        known = isinstance(name, str) and name and name not in taken
-        found.append(
-            made_call(
-                name if known else call_id(len(found)),
+        usable = isinstance(name, str) and name and name not in taken
+        tool_calls.append(
+            make_call(
+                name if usable else call_id(len(tool_calls)),
                 function.get("name"),
                 function.get("arguments"),
             )
         )
 
-    return tuple(found)
+    return tuple(tool_calls)
 
 
 def call_id(number: int) -> str:
-    """An id for a call that has none: nine letters and digits, as Mistral's templates want."""
+    """Makes an id for a call: nine letters and digits, as Mistral's templates require."""
     return f"call{number + 1:05d}"
 
 
-def made_call(call: str, name: object, arguments: object) -> ToolCall:
-    """A call with its arguments as an object, else with what was written (`raw`)."""
+def make_call(call: str, name: object, arguments: object) -> ToolCall:
+    """Makes a call with its arguments as an object, else with the text as written (`raw`)."""
     read = arguments
     if isinstance(arguments, str):
         try:
-            # An empty text is what some models write for no arguments.
+            # Some models write an empty text for no arguments.
             read = json.loads(arguments, parse_constant=_no_number) if arguments else {}
         except (ValueError, RecursionError):
             read = None
     elif arguments is None:
         read = {}
 
-    made = ToolCall(id=call, name=name if isinstance(name, str) else "", arguments={})
+    tool_call = ToolCall(
+        id=call, name=name if isinstance(name, str) else "", arguments={}
+    )
     if isinstance(read, Mapping):
-        made["arguments"] = dict(read)
+        tool_call["arguments"] = dict(read)
     else:
-        made["raw"] = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        tool_call["raw"] = (
+            arguments if isinstance(arguments, str) else json.dumps(arguments)
+        )
 
-    return made
+    return tool_call
 
 
 def _no_number(name: str) -> object:
@@ -152,9 +156,9 @@ def _no_number(name: str) -> object:
 def written_calls(
     text: str, names: Collection[str]
 ) -> tuple[str, tuple[ToolCall, ...]]:
-    """The calls that a local model wrote into its text, and the text without them.
+    """Parses the calls that a local model wrote into its text; also returns the text without them.
 
-    They stand in `<tool_call>` blocks, or the whole answer is one object, or a list of
+    Calls are in `<tool_call>` blocks, or the whole answer is one object, or a list of
     objects, with the `name` of a tool that was offered and its `arguments`.
 
     Example:
@@ -171,24 +175,24 @@ def written_calls(
         rest = "" if calls else answer
 
     numbered = tuple(
-        made_call(call_id(number), name, arguments)
+        make_call(call_id(number), name, arguments)
         for number, (name, arguments) in enumerate(calls)
     )
     return (thoughts + mark + rest).strip() if numbered else text, numbered
 
 
 _Written = tuple[str, object]
-"""Name and arguments of a call, as they were written."""
+"""The name and arguments of a call, as written."""
 
 
 def _read_block(block: str) -> Iterator[_Written]:
-    """The call of a block; one that is no JSON is kept as it was written."""
+    """Parses the calls of a block; a block that is not JSON is kept as written."""
     try:
         value = json.loads(block, parse_constant=_no_number)
     except (ValueError, RecursionError):
         value = None
 
-    calls = [each for one in _listed(value) if (each := _call_of(one)) is not None]
+    calls = [call for entry in _listed(value) if (call := _call_of(entry)) is not None]
     if calls:
         yield from calls
         return
@@ -198,9 +202,9 @@ def _read_block(block: str) -> Iterator[_Written]:
 
 
 def _bare_calls(answer: str, names: Collection[str]) -> Iterator[_Written]:
-    """Calls that are all of an answer: an object, or a list of them, of JSON.
+    """Parses an answer that consists of calls alone: a JSON object, or a list of them.
 
-    None where a single one names no tool that was offered, as an answer may be JSON.
+    Yields none if any of them names no tool that was offered: an answer may be JSON.
     """
     fenced = _FENCED.fullmatch(answer)
     try:
@@ -208,8 +212,7 @@ def _bare_calls(answer: str, names: Collection[str]) -> Iterator[_Written]:
     except (ValueError, RecursionError):
         return
 
-    calls = [_call_of(one) for one in _listed(value)]
-    # Another object may be the answer.
+    calls = [_call_of(entry) for entry in _listed(value)]
     if all(call is not None and call[0] in names for call in calls):
         yield from (call for call in calls if call is not None)
 
@@ -221,5 +224,5 @@ def _listed(value: object) -> list[object]:
 def _call_of(value: object) -> _Written | None:
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         return None
-    given = [value[name] for name in _ARGUMENTS if name in value]
-    return (value["name"], given[0]) if given else None
+    arguments = [value[name] for name in _ARGUMENTS if name in value]
+    return (value["name"], arguments[0]) if arguments else None

@@ -1,7 +1,7 @@
-"""What stored answers took of a model or a judge: requests, tokens, seconds and, where prices are given, money.
+"""The usage behind stored answers: requests, tokens, seconds and, with prices, money.
 
-It is of the answers, whichever command got them, so that a run that went on states what
-an undisturbed one does.
+It covers the answers whichever command got them, so that a resumed run reports the same
+as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from medical_tasks.io.json_records import Field
 class Prices(NamedTuple):
     """USD for a million tokens: read, written, and read from the provider's cache.
 
-    What is read from a cache costs as much as the rest where there is no price of its
-    own.
+    Without a price of their own, cached tokens cost as much as other tokens read.
 
     Example:
         >>> prices = Prices(1.25, 10.0, 0.125)
@@ -31,14 +30,14 @@ class Prices(NamedTuple):
 
 _COUNTED: Final = ("requests", "prompt_tokens", "output_tokens")
 _STATED: Final = (*_COUNTED, "seconds")
-"""All there was before there were prices; the rest follows from it and them."""
+"""All that a usage of an older suite states; with prices, the rest follows from it."""
 _PARTS: Final = ("reasoning_tokens", "cached_tokens")
 _BESIDES: Final = (*_PARTS, "provider", "served_model", "adapted")
 _LARGEST: Final = 2**53
 
 
 class _Counted(TypedDict):
-    """What every usage states."""
+    """The fields of every usage."""
 
     requests: int
     prompt_tokens: int | None
@@ -51,22 +50,23 @@ class _Counted(TypedDict):
 
 
 class Usage(_Counted, total=False):
-    """What answers took; None for what is not known of all of them.
+    """What answers took; None for a sum to which some answer is unknown.
 
     Attributes:
         requests: how many were answered.
         prompt_tokens: tokens read, those of the provider's cache included.
         output_tokens: tokens written, those of reasoning included.
-        seconds: how long it took; answers made side by side share the time.
+        seconds: how long it took; answers made in parallel share the time.
         tokens_per_second: output tokens by seconds.
         price_in: USD for a million tokens read.
         price_out: USD for a million tokens written.
         cost_usd: the sum, by these prices.
-        reasoning_tokens: output tokens of reasoning; absent where no answer states any.
-        cached_tokens: prompt tokens that the provider's cache held; absent likewise.
-        price_cached: USD for a million of them; absent where no price was given.
-        providers: who answered, with the number of answers, where a router names them.
-        served_models: the model that the answers name, with their number.
+        reasoning_tokens: output tokens of reasoning; absent if no answer reports any.
+        cached_tokens: prompt tokens from the provider's cache; absent if no answer
+            reports any.
+        price_cached: USD for a million of them; absent if no price was given.
+        providers: the providers that a router names, with the number of answers.
+        served_models: the models that the answers name, with the number of answers.
     """
 
     reasoning_tokens: int
@@ -82,13 +82,13 @@ def cost_usd(
     prices: Prices | None,
     cached_tokens: int = 0,
 ) -> float | None:
-    """The price of tokens; None where either is not known.
+    """Returns the price of tokens; None where tokens or prices are unknown.
 
     Args:
         prompt_tokens: tokens read, cached ones included.
         output_tokens: tokens written.
         prices: None for no prices.
-        cached_tokens: how many of those read the provider's cache held.
+        cached_tokens: how many of those read came from the provider's cache.
 
     Example:
         >>> cost_usd(1_000_000, 0, Prices(1.0, 10.0, 0.1), cached_tokens=500_000)
@@ -107,7 +107,7 @@ def cost_usd(
 
 
 def _completed(stated: Mapping[str, Any], prices: Prices | None) -> Usage:
-    """A usage with what follows from the counts and the prices."""
+    """Makes a usage: the counts, and what follows from them and the prices."""
     requests, prompt, output, seconds = (stated[name] for name in _STATED)
     seconds = None if seconds is None else round(seconds, 3)
     parts = {name: stated[name] for name in _PARTS if stated.get(name)}
@@ -137,33 +137,33 @@ def _completed(stated: Mapping[str, Any], prices: Prices | None) -> Usage:
     return usage
 
 
-def told_besides(reply: object) -> dict[str, Any]:
-    """What a reply tells beside its text and its length, for the store; what it leaves open is left out.
+def reply_metadata(reply: object) -> dict[str, object]:
+    """Returns what a reply reports beside its text and length, for the store; no empty values.
 
     Args:
         reply: a model's `Answer`, or a judge's `Reply`.
     """
-    told = {name: getattr(reply, name) for name in _BESIDES}
-    return {name: value for name, value in told.items() if value}
+    values = {name: getattr(reply, name) for name in _BESIDES}
+    return {name: value for name, value in values.items() if value}
 
 
 class Meter:
-    """Adds up records of the store, each once."""
+    """Adds up the usage in records of the store, each once."""
 
     def __init__(self) -> None:
-        """Nothing counted; `add` takes the records of answers, each key once."""
+        """Starts at zero."""
         self._keys: set[str] = set()
         self._sums: dict[str, Any] = dict.fromkeys(_STATED, 0)
         self._parts: Counter[str] = Counter()
         self._providers: Counter[str] = Counter()
         self._served_models: Counter[str] = Counter()
         self.adapted: dict[str, str] = {}
-        """Settings that the server refused of any answer, and what was sent instead."""
+        """Settings that the server refused for any answer, and what was sent instead."""
 
     def add(self, records: Mapping[str, Mapping[str, Any]]) -> None:
-        """Takes in records by key.
+        """Adds records by key, each key once.
 
-        One that came with another's request says that it took none of its own.
+        An answer that shared another's request has 0 requests of its own.
         """
         for record in (records[key] for key in records if key not in self._keys):
             for name in _STATED:
@@ -188,13 +188,13 @@ class Meter:
         self._keys.update(records)
 
     def usage(self, prices: Prices | None) -> Usage:
-        """The sums so far."""
+        """Returns the sums so far."""
         who = {"providers": self._providers, "served_models": self._served_models}
         return _completed({**self._sums, **self._parts, **who}, prices)
 
 
 def prices_of(usage: Mapping[str, Any]) -> Prices | None:
-    """The prices by which a usage states its cost; None for none."""
+    """Returns the prices in a usage; None for none."""
     if usage.get("price_in") is None:
         return None
     return Prices(usage["price_in"], usage["price_out"], usage.get("price_cached"))
@@ -209,7 +209,7 @@ def _is_measure(value: object) -> bool:
 
 
 def _is_tally(value: object) -> bool:
-    """Whether it is names with numbers above 0."""
+    """Returns whether a value maps names to counts above 0."""
     return (
         isinstance(value, dict)
         and bool(value)
@@ -221,33 +221,35 @@ def _is_tally(value: object) -> bool:
 
 
 def _is_usage(value: object) -> bool:
-    """Whether it is a usage, or one of an older suite; what follows from the rest must do so."""
+    """Returns whether a value is a usage, also of an older suite, with consistent numbers."""
     if not isinstance(value, dict) or not _has_names_of_usage(value):
         return False
 
     tallies = {name for name in ("providers", "served_models") if name in value}
-    numbers = {name: each for name, each in value.items() if name not in tallies}
+    numbers = {name: number for name, number in value.items() if name not in tallies}
     if not all(_is_tally(value[name]) for name in tallies):
         return False
     if value["requests"] is None or not all(map(_is_stated, numbers, numbers.values())):
         return False
 
     one_price = (value.get("price_in") is None) != (value.get("price_out") is None)
-    made: Mapping[str, Any] = dict(
+    computed: Mapping[str, Any] = dict(
         _completed(value, None if one_price else prices_of(value))
     )
-    return all(_is_the_same(number, made.get(name)) for name, number in numbers.items())
+    return all(
+        _is_the_same(number, computed.get(name)) for name, number in numbers.items()
+    )
 
 
 def _has_names_of_usage(value: Mapping[str, object]) -> bool:
-    """Whether the names are those of a usage of today, or of an older suite."""
+    """Returns whether the names are those of a usage, of this suite or an older one."""
     required, optional = Usage.__required_keys__, Usage.__optional_keys__
     names = set(value)
     return names == set(_STATED) or required <= names <= required | optional
 
 
 def _is_stated(name: str, number: object) -> bool:
-    """Whether a number is one that may stand under a name; a part of a count is never 0."""
+    """Returns whether a field may have this number; a part of a count is never 0."""
     if name in _PARTS:
         return _is_count(number) and bool(number)
     if number is None:
@@ -255,10 +257,10 @@ def _is_stated(name: str, number: object) -> bool:
     return _is_count(number) if name in _COUNTED else _is_measure(number)
 
 
-def _is_the_same(number: float | None, made: float | None) -> bool:
-    if number is None or made is None:
-        return number is made
-    return math.isclose(number, made, rel_tol=1e-9)
+def _is_the_same(number: float | None, computed: float | None) -> bool:
+    if number is None or computed is None:
+        return number is computed
+    return math.isclose(number, computed, rel_tol=1e-9)
 
 
 USAGE: Final = Field(
@@ -284,7 +286,7 @@ FORECAST: Final = Field(
 
 
 def dollars(cost: float) -> str:
-    """Writes money, of which a single answer takes very little."""
+    """Writes an amount in USD, which may be tiny."""
     return (
         "under $ 0.0001"
         if 0 < cost < 0.0001
@@ -295,14 +297,14 @@ def dollars(cost: float) -> str:
 
 
 def usage_said(usage: Mapping[str, Any]) -> str:
-    """Writes what is known of a usage, and that it is of the answers."""
+    """Writes what is known of a usage, for people."""
     parts = [f"{usage['requests']:,} requests"]
-    for name, part, of in (
+    for name, detail, description in (
         ("prompt_tokens", "cached_tokens", "from the provider's cache"),
         ("output_tokens", "reasoning_tokens", "of reasoning"),
     ):
         if usage[name] is not None:
-            own = f" ({usage[part]:,} {of})" if usage.get(part) else ""
+            own = f" ({usage[detail]:,} {description})" if usage.get(detail) else ""
             parts.append(f"{usage[name]:,} {name.replace('_', ' ')}{own}")
 
     if usage["seconds"] is not None:
@@ -321,7 +323,7 @@ def usage_said(usage: Mapping[str, Any]) -> str:
 
 
 def _tally_said(tally: Mapping[str, int]) -> str:
-    """Writes names with their numbers, the most frequent first; one name alone without its number."""
+    """Writes names with their counts, the most frequent first; a single name without its count."""
     ordered = sorted(tally.items(), key=lambda entry: (-entry[1], entry[0]))
     if len(ordered) == 1:
         return ordered[0][0]
@@ -329,7 +331,7 @@ def _tally_said(tally: Mapping[str, int]) -> str:
 
 
 def an_answer(entry: Mapping[str, Any]) -> tuple[float, str] | None:
-    """Output tokens and cost by answered item of an entry of `results.json`, where it states them."""
+    """Returns output tokens and cost per answered item of an entry in `results.json`, if known."""
     usage, answered = (
         entry.get("usage") or {},
         (entry.get("coverage") or {}).get("answered"),

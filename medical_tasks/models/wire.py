@@ -1,12 +1,13 @@
-"""What is under the openai library: a request on its way to a server, past the guard and the budget, at the server's pace.
+"""The transport under the openai library: guard, budget, pace and replicas of each request.
 
-The library builds requests, repeats those that failed, waits in between (`Retry-After`,
-else longer and longer) and keeps connections. What is here, no library has:
+The library builds requests, retries those that failed, backs off in between
+(`Retry-After`, else longer and longer) and keeps connections open. This module adds what
+no library does:
 
 - a 429 holds up all calls to its server, and uses up none of their attempts (`replica.Pace`);
-- every request, repeated ones included, asks the guard by the address it connects to, and the budget;
-- a body that is no reply is a failed attempt, though its status says 200;
-- a request goes to the replica with the fewest in flight; one that is lost is asked again now and then.
+- every request, retries included, is checked by the guard, by the address it connects to, and by the budget;
+- a body that is not a reply is a failed attempt, even with status 200;
+- a request goes to the replica with the fewest in flight; a lost replica is tried again now and then.
 
 This module imports the library, which takes a while: import it late.
 """
@@ -38,14 +39,19 @@ from medical_tasks.guard.addresses import (
 from medical_tasks.models import chat_reply
 from medical_tasks.models.chat_reply import AttemptError, Reply
 from medical_tasks.models.checkpoint import MESSAGES
-from medical_tasks.models.knock import TRIES, proxy_for, say_waiting, unreachable
+from medical_tasks.models.knock import (
+    TRIES,
+    proxy_for,
+    say_waiting,
+    unreachable,
+    without_user,
+)
 from medical_tasks.models.replica import Replica
 
 if TYPE_CHECKING:
     from medical_tasks.models.chat_client import ChatSettings, Spending
 
-# The HTTP library that the installed version of openai stands on: httpx, or its
-# successor.
+# The HTTP library that the installed version of openai uses: httpx, or its successor.
 http: Final[Any] = importlib.import_module(
     next(
         kind.__module__.partition(".")[0]
@@ -55,30 +61,30 @@ http: Final[Any] = importlib.import_module(
 )
 
 CONNECT_S: Final = 15.0  # a host that does not even accept a connection is not "slow"
-# a lost replica is left alone for so long, and twice as long each further time
+# a lost replica is left alone for this long, and twice as long each further time
 FIRST_ABSENCE_S = 1.0
 LONGEST_ABSENCE_S = 60.0
 _SHARED: Final = 2
-"""429s of one call in a row, others being answered in between, that hold up all calls; then it waits by itself."""
+"""Consecutive 429s of one call, while others are answered, that hold up all calls; then it waits alone."""
 _REFUSALS: Final = 10
 """Such 429s after which a call ends."""
 
 OWN_WORDS: Final = ("connection", "not json", "timeout", chat_reply.REDIRECT)
-"""Failures whose detail says nothing in the server's words."""
+"""Failures whose detail holds none of the server's words."""
 _SYSTEM_WORDS: Final = ("ConnectError", "ReadError", "WriteError", "CloseError")
-# The server, or what is behind it, is not there.
+# The server, or what is behind it, cannot be reached.
 _LOST: Final = ("connection", "http 502", "http 503", "http 504")
-# The server refused the request; after any other failure it may have worked all the
-# same, which counts.
+# The server refused the request, which costs nothing. After any other failure the
+# server may have worked on it.
 _REFUSED: Final = (
     "rate limited",
     "quota exhausted",
     "prompt too long",
     chat_reply.REDIRECT,
 )
-# A base URL that does not end in its version has its addresses all in one place.
+# The version at the end of a base URL. Without one, all paths lie below the base URL.
 _VERSION: Final = re.compile(r"(?<=[^/])/v\d[^/]*$")
-_SOCKET_HOST: Final = "http://localhost"  # what a server on a unix socket is called
+_SOCKET_HOST: Final = "http://localhost"  # stands for a server on a unix socket
 _HTTP_LOGGERS: Final = (
     "anthropic",
     "httpcore",
@@ -87,37 +93,45 @@ _HTTP_LOGGERS: Final = (
     "httpx2",
     "openai",
 )
-_USER: Final = re.compile(r"//[^/@]*@")
 
 
 @dataclass(kw_only=True)
 class Exchange:
     """A call with all its requests.
 
-    `Wire.send` finds it by `EXCHANGE`, since the library hands nothing through.
+    `Wire.send` finds it through `EXCHANGE`, since the library passes nothing on.
+
+    Attributes:
+        path: below the base URL, or beside its version with `/../`; "" for the path that
+            the library requests.
+        read: parses the body and headers of a success, or raises AttemptError.
+        texts: what is sent, which no failure may quote.
+        spending: the budget of the call.
+        deadline: the end of the call's total time.
+        sent: the number of requests so far.
+        result: what `read` returned.
+        failure: the last failure.
+        replica: the last replica tried.
     """
 
-    # below the base URL, or with `/../` beside its version; "" for the one that the
-    # library asks at
     path: str
     read: Callable[[str, Mapping[str, str]], object]
-    """Makes the result of a success, its body and its headers, or raises AttemptError."""
-    texts: Sequence[str]  # what is sent, of which no failure tells
+    texts: Sequence[str]
     spending: Spending | None
     deadline: asyncio.Timeout = field(init=False)
-    sent: int = 0  # requests
+    sent: int = 0
     result: Any = None
-    failure: AttemptError | None = None  # the last one
-    replica: Replica | None = None  # the last one
+    failure: AttemptError | None = None
+    replica: Replica | None = None
 
 
 EXCHANGE: ContextVar[Exchange] = ContextVar("exchange")
 
 
 class Ended(BaseException):
-    """Nothing more is sent for a call.
+    """Ends a call: nothing more is sent for it.
 
-    No `Exception`, of which some versions of the library repeat any.
+    Not an `Exception`, since some versions of the library retry after any of these.
     """
 
     def __init__(self, reason: AttemptError | MedicalTasksError) -> None:
@@ -126,50 +140,53 @@ class Ended(BaseException):
 
 
 class Wire(DefaultAsyncHttpxClient):
-    """The HTTP client that the library is given.
+    """The HTTP client for the library, which calls its `send` for each attempt.
 
-    Its `send` is called for each attempt, and sends by others.
+    It sends through one client per replica.
     """
 
     def __init__(self, settings: ChatSettings) -> None:
-        # It connects to nothing itself, so that it needs no certificates, which take
-        # long to read.
+        # It opens no connection itself, and so skips the certificates, which take long
+        # to read.
         super().__init__(
             trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         )
         self._settings = settings
         self._replicas = [
-            settings.known.setdefault(url, Replica(url)) for url in settings.addresses
+            settings.replica_states.setdefault(url, Replica(url))
+            for url in settings.addresses
         ]
         self._doors = {
             url: open_http(url, settings.purpose) for url in settings.addresses
         }
 
     async def meet(self) -> None:
-        """Finds out that a server is there; asks replicas that are new what they serve."""
+        """Checks that a server can be reached; asks new replicas what they serve."""
         if not any(replica.reached for replica in self._replicas):
             await self._reach()
         new = [
-            each for each in self._replicas if each.serves is None and not each.trouble
+            replica
+            for replica in self._replicas
+            if replica.serves is None and not replica.trouble
         ]
         if len(self._replicas) > 1:
             await asyncio.gather(*map(self._meet, new))
 
     async def _reach(self) -> None:
-        """Ends the run when no server accepts a connection."""
+        """Ends the run if no server accepts a connection."""
         doors = {
             proxy_for(replica.url) or replica.url: replica for replica in self._replicas
         }
-        named = {_USER.sub("//", url): url for url in doors}
+        shown = {without_user(url): url for url in doors}
         tries = min(TRIES, self._settings.max_retries + 1)
-        troubles = await unreachable(list(named), tries)
+        troubles = await unreachable(list(shown), tries)
         if troubles:
             several = len(troubles) > 1 or set(troubles) != {self._settings.base_url}
-            said = [
+            problems = [
                 f"{url}: {trouble}" if several else trouble
                 for url, trouble in troubles.items()
             ]
-            detail = f"{'; '.join(said)}; given up after {tries} attempts"
+            detail = f"{'; '.join(problems)}; given up after {tries} attempts"
             raise Ended(
                 AttemptError("connection", detail, retry=False, every_call=True)
             )
@@ -184,19 +201,19 @@ class Wire(DefaultAsyncHttpxClient):
         await super().aclose()
 
     async def send(self, request: Any, **_: object) -> Any:
-        """Sends one attempt of the call in `EXCHANGE`, which the library repeats or not by what comes of it."""
+        """Sends one attempt of the call in `EXCHANGE`; the library decides by its outcome whether to retry."""
         call = EXCHANGE.get()
-        alone, answers = 0, -1
+        refusals, answers = 0, -1
         while True:
             replica = call.replica = await self._choose(call.replica)
             if replica.trouble:
                 call.failure = AttemptError("connection", replica.trouble, retry=True)
                 raise http.ConnectError(replica.trouble)
 
-            # Others' 429s are not this call's time; once it was refused itself, they
-            # are.
-            with contextlib.nullcontext() if alone else _untimed(call):
-                left = await replica.pace.turn()
+            # Waiting for others' 429s does not use up this call's time, unless it has
+            # been refused itself.
+            with contextlib.nullcontext() if refusals else _untimed(call):
+                sent_at = await replica.pace.turn()
 
             await self._admit(call)
             try:
@@ -204,15 +221,15 @@ class Wire(DefaultAsyncHttpxClient):
             except AttemptError as failure:
                 call.failure = failure
                 if failure.reason != "rate limited":
-                    replica.pace.taken()
+                    replica.pace.accepted()
                     self._say_waiting(call, replica, failure)
                     return self._failed(replica, failure)
 
-                alone += alone >= _SHARED or replica.pace.answers > answers
+                refusals += refusals >= _SHARED or replica.pace.answers > answers
                 answers = replica.pace.answers
-                await self._hold(call, replica, left, failure, alone)
+                await self._hold(call, replica, sent_at, failure, refusals)
             else:
-                replica.pace.taken()
+                replica.pace.accepted()
                 replica.answered = True
                 return response
 
@@ -220,20 +237,24 @@ class Wire(DefaultAsyncHttpxClient):
         self,
         call: Exchange,
         replica: Replica,
-        left: float,
+        sent_at: float,
         failure: AttemptError,
-        alone: int,
+        refusals: int,
     ) -> None:
-        """Has all calls wait after a 429, or this one alone when it is refused where others are not.
+        """Makes all calls wait after a 429, or only this one if others are answered.
 
-        `left`: when the request was sent; `alone`: how often in a row the call was
-        refused while others were answered.
+        Args:
+            call: the call that was refused.
+            replica: the server that refused it.
+            sent_at: when the request was sent.
+            failure: the refusal.
+            refusals: how often in a row the call was refused while others were answered.
         """
         seconds = failure.wait
-        if alone <= _SHARED:
-            seconds = replica.pace.refused(left, failure.wait)
+        if refusals <= _SHARED:
+            seconds = replica.pace.refused(sent_at, failure.wait)
         elif seconds is None:
-            seconds = 2.0 ** (alone - _SHARED)
+            seconds = 2.0 ** (refusals - _SHARED)
 
         now, end = asyncio.get_running_loop().time(), call.deadline.when()
         ending = ""
@@ -242,36 +263,36 @@ class Wire(DefaultAsyncHttpxClient):
             ending = (
                 f"since waiting {seconds:.0f} s more would pass total_time={limit:g}"
             )
-        elif alone > _REFUSALS:
+        elif refusals > _REFUSALS:
             ending = "while others were answered"
 
         if ending:
             detail = f"{failure.detail}; given up after {call.sent} attempts, {ending}"
             raise Ended(AttemptError(failure.reason, detail, retry=False))
 
-        if not replica.told:
-            replica.told = True
+        if not replica.limit_noted:
+            replica.limit_noted = True
             _note(
-                f"{replica.url} limits requests (HTTP 429); going on at the rate that it takes"
+                f"{replica.url} limits requests (HTTP 429); continuing at the rate it accepts"
             )
 
-        if alone > _SHARED:
+        if refusals > _SHARED:
             await asyncio.sleep(seconds)
 
     def _failed(self, replica: Replica, failure: AttemptError) -> Any:
-        """Tells the library of a failed attempt in its own terms."""
+        """Reports a failed attempt to the library in its own terms."""
         if failure.reason in _LOST and len(self._replicas) > 1:
             self._lose(replica, failure)
         if not failure.retry:
             raise Ended(failure)
         if failure.response is None:
             raise http.ReadError(failure.reason)
-        return failure.response  # it reads there how long the server asks it to wait
+        return failure.response  # the library reads its `Retry-After`
 
     def _say_waiting(
         self, call: Exchange, replica: Replica, failure: AttemptError
     ) -> None:
-        """Says, once for all calls, that there is a further attempt at the very first answer."""
+        """Prints, once for all calls, that the very first answer takes another attempt."""
         tries, attempt = self._settings.max_retries + 1, call.sent + 1
         again = failure.retry and replica.waited < attempt <= tries
         if replica.answered or not again:
@@ -283,7 +304,7 @@ class Wire(DefaultAsyncHttpxClient):
         )
 
     async def _admit(self, call: Exchange) -> None:
-        """Asks the budget for one request."""
+        """Requests the budget for one request."""
         if call.spending is None:
             return
         with _untimed(call):
@@ -293,7 +314,7 @@ class Wire(DefaultAsyncHttpxClient):
             raise Ended(AttemptError("budget spent", detail, retry=False))
 
     async def _attempt(self, call: Exchange, replica: Replica, request: Any) -> Any:
-        """Sends one request of a call; raises AttemptError when it brings no result."""
+        """Sends one request of a call; raises AttemptError if it yields no result."""
         door = self._doors[replica.url]
         headers = {
             name: value for name, value in request.headers.items() if name != "host"
@@ -327,19 +348,19 @@ class Wire(DefaultAsyncHttpxClient):
     async def _exchange(
         self, replica: Replica, request: Any, limit: float, texts: Sequence[str]
     ) -> Any:
-        """Sends a request to a replica and returns the response, which is a success.
+        """Sends a request to a replica and returns the response.
 
-        Else raises AttemptError.
+        Raises:
+            AttemptError: The response is not a success, or there is none.
         """
         replica.in_flight += 1
         try:
             # The library's own timeouts are per read: a server that sends a byte now
-            # and then would never end.
+            # and then would never time out.
             async with asyncio.timeout(limit):
                 response = await self._doors[replica.url].send(request)
         except MedicalTasksError as error:
-            # the guard said no as the request was about to leave
-            raise Ended(error) from None
+            raise Ended(error) from None  # the guard refused the request
         except http.ConnectTimeout:
             detail = "no connection within the time allowed"
             raise AttemptError("connection", detail, retry=True) from None
@@ -347,7 +368,7 @@ class Wire(DefaultAsyncHttpxClient):
             detail = f"no complete answer within {limit:.3g} s"
             raise AttemptError("timeout", detail, retry=True) from None
         except (http.HTTPError, ssl.SSLError, OSError) as error:
-            # No certificate becomes another one: what is wrong with it is told at once.
+            # A bad certificate stays bad: retrying does not help.
             hopeless = (
                 len(self._replicas) == 1 and not replica.answered and _is_tls(error)
             )
@@ -374,25 +395,30 @@ class Wire(DefaultAsyncHttpxClient):
         raise failure
 
     async def _choose(self, failed: Replica | None) -> Replica:
-        """The replica to try: the least busy, another than failed where there is one.
+        """Chooses the least busy replica, if possible not the one that failed.
 
-        A lost one is met first.
+        A lost replica that is due is checked first.
         """
         now = asyncio.get_running_loop().time()
 
         def busy(replica: Replica) -> tuple[bool, int]:
             return replica.pace.resumes > now, replica.in_flight
 
-        up = [each for each in self._replicas if not each.trouble]
+        up = [candidate for candidate in self._replicas if not candidate.trouble]
         due = [
-            each
-            for each in self._replicas
-            if each.again_at <= now and not each.in_flight
+            candidate
+            for candidate in self._replicas
+            if candidate.again_at <= now and not candidate.in_flight
         ]
         ready = [
-            each for each in self._replicas if each in up or each in due
+            candidate
+            for candidate in self._replicas
+            if candidate in up or candidate in due
         ] or self._replicas
-        chosen = min([each for each in ready if each is not failed] or ready, key=busy)
+        chosen = min(
+            [candidate for candidate in ready if candidate is not failed] or ready,
+            key=busy,
+        )
         if chosen.trouble:
             await self._meet(chosen)
         if chosen.trouble and up:
@@ -401,7 +427,7 @@ class Wire(DefaultAsyncHttpxClient):
         return chosen
 
     async def _meet(self, replica: Replica) -> None:
-        """Asks a replica that is new, or was lost, what it serves, before it is sent any text."""
+        """Asks a new or lost replica what it serves, before it is sent any text."""
         limit = min(CONNECT_S, self._settings.timeout)
         headers = {"Authorization": f"Bearer {self._settings.api_key}"}
         request = self._doors[replica.url].build_request(
@@ -415,7 +441,7 @@ class Wire(DefaultAsyncHttpxClient):
                 self._lose(replica, error)
                 return
 
-            listed = None  # it is there, and has no such list
+            listed = None  # the server answers, but has no such list
 
         entry = chat_reply.listed_model(listed, self._settings.model)
         replica.serves = (
@@ -424,9 +450,9 @@ class Wire(DefaultAsyncHttpxClient):
             else ""
         )
         served = {
-            each.serves: f"{each.url} serves {each.serves}"
-            for each in reversed(self._replicas)
-            if each.serves
+            other.serves: f"{other.url} serves {other.serves}"
+            for other in reversed(self._replicas)
+            if other.serves
         }
         if len(served) < 2:
             if replica.trouble:
@@ -449,32 +475,30 @@ class Wire(DefaultAsyncHttpxClient):
     def _lose(self, replica: Replica, error: AttemptError) -> None:
         """Leaves a replica alone for a while, twice as long each time it is lost.
 
-        Requests that were in flight together fail together; they count as one loss.
+        Requests in flight together fail together; they count as one loss.
         """
         now, new = asyncio.get_running_loop().time(), not replica.trouble
-        if (
-            new or replica.again_at <= now
-        ):  # of many requests that fail together one counts
-            # Never set back: one that comes and goes is left alone for longer and
+        if new or replica.again_at <= now:
+            # Never reset: a replica that comes and goes is left alone for longer and
             # longer.
             wait = FIRST_ABSENCE_S * 2 ** min(replica.losses, 30)
             replica.again_at = now + min(LONGEST_ABSENCE_S, wait)
             replica.losses += 1
 
-        # The words of a server that was sent text are not kept: they may be shown as
-        # this module's own.
+        # The server may quote text that it was sent, and `trouble` is shown as this
+        # module's own words.
         replica.trouble = error.detail if error.reason in OWN_WORDS else error.reason
         if new:
             self._note(f"{replica.url} does not answer")
 
-    def _note(self, what: str) -> None:
-        up = sum(not each.trouble for each in self._replicas)
-        _note(f"{what}; going on with {up} of {len(self._replicas)}")
+    def _note(self, message: str) -> None:
+        up = sum(not replica.trouble for replica in self._replicas)
+        _note(f"{message}; continuing with {up} of {len(self._replicas)}")
 
 
 @contextlib.contextmanager
 def _untimed(call: Exchange) -> Iterator[None]:
-    """Stops the clock of a call's total time for the length of a `with` block."""
+    """Suspends a call's deadline for the duration of a `with` block."""
     clock = asyncio.get_running_loop().time
     began, end = clock(), call.deadline.when()
     call.deadline.reschedule(None)
@@ -483,14 +507,14 @@ def _untimed(call: Exchange) -> Iterator[None]:
         call.deadline.reschedule(end + clock() - began)
 
 
-def _note(what: str) -> None:
-    print(f"note: {what}", file=sys.stderr, flush=True)
+def _note(message: str) -> None:
+    print(f"note: {message}", file=sys.stderr, flush=True)
 
 
 def _address(base_url: str, path: str) -> str:
-    """The address of a path: below a base URL, or with `/../` beside its version."""
+    """Returns the address of a path: below a base URL, or beside its version with `/../`."""
     address = read_address(base_url)
-    # An HTTP library takes no socket's name; `open_http` connects to the socket.
+    # HTTP libraries have no URL for a socket; `open_http` connects to it.
     on_socket = address is not None and address.socket
     base = _SOCKET_HOST + urlsplit(base_url).path if on_socket else base_url
     base = base.rstrip("/")
@@ -500,7 +524,7 @@ def _address(base_url: str, path: str) -> str:
 
 
 def _is_tls(error: BaseException | None) -> bool:
-    """Whether a connection failed as it was to be encrypted."""
+    """Returns whether a connection failed at its encryption."""
     while error is not None:
         if isinstance(error, ssl.SSLError):
             return True
@@ -511,7 +535,7 @@ def _is_tls(error: BaseException | None) -> bool:
 def _broken(cause: BaseException, sent: Sequence[str]) -> str:
     """Says how a connection broke.
 
-    A malformed reply, and a proxy's refusal, are quoted by the library that met them.
+    The library's own message may quote a malformed reply or a proxy's refusal.
     """
     kind, words = type(cause).__name__, " ".join(str(cause).split())
     theirs = kind not in _SYSTEM_WORDS
@@ -524,9 +548,10 @@ def _broken(cause: BaseException, sent: Sequence[str]) -> str:
 
 
 def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
-    """Opens a client for one endpoint.
+    """Opens an HTTP client for one endpoint.
 
-    Raises RefusedError when the environment's proxy may not see the text.
+    Raises:
+        RefusedError: The environment's proxy may not see the text.
     """
     if policy.protecting():
         quiet_requests()
@@ -536,7 +561,7 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
         "follow_redirects": False,
         "trust_env": not is_loopback_host(base_url),
     }
-    settings["event_hooks"] = {"request": [asks_guard(base_url, purpose)]}
+    settings["event_hooks"] = {"request": [guard_hook(base_url, purpose)]}
     if address is not None and address.socket:
         settings["transport"] = http.AsyncHTTPTransport(
             uds=address.socket,
@@ -544,20 +569,17 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
             limits=DEFAULT_CONNECTION_LIMITS,
         )
     elif base_url.startswith("http://") and is_loopback_host(base_url):
-        # Plain http needs no certificates, and reading them takes longer than many a
-        # call.
+        # Plain http needs no certificates, which take longer to read than many calls.
         settings["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     elif policy.protecting() and not is_loopback_host(base_url):
         proxy = proxy_for(base_url)
         if proxy is not None:
-            # Its user and password are for the proxy alone, not for messages and the
-            # audit log.
             policy.require_endpoint(
-                _USER.sub("//", proxy), f"proxy on the way to the {purpose}"
+                without_user(proxy), f"proxy on the way to the {purpose}"
             )
 
-        # The proxy asked about is the one taken; certificates named by the environment
-        # count as before.
+        # Use exactly the proxy that was checked; certificates named by the environment
+        # still count.
         settings |= {
             "trust_env": False,
             "proxy": proxy,
@@ -568,13 +590,13 @@ def open_http(base_url: str, purpose: str) -> DefaultAsyncHttpxClient:
 
 
 def quiet_requests() -> None:
-    """Has HTTP libraries log no more than warnings: a status line and headers may repeat what was sent."""
+    """Limits HTTP libraries to warnings: status lines and headers may repeat what was sent."""
     for name in _HTTP_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
-    """Makes the hook of an HTTP client that has the guard decide about each request's address."""
+def guard_hook(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
+    """Makes the hook by which an HTTP client has the guard check each request's address."""
     address = read_address(base_url)
     on_socket = address is not None and bool(address.socket)
 
@@ -588,9 +610,9 @@ def asks_guard(base_url: str, purpose: str) -> Callable[[Any], Awaitable[None]]:
 
 
 async def check_peer(event: str, info: Mapping[str, Any]) -> None:
-    """Refuses a new connection before a byte is sent.
+    """Refuses a connection to another machine before a byte is sent.
 
-    A local name may lead elsewhere since it was last looked up.
+    A local name may resolve to another address since it was last looked up.
     """
     if not event.endswith("connect_tcp.complete"):
         return

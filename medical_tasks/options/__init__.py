@@ -1,23 +1,23 @@
-"""What each verb takes: a frozen dataclass a verb, with every option's type, default and one line of help.
+"""The options of every command: a frozen dataclass with each option's type, default and help.
 
-The command line's parser and the functions of `medical_tasks` in Python are both made
-from them, and what does the work takes one:
+The parser of the command line and the Python functions of `medical_tasks` are derived
+from them, and the code that does the work takes an instance:
 `runs.evaluating.evaluate(Run(tasks="medcalc", model="baseline/empty"))`.
 
     @dataclass(frozen=True, kw_only=True)
     class Purge(Options):
-        '''Empty the private store.'''      # what `medical-tasks purge --help` says
+        '''Empty the private store.'''      # the text of `medical-tasks purge --help`
 
-        dry_run: Annotated[bool, Option("only list what would be deleted")] = False
+        dry_run: Annotated[bool, Option("only list the files to delete")] = False
 
-The type says how a word is read: `bool` is a flag, `Literal` has choices, `tuple[X,
-...]` takes several, a `Mapping` is `K=V,...`. A field without a default must be given.
-Options that verbs share are base classes (`WithJudge`, `WithTables`), each under a
-heading of its own in `--help`.
+The type determines how an argument is parsed: `bool` is a flag, `Literal` has choices,
+`tuple[X, ...]` accepts several values, a `Mapping` is `K=V,...`. A field without a
+default is required. Options of several commands are base classes (`WithJudge`,
+`WithTables`), each with its own heading in `--help`.
 
-`base` is how options are declared, `shared` what verbs share; the other modules have
-the verbs. Every name is imported from here, and a verb's module is loaded when its
-options are used: making all dataclasses takes longer than reading a command.
+`base` declares options, `shared` has common ones; the other modules have the commands.
+Import every name from here: the module of a command is loaded when its options are used,
+because building all dataclasses takes longer than parsing a command.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from medical_tasks.options.base import (
     Options,
     Parameter,
     default_of,
-    given,
     option_name,
     parameters,
+    set_values,
     words_of,
 )
 from medical_tasks.options.settings import read_settings, setting_text, settings_text
@@ -135,10 +135,10 @@ __all__ = [
     "WithSubset",
     "WithTables",
     "default_of",
-    "given",
     "option_name",
     "parameters",
     "read_settings",
+    "set_values",
     "setting_text",
     "settings_text",
     "words_of",
@@ -161,11 +161,11 @@ _MODULES: Final = {
     "text_scoring": ("ScoreText",),
     "tools": ("UMLS", "Calc", "Doctor", "Manifest", "Umls", "UmlsBuild", "UmlsFind"),
 }
-"""The names that each module of verbs has for others."""
+"""The public names of each module of commands."""
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the module of a verb's options when they are used."""
+    """Loads the module of a command's options when they are used."""
     for module, names in _MODULES.items():
         if name in names:
             return getattr(import_module(f"{__name__}.{module}"), name)

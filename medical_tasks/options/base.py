@@ -1,4 +1,4 @@
-"""How a verb's options are declared, and read from a dataclass: `Option`, `Options`, `Choice`, `parameters`."""
+"""Declares the options of commands as dataclasses: `Option`, `Options`, `Choice`, `parameters`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from medical_tasks.options.settings import settings_text
 
 @dataclass(frozen=True)
 class Option:
-    """How the command line has a field.
+    """The command-line form of a field.
 
     Attributes:
-        help: one line of `--help`.
-        metavar: what stands for the value there.
-        positional: it is a word of its own, not `--name VALUE`.
-        name: the option's name, where it is not the field's.
-        several: one `--name` takes several words; else it is repeated, `--name A --name
-            B`.
-        bare: the value of `--name` without a word behind it; None where it needs one.
-        read: makes the value of a word, where the type alone does not; ValueError says
-            what is wrong.
+        help: The line in `--help`.
+        metavar: The placeholder for the value in `--help`.
+        positional: Whether it is a positional argument, not `--name VALUE`.
+        name: The name of the option if it differs from the field's.
+        several: Whether one `--name` accepts several values; otherwise it is repeated:
+            `--name A --name B`.
+        bare: The value of `--name` without an argument; None if it needs one.
+        read: Parses the argument if the type alone is not enough; raises ValueError with
+            the reason.
     """
 
     help: str
@@ -38,13 +38,15 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a verb.
+    """The options of a command.
 
-    Class arguments: heading: the heading under which `--help` lists the fields of this
-        class. about: a line under that heading. usage: the first line of `--help`,
-        where the one made from the fields is too long. first: the fields that `--help`
-        shows where `--help-all` shows the others too; () is all. from_file: the command
-        line also takes `--config-file`, whose file gives options (`runs.run_file`).
+    Class arguments:
+        heading: The heading of this class's fields in `--help`.
+        about: A line under that heading.
+        usage: The first line of `--help`, if the generated one is too long.
+        first: The fields shown by `--help`; `--help-all` shows all. () is all fields.
+        from_file: Whether the command line also accepts `--config-file`, a file with
+            options (`runs.run_file`).
     """
 
     heading: ClassVar[str] = ""
@@ -67,17 +69,16 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The forms of a verb that takes other options with another step or target.
+    """The forms of a command whose options depend on a step or target.
 
     Attributes:
-        fields: whose words choose the form: the step of `umls`, the target of `submit
-            --to`.
-        common: the options that every form has, those fields among them; its docstring
-            is the verb's.
-        forms: the options by these words.
-        apart: `--help` shows the options of the form that is named and no others,
-            because they mean something else elsewhere; else it shows those of all
-            forms.
+        fields: The fields that select the form: the step of `umls`, the target of
+            `submit --to`.
+        common: The options of every form, including those fields; its docstring is that
+            of the command.
+        forms: The options by the values of the fields.
+        apart: Whether `--help` shows only the options of the selected form, because they
+            have another meaning elsewhere; otherwise it shows those of all forms.
     """
 
     fields: tuple[str, ...]
@@ -87,7 +88,7 @@ class Choice:
 
 
 def default_of(field: Field[object]) -> object:
-    """Returns a field's default; `dataclasses.MISSING` where it must be given."""
+    """Returns a field's default; `dataclasses.MISSING` if it is required."""
     return (
         field.default_factory()
         if field.default_factory is not MISSING
@@ -95,8 +96,8 @@ def default_of(field: Field[object]) -> object:
     )
 
 
-def given(options: Options) -> dict[str, object]:
-    """Returns the values that are not the default ones, by field; what must be given is among them."""
+def set_values(options: Options) -> dict[str, object]:
+    """Returns the values that differ from their defaults, by field, including required ones."""
     values = {name: getattr(options, name) for name in parameters(type(options))}
     return {
         name: value
@@ -112,15 +113,16 @@ def option_name(field: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A field of a verb's options, read from its type.
+    """A field of a command's options, read from its type annotation.
 
     Attributes:
-        type: of one value: bool, int, float, str, Path, Mapping or another verb's
-            options.
-        choices: the values there are; () where any will do.
-        many: it is a tuple of such values.
-        required: it has no default.
-        heading: of the class that declares it; with the line under it.
+        type: The type of one value: bool, int, float, str, Path, Mapping or the options
+            of another command.
+        choices: The possible values; () if any is allowed.
+        many: Whether it is a tuple of such values.
+        required: Whether it has no default.
+        heading: The heading of the class that declares it.
+        about: The line under the heading.
     """
 
     name: str
@@ -135,7 +137,7 @@ class Parameter:
 
     @property
     def words(self) -> str:
-        """The name on the command line: `--max-samples`, or what stands for a word of its own."""
+        """The name on the command line: `--max-samples`, or the placeholder of a positional."""
         if self.option.positional and self.choices and self.option.metavar is None:
             return f"{{{','.join(map(str, self.choices))}}}"
         if self.option.positional:
@@ -147,7 +149,7 @@ _parameters: dict[type[Options], Mapping[str, Parameter]] = {}
 
 
 def parameters(options: type[Options]) -> Mapping[str, Parameter]:
-    """Returns the fields of a verb's options by name: its own, then those of each base class."""
+    """Returns the fields of a command's options by name: its own, then those of each base class."""
     if options not in _parameters:
         _parameters[options] = _read_parameters(options)
     return _parameters[options]
@@ -155,30 +157,30 @@ def parameters(options: type[Options]) -> Mapping[str, Parameter]:
 
 def _read_parameters(options: type[Options]) -> Mapping[str, Parameter]:
     hints = get_type_hints(options, include_extras=True)
-    declared = {field.name: field for field in fields(options)}
+    class_fields = {field.name: field for field in fields(options)}
     owners = {
         name: owner
         for owner in reversed(options.__mro__)
         for name in get_annotations(owner)
-        if name in declared
+        if name in class_fields
     }
-    near = {name: options.__mro__.index(owner) for name, owner in owners.items()}
-    found = {
-        name: _parameter(declared[name], hints[name], owners[name])
-        for name in sorted(declared, key=lambda name: near[name])
+    distance = {name: options.__mro__.index(owner) for name, owner in owners.items()}
+    by_name = {
+        name: _parameter(class_fields[name], hints[name], owners[name])
+        for name in sorted(class_fields, key=lambda name: distance[name])
     }
-    # Words of a base class stand before those of the class: `umls STEP TEXT`.
-    words = [name for name in found if found[name].option.positional]
-    words.sort(key=lambda name: -near[name])
+    # Positionals of a base class precede those of the class: `umls STEP TEXT`.
+    positional = [name for name in by_name if by_name[name].option.positional]
+    positional.sort(key=lambda name: -distance[name])
 
-    return {name: found[name] for name in dict.fromkeys([*words, *found])}
+    return {name: by_name[name] for name in dict.fromkeys([*positional, *by_name])}
 
 
 def _parameter(field: Field[Any], hint: Any, owner: Any) -> Parameter:
     kind, option = get_args(hint)
     default = default_of(field)
     if get_origin(kind) in (Union, UnionType):  # X | None
-        (kind,) = (each for each in get_args(kind) if each is not NoneType)
+        (kind,) = (member for member in get_args(kind) if member is not NoneType)
 
     many = get_origin(kind) is tuple
     if many:
@@ -202,19 +204,19 @@ def _parameter(field: Field[Any], hint: Any, owner: Any) -> Parameter:
 
 
 def words_of(options: Options, *, without: Collection[str] = ()) -> list[str]:
-    """Writes options as the words of a command; those with their default value are left out.
+    """Writes options as the words of a command, without those at their default.
 
     Args:
-        options: such as `Run(tasks="kqa", model="hf/path", forecast=True)`, whose words
+        options: Such as `Run(tasks="kqa", model="hf/path", forecast=True)`, whose words
             are `["--tasks", "kqa", "--model", "hf/path", "--forecast"]`.
-        without: fields to leave out.
+        without: The fields to leave out.
     """
     positional: list[str] = []
     named: list[str] = []
-    for name, value in given(options).items():
+    for name, value in set_values(options).items():
         parameter = parameters(type(options))[name]
         values = value if isinstance(value, tuple) else (value,)
-        texts = [_word(each) for each in values]
+        texts = [_word(element) for element in values]
         if name in without:
             continue
 
@@ -223,7 +225,7 @@ def words_of(options: Options, *, without: Collection[str] = ()) -> list[str]:
         elif parameter.type is bool:
             named.append(parameter.words)
         else:
-            # `--name=text` where the text could be taken for an option itself.
+            # `--name=text` if the text looks like an option itself.
             for text in texts:
                 named += (
                     [f"{parameter.words}={text}"]

@@ -1,4 +1,4 @@
-"""What `list` and `build` take."""
+"""Options of `list` and `build`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from medical_tasks.options.shared import WithTables
 
 @dataclass(frozen=True, kw_only=True)
 class List(Options):
-    """List every task: is its dataset built here, how to get it, access class, need of a judge."""
+    """List every task: whether its dataset is built, how to get it, its access class, and its judge."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build(WithTables):
-    """Build a dataset: parquet, card and Croissant file, for load_dataset and `medical-tasks run`.
+    """Build a dataset for load_dataset and `medical-tasks run`: parquet, card and Croissant file.
 
     medical-tasks build kqa --fetch
     medical-tasks build medcalc_bench --config demo
@@ -28,39 +28,41 @@ class Build(WithTables):
     dataset: Annotated[
         str,
         Option(
-            "name of the dataset, as `medical-tasks list` shows it",
+            "name of the dataset, as in `medical-tasks list`",
             metavar="DATASET",
             positional=True,
         ),
     ]
     source: Annotated[
         Path | None,
-        Option("the official file, or the folder that holds it", metavar="PATH"),
+        Option("the official file, or its folder", metavar="PATH"),
     ] = None
     fetch: Annotated[
-        bool, Option("fetch the official files of an open dataset, from GitHub")
+        bool, Option("download the official files of an open dataset from GitHub")
     ] = False
     config: Annotated[
         str | None,
         Option(
-            "configuration to build (default: the dataset's default one)",
+            "configuration to build (default: the dataset's default)",
             metavar="NAME",
         ),
     ] = None
     seed: Annotated[
-        int | None, Option("generated configurations: which set of rows", metavar="S")
+        int | None,
+        Option("generated configurations: seed of the rows", metavar="S"),
     ] = None
     n: Annotated[
-        int | None, Option("generated configurations: how many rows", metavar="N")
+        int | None, Option("generated configurations: number of rows", metavar="N")
     ] = None
     level: Annotated[
         int | None,
-        Option("generated configurations: how hard the rows are", metavar="L"),
+        Option("generated configurations: difficulty of the rows", metavar="L"),
     ] = None
     partial: Annotated[
-        bool, Option("build a part of a release that is still corrected, as it is")
+        bool,
+        Option("build an incomplete release that is still being corrected"),
     ] = False
     out: Annotated[
         Path | None,
-        Option("where to write (default: the user's data home)", metavar="DIR"),
+        Option("folder to write to (default: the user's data home)", metavar="DIR"),
     ] = None

@@ -1,4 +1,4 @@
-"""What `adjudicate` and `judge-check` take."""
+"""Options of `adjudicate` and `judge-check`."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from medical_tasks.options.shared import (
 
 @dataclass(frozen=True, kw_only=True)
 class Adjudicate(WithRunData, WithJudge, WithTables, WithAttestation):
-    """List a run's answers that the reader could not tell, for a person or a judge to read.
+    """List a run's answers that could not be parsed, to be read by a person or a judge.
 
         medical-tasks adjudicate runs/my-run
         medical-tasks adjudicate runs/my-run --out unclear.xlsx
         medical-tasks adjudicate runs/my-run --judge openai-api/my-host/judge-model
 
-    The sheet has a row for each unclear answer, without the gold. In the column
-    `reading` write the final answer that the reply gives, in its own words, or `none`
-    where it gives none; an empty cell leaves the answer unclear. With --judge a judge
-    model fills the column in. Then score the same answers again:
+    The sheet has one row per unclear answer, without the gold answer. In the column
+    `reading`, write the final answer of the reply in its own words, or `none` if it gives
+    none; an empty cell leaves the answer unclear. With --judge, a judge model fills in
+    the column. Then score the same answers again:
 
         medical-tasks score medcalc --responses runs/my-run --adjudicated runs/my-run/unclear.csv
 
-    For credentialed data the sheet is kept in the private store unless --out names another
-    place on this machine, and a judge elsewhere is refused. Exit code 5 when the judge
+    For credentialed data the sheet is stored in the private store unless --out names
+    another place on this machine, and a remote judge is refused. Exit code 5 if the judge
     left answers unread; the same command asks about them again.
     """
 
@@ -50,7 +50,8 @@ class Adjudicate(WithRunData, WithJudge, WithTables, WithAttestation):
     responses: Annotated[
         Path | None,
         Option(
-            "the file that `score` scored, or the folder of the run whose answers it scored",
+            "the file of responses that `score` read, or the folder of the run whose answers it "
+            "scored",
             metavar="FILE",
         ),
     ] = None
@@ -58,7 +59,7 @@ class Adjudicate(WithRunData, WithJudge, WithTables, WithAttestation):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCheck(WithJudges, WithTables, WithAttestation):
-    r"""Check judges against people's labels: K-QA's physicians', clinicians', ANLI, MedNLI.
+    r"""Check judges against labels of physicians (K-QA), clinicians or raters, ANLI and MedNLI.
 
         medical-tasks judge-check kqa --judge openai-api/my-host/my-model --source K-QA
         medical-tasks judge-check kqa --judge nli/path/to/model --source NLI_medical_annotator.csv
@@ -72,28 +73,33 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
         medical-tasks judge-check nli --judge nli/path/to/model --source anli_v1.0 \
             --mednli mli_test_v1.jsonl --ways 2
 
-    kqa asks what scoring K-QA asks, about the 399 statements that three physicians
-    labelled, and sets the judge beside them. --source is a checkout of
-    https://github.com/Itaymanes/K-QA, or its dataset/NLI_medical_annotator.csv.
-    --judging batched asks for all statements of an answer at once, asks singly too, and
-    says how often both agree. ehrnoteqa asks what scoring EHRNoteQA asks, about models'
-    answers that people scored as correct or not: --source is a CSV file with the
-    columns id (the question's in the built dataset), response, perhaps model, and one a
-    rater. doclens asks what scoring DocLens asks, about claims that clinicians
-    labelled: --source is the folder of VeriFact-BHC or FactEHR's file. anli and mednli
-    ask the plain question of entailment, in the --style given; nli is both together,
-    with the means of the parts. All but K-QA and ANLI are credentialed, their text
-    stays on this machine. Prints the figures and writes check.json; `run` and `score`
-    show the last check of the judge they use. Of several judges, and of earlier checks
-    (--compare), it prints one table and says which to take and why (choosing.json,
-    judges.html). The same command goes on where it stopped; exit code 5 when a judge
-    could not be checked, or pairs are without a verdict.
+    kqa: the questions of scoring K-QA, about the 399 statements that three physicians
+    labelled. --source is a checkout of https://github.com/Itaymanes/K-QA, or its
+    dataset/NLI_medical_annotator.csv. --judging batched judges all statements of an
+    answer at once, judges them singly too, and reports how often both agree.
+
+    ehrnoteqa: the questions of scoring EHRNoteQA, about models' answers that people scored
+    as correct or not. --source is a CSV file with the columns id (of the question in the
+    built dataset), response, optionally model, and one column per rater.
+
+    doclens: the questions of scoring DocLens, about claims that clinicians labelled.
+    --source is the folder of VeriFact-BHC or the file of FactEHR.
+
+    anli, mednli: the plain question of entailment, in the given --style. nli: both
+    together, with the means of the parts.
+
+    All sets but K-QA and ANLI are credentialed: their text stays on this machine. The
+    command prints the figures and writes check.json; `run` and `score` show the latest
+    check of their judge. For several judges, and with earlier checks (--compare), it
+    prints one table and recommends a judge with reasons (choosing.json, judges.html). The
+    same command continues where it stopped. Exit code 5 if a judge could not be checked,
+    or pairs have no verdict.
     """
 
     set: Annotated[
         str,
         Option(
-            "kqa, ehrnoteqa, doclens, anli, mednli or nli: whose labels",
+            "the labels: kqa, ehrnoteqa, doclens, anli, mednli or nli",
             metavar="SET",
             positional=True,
         ),
@@ -101,38 +107,39 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
     source: Annotated[
         Path | None,
         Option(
-            "the official file or the folder that holds it; ehrnoteqa: the scores; doclens: "
+            "the official file or its folder; ehrnoteqa: the file of scores; doclens: "
             "VeriFact-BHC or FactEHR",
             metavar="PATH",
         ),
     ] = None
     max_pairs: Annotated[
-        int | None, Option("at most N pairs, chosen by their ids", metavar="N")
+        int | None, Option("use at most N pairs, selected by their ids", metavar="N")
     ] = None
     out: Annotated[
         Path | None,
         Option(
-            "folder of the check (default: runs/check-SET-JUDGE-HASH)", metavar="DIR"
+            "folder for the check (default: runs/check-SET-JUDGE-HASH)", metavar="DIR"
         ),
     ] = None
     again: Annotated[
-        bool, Option("ask everything a second time: how many labels stay the same")
+        bool, Option("judge everything twice, and report how many labels stay the same")
     ] = False
     sensitivity: Annotated[
-        bool, Option("ask everything with verdicts and statements in reverse order too")
+        bool,
+        Option("also judge everything with verdicts and statements in reverse order"),
     ] = False
     orders: Annotated[
         int | None,
         Option(
-            "kqa, ehrnoteqa: judge N times, as given and with the statements of a batch, "
-            "or the answers' sentences, in N-1 shuffled orders",
+            "kqa, ehrnoteqa: judge N times, once in the original order and then with the "
+            "statements of a batch, or the sentences of the answers, in N-1 shuffled orders",
             metavar="N",
         ),
     ] = None
     compare: Annotated[
         tuple[Path, ...],
         Option(
-            "earlier checks (folder or check.json) for the table of judges",
+            "earlier checks (folder or check.json) to include in the table of judges",
             metavar="CHECK",
             several=True,
         ),
@@ -143,12 +150,12 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
     upstream: Upstream = None
     format: Annotated[
         Literal["open", "mc"] | None,
-        Option("ehrnoteqa: how the models were asked (default open)"),
+        Option("ehrnoteqa: the format of the questions (default: open)"),
     ] = None
     raters: Annotated[
         str | None,
         Option(
-            "ehrnoteqa: the raters' columns (default: all that begin with rater_)",
+            "ehrnoteqa: the raters' columns (default: those that begin with rater_)",
             metavar="A,B,...",
         ),
     ] = None
@@ -162,28 +169,34 @@ class JudgeCheck(WithJudges, WithTables, WithAttestation):
     config: Annotated[
         str | None,
         Option(
-            "ehrnoteqa: the dataset's configuration, e.g. demo; doclens: demo, invented claims",
+            "ehrnoteqa: the dataset's configuration, e.g. demo; doclens: demo for invented claims",
             metavar="NAME",
         ),
     ] = None
     ways: Annotated[
         Literal[2, 3] | None,
-        Option("anli, mednli, nli: entailed or not, or three classes (default 3)"),
+        Option(
+            "anli, mednli, nli: 2 classes (entailed or not) or 3 classes (default: 3)"
+        ),
     ] = None
     round: Annotated[
-        Literal["R1", "R2", "R3"] | None, Option("anli: one round (default: all three)")
+        Literal["R1", "R2", "R3"] | None,
+        Option("anli: a single round (default: all three)"),
     ] = None
     split: Annotated[
         Literal["train", "dev", "test"] | None,
-        Option("anli, mednli, nli: which part (default test)"),
+        Option("anli, mednli, nli: the split (default: test)"),
     ] = None
     mednli: Annotated[
         Path | None,
-        Option("nli: MedNLI's file; --source is ANLI's folder", metavar="PATH"),
+        Option(
+            "nli: the file of MedNLI; --source is the folder of ANLI", metavar="PATH"
+        ),
     ] = None
     style: Annotated[
         Literal["json_cot", "json", "cot", "plain"] | None,
         Option(
-            "anli, mednli, nli: JSON or a line, after a reason or without (default json_cot)"
+            "anli, mednli, nli: reply as JSON or one line, with or without a reason first "
+            "(default: json_cot)"
         ),
     ] = None

@@ -1,4 +1,4 @@
-"""What the verbs take that look at finished runs: `report`, `compare`, `plan` and `gate`."""
+"""Options of the commands for finished runs: `report`, `compare`, `plan` and `gate`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Report(WithRunData, WithTables):
         medical-tasks report runs/model-a runs/model-b --out comparison.html --open
         medical-tasks report runs/scored --responses answers.jsonl
 
-    RUN is the folder that `run` or `score` wrote. The page has the headline of all runs
-    with intervals and coverage, breakdowns, plots, published results beside them with
-    what is different there, the recipe, and every item: for open data with question,
-    answer, gold, decision and why, for credentialed data ids, scores and hashes alone.
-    It asks no server for anything.
+    RUN is a folder written by `run` or `score`. The page has the main results of all runs
+    with intervals and coverage, breakdowns, plots, published results and how they differ,
+    the recipe, and every item: for open data with question, answer, gold answer, decision
+    and reason; for credentialed data with ids, scores and hashes only. The page loads
+    nothing from any server.
 
-    Without --out, report.html and report.md go into the run's folder; those of several
-    runs into the folder you are in. Only a report is ever overwritten.
+    Without --out, report.html and report.md are written to the folder of the run, or for
+    several runs to the current folder. Only an earlier report is ever overwritten.
     """
 
     runs: Annotated[
@@ -42,31 +42,31 @@ class Report(WithRunData, WithTables):
     ] = None
     format: Annotated[
         Literal["html", "markdown", "both"] | None,
-        Option("what is written (default: both, or what --out names)"),
+        Option("the files to write (default: both, or by the name of --out)"),
     ] = None
     title: Annotated[str, Option("heading of the report", metavar="TEXT")] = ""
     responses: Annotated[
         tuple[Path, ...],
         Option(
-            "a file that `score` scored, or the folder of a run whose answers it scored; can be"
-            " repeated",
+            "a file of responses that `score` read, or the folder of a run whose answers it "
+            "scored; may be repeated",
             metavar="FILE",
         ),
     ] = ()
-    no_items: Annotated[bool, Option("leave the items out")] = False
+    no_items: Annotated[bool, Option("omit the items")] = False
     max_text_bytes: Annotated[
         int | None,
         Option(
-            "what the texts of all items may take (default: 4,000,000); longer ones are cut in "
-            "their middle, which is said",
+            "size limit for the texts of all items (default: 4,000,000); longer texts are "
+            "visibly shortened in the middle",
             metavar="N",
         ),
     ] = None
-    open: Annotated[bool, Option("show the page in the browser")] = False
+    open: Annotated[bool, Option("open the page in the browser")] = False
 
 
 SHOWN_FLIPS: Final = 20
-"""How many items that changed `compare --flips` lists each way."""
+"""How many changed items `compare --flips` lists in each direction."""
 
 
 def _margin(text: str) -> float:
@@ -76,7 +76,7 @@ def _margin(text: str) -> float:
         margin = math.nan
     if not 0.0 < margin < math.inf:
         raise ValueError(
-            f"takes a difference above 0, such as 0.03 for three points, got {text!r}"
+            f"must be a difference above 0, such as 0.03 for three points, got {text!r}"
         )
     return margin
 
@@ -84,7 +84,7 @@ def _margin(text: str) -> float:
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text[:9]) > 0):
         raise ValueError(
-            f"takes a number of items, 1 or more, got {text!r}; write it behind the runs, or as "
+            f"must be a number of items, 1 or more, got {text!r}; write it after the runs, or as "
             f"--flips={SHOWN_FLIPS}"
         )
     return int(text[:9])
@@ -99,9 +99,9 @@ class Compare(Options):
         medical-tasks compare runs/model-a runs/model-b runs/model-c --all-pairs --out comparison.md
         medical-tasks compare --memory-gap runs/published runs/fresh
 
-    Refuses tasks of different data, versions, metrics or scoring; says other
-    differences of their recipes, and why they matter. Exit code 2 when nothing can be
-    compared; 0 when something can, with the reasons for the rest.
+    Tasks with different data, versions, metrics or scoring are refused; other differences
+    of the recipes are listed with their relevance. Exit code 2 if nothing can be
+    compared; 0 if something can, with the reasons for the rest.
     """
 
     runs: Annotated[
@@ -113,26 +113,28 @@ class Compare(Options):
         ),
     ]
     all_pairs: Annotated[
-        bool, Option("every two runs, not only each against the first")
+        bool, Option("compare every pair of runs, not just each run with the first")
     ] = False
     task: Annotated[
-        tuple[str, ...], Option("only this task; may be repeated", metavar="NAME")
+        tuple[str, ...],
+        Option("compare only this task; may be repeated", metavar="NAME"),
     ] = ()
     metric: Annotated[
-        tuple[str, ...], Option("only this metric; may be repeated", metavar="NAME")
+        tuple[str, ...],
+        Option("compare only this metric; may be repeated", metavar="NAME"),
     ] = ()
     by: Annotated[
         str,
         Option(
-            "group by group too: a breakdown's name, all, or none (default)",
+            "also compare by group: the name of a breakdown, all, or none (default)",
             metavar="BREAKDOWN",
         ),
     ] = "none"
     flips: Annotated[
         int | None,
         Option(
-            "list the items that changed, at most N each way (default 20); of --metric, or of "
-            "each task's first one",
+            "list the changed items, at most N in each direction (default: 20), for --metric or "
+            "else the first metric of each task",
             metavar="N",
             bare=SHOWN_FLIPS,
             read=_count,
@@ -141,8 +143,8 @@ class Compare(Options):
     equivalence: Annotated[
         float | None,
         Option(
-            "say whether the runs are equivalent: their difference is smaller than M (0.03: "
-            "three points), by two one-sided tests",
+            "test by two one-sided tests whether the runs are equivalent: whether their "
+            "difference is smaller than M (0.03 for three points)",
             metavar="M",
             read=_margin,
         ),
@@ -150,17 +152,18 @@ class Compare(Options):
     memory_gap: Annotated[
         bool,
         Option(
-            "a model's run on published rows, then on fresh ones: how much it remembers"
+            "compare a model's run on published rows with one on fresh rows: how much does it "
+            "remember?"
         ),
     ] = False
     out: Annotated[
-        Path | None, Option("write it as Markdown too", metavar="FILE.md")
+        Path | None, Option("also write the comparison as Markdown", metavar="FILE.md")
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Options):
-    """How many items a wanted interval, difference or gate needs, from past runs or assumptions.
+    """Compute the number of items for an interval, difference or gate, from past runs or assumptions.
 
         medical-tasks plan medcalc --half-width 0.03 --accuracy 0.4
         medical-tasks plan medcalc --difference 0.05 --agreement 0.7
@@ -168,54 +171,59 @@ class Plan(Options):
         medical-tasks plan medcalc --at-least 0.8 --accuracy 0.85
         medical-tasks plan medcalc --margin 0.05 --agreement 0.8
 
-    Half-widths are of the 95 % interval that `run` prints, on average. A difference is
-    found by the test of `compare`, and a gate says GO by its own rule, in 4 of 5 runs
-    or more, for that number of items and every larger one. --accuracy is the share that
-    is right, of --at-least and --at-most the true one that is to get GO; --agreement is
-    the share of items on which both models are right or both wrong, for --margin of two
-    that are equally good. What is assumed holds for independent items; past runs show
-    how alike those of a note are. Of several, what needs most items counts. The score
-    on these items alone is what `run --subset N` estimates; everything else is about
-    questions like these, of which the whole set is a sample itself.
+    The half-width is the mean one of the 95 % interval that `run` prints. With the
+    resulting number of items, and any larger one, the test of `compare` detects the
+    difference, and the rule of a gate gives GO, in at least 4 of 5 runs.
+
+    --accuracy is the share of right answers; for --at-least and --at-most, the true value
+    that should get GO. --agreement is the share of items on which both models are right
+    or both wrong; for --margin, of two equally good models. Assumptions are for
+    independent items; past runs show how similar the items of a note are. With several
+    criteria, the largest number counts. `run --subset N` estimates the score on this set
+    of items; all numbers here are about questions like these, of which the whole set is
+    itself a sample.
     """
 
     task: Annotated[str, Option("the task", metavar="TASK", positional=True)]
     half_width: Annotated[
         float | None,
         Option(
-            "half the width of a 95 % interval, such as 0.03 for ±3 points", metavar="W"
+            "half-width of the 95 % interval, such as 0.03 for ±3 points", metavar="W"
         ),
     ] = None
     difference: Annotated[
         float | None,
         Option(
-            "a difference of two models to find, such as 0.05 for five points",
+            "difference of two models to detect, such as 0.05 for five points",
             metavar="D",
         ),
     ] = None
     at_least: Annotated[
-        float | None, Option("a gate's limit that the value must reach", metavar="L")
+        float | None,
+        Option("limit of a gate that the value must reach", metavar="L"),
     ] = None
     at_most: Annotated[
         float | None,
-        Option("a gate's limit that the value must not exceed", metavar="L"),
+        Option("limit of a gate that the value must not exceed", metavar="L"),
     ] = None
     margin: Annotated[
         float | None,
-        Option("by how much a gate lets a model be worse than another", metavar="M"),
+        Option(
+            "how much worse than another model a gate allows a model to be", metavar="M"
+        ),
     ] = None
     metric: Annotated[
         str | None, Option("the metric (default: the task's first)", metavar="NAME")
     ] = None
     run: Annotated[
         tuple[Path, ...],
-        Option("past runs of all items to learn from", metavar="RUN", several=True),
+        Option("past runs of all items to plan from", metavar="RUN", several=True),
     ] = ()
     accuracy: Annotated[
         float | None,
         Option(
-            "without past runs: the share that is right; for a limit, the true value that is to"
-            " get GO",
+            "without past runs: the share of right answers; for a limit, the true value that "
+            "should get GO",
             metavar="A",
         ),
     ] = None
@@ -229,35 +237,36 @@ class Plan(Options):
     data: BuiltData = None
     config: Config = None
     split: Annotated[
-        str | None, Option("split, or a+b, instead of the task's own", metavar="NAME")
+        str | None,
+        Option("split, or a+b for two, instead of the task's own", metavar="NAME"),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gate(Options):
-    """Hold runs against a policy: GO, NO-GO or INCONCLUSIVE, with reasons, for a release's checks.
+    """Check runs against a policy, for a release: GO, NO-GO or INCONCLUSIVE, with reasons.
 
         medical-tasks gate policy.toml runs/new
 
     A policy is a TOML file:
 
-        [tasks.medcalc]           # which results count: config, split, prompts, least_items, accept;
-        config = "v1.0"           # what is left out is fixed by the task, and printed
+        [tasks.medcalc]           # the results that count: config, split, prompts, least_items, accept;
+        config = "v1.0"           # the task fixes what is omitted, and prints it
 
         [[rule]]
         task = "medcalc"
         metric = "accuracy"
-        at_least = 0.5            # or at_most, width_at_most (of the 95 % interval); by = "category" holds it against each group
+        at_least = 0.5            # or at_most, width_at_most (of the 95 % interval); by = "category" checks each group
 
         [[rule]]
         task = "medcalc"
         metric = "accuracy"
         against = "runs/old"      # a folder, relative to the policy
-        margin = 0.03             # no more than this worse than the other run, item by item
+        margin = 0.03             # at most this much worse than the other run, paired by item
 
         [[rule]]
         task = "kqa"
-        coverage_at_least = 0.98  # the share of items that are scored
+        coverage_at_least = 0.98  # the share of scored items
 
         [[rule]]
         task = "kqa"

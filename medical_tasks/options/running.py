@@ -1,4 +1,4 @@
-"""What `run` takes, and the verbs that make one run on several machines: `launch` and `merge`."""
+"""Options of `run`, and of `launch` and `merge`, which run it on several machines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIRST_OF_RUN: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class WithModelSettings(Options, heading="model"):
-    """How the model under test is opened and asked."""
+    """How the model under test is loaded and queried."""
 
     model_args: Annotated[
         Mapping[str, str],
@@ -34,47 +34,50 @@ class WithModelSettings(Options, heading="model"):
     ] = field(default_factory=dict)
     max_new_tokens: Annotated[
         int | None,
-        Option("longest answer, instead of the task's own limit", metavar="N"),
+        Option(
+            "longest answer in tokens, instead of the task's own limit", metavar="N"
+        ),
     ] = None
     batch: Annotated[
         bool,
         Option(
-            "ask in batches, which a provider answers later for less (openai-api/ or inspect/)"
+            "send the requests as batches, which providers answer later at a lower price "
+            "(openai-api/ or inspect/)"
         ),
     ] = False
     role: Annotated[
         tuple[str, ...],
         Option(
-            "who plays another role of a task's protocol, such as patient=openai-api/HOST/NAME; "
-            "once for each",
+            "the model of another role in a task's protocol, such as "
+            "patient=openai-api/HOST/NAME; once for each role",
             metavar="ROLE=MODEL[,K=V,...]",
         ),
     ] = ()
     truncate: Annotated[
         Literal["refuse", "notes-from-the-oldest", "unanswered"],
         Option(
-            "what to do about questions with documents that do not fit the model's context: "
-            "refuse the run (default), leave out the beginning of the oldest notes, or leave "
-            "those unanswered"
+            "for questions whose documents do not fit the model's context: refuse the run "
+            "(default), cut the beginning of the oldest notes, or leave the questions unanswered"
         ),
     ] = "refuse"
     confidence: Annotated[
         Literal["none", "asked"],
         Option(
-            "asked: text tasks also ask how sure the model is, in one last line that is taken off "
-            "before scoring (choice tasks report it from their probabilities anyway)"
+            "asked: text tasks also ask for the model's confidence, in a last line that is "
+            "removed before scoring (choice tasks always report it from their probabilities)"
         ),
     ] = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithDataAndPrompts(Options, heading="data and prompts"):
-    """What a model is asked, and in which words."""
+    """The items, and the prompts for them."""
 
     shard: Annotated[
         str | None,
         Option(
-            "part I of N of the items, for several machines; `medical-tasks merge` joins them",
+            "part I of N of the items, to use several machines; `medical-tasks merge` joins the "
+            "parts",
             metavar="I/N",
         ),
     ] = None
@@ -84,7 +87,7 @@ class WithDataAndPrompts(Options, heading="data and prompts"):
     split: Annotated[
         str | None,
         Option(
-            "split to ask, or a+b for both, instead of the task's own", metavar="NAME"
+            "split to use, or a+b for two, instead of the task's own", metavar="NAME"
         ),
     ] = None
     data: BuiltData = None
@@ -110,7 +113,7 @@ class Run(
     first=_FIRST_OF_RUN,
     from_file=True,
 ):
-    r"""Evaluate a model on tasks; prints the table, writes results.json, items.parquet and report.md.
+    r"""Evaluate a model on tasks; print a table, and write results.json, items.parquet and report.md.
 
         medical-tasks run --tasks medcalc --model hf/path/to/model
         medical-tasks run --tasks "medical|medcalc" --model openai-api/local/my-model
@@ -118,16 +121,18 @@ class Run(
         medical-tasks run --tasks kqa --model hf/path/to/model \
             --judge openai-api/my-host/judge-model
 
-    The same command goes on with a run that was stopped. Every run writes run.yaml, the
-    options it was given, into its folder; --config-file run.yaml gives them again. Over several GPUs, one model
-        copy each: torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc
-        --model hf/path/to/model
+    The same command continues a run that was stopped. Every run writes its options to
+    run.yaml in its folder; --config-file run.yaml reads them again. To use several GPUs,
+    each with a copy of the model:
+
+        torchrun --nproc_per_node=4 -m medical_tasks run --tasks medcalc \
+            --model hf/path/to/model
     """
 
     tasks: Annotated[
         str,
         Option(
-            "medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all",
+            "medcalc, medical:medcalc, medical|medcalc|0, a,b, or medical for all tasks",
             metavar="T",
         ),
     ]
@@ -142,16 +147,16 @@ class Run(
     max_samples: Annotated[
         int | None,
         Option(
-            "at most N items a task, for a quick look: no random sample, and no estimate for "
-            "the whole set (see --subset)",
+            "use at most N items per task, for a quick look: not a random sample, and no estimate "
+            "for the whole set (see --subset)",
             metavar="N",
         ),
     ] = None
     repeats: Annotated[
         int,
         Option(
-            "ask each question K times: means over the repeats, intervals that include the run,"
-            " and how much comes of items and of runs",
+            "ask each question K times, and report the mean over the repeats, intervals that "
+            "include the variation between runs, and the variance of items and of runs",
             metavar="K",
         ),
     ] = 1
@@ -162,8 +167,8 @@ class Run(
     show_prompt: Annotated[
         str | None,
         Option(
-            "only print one finished prompt, of the item ID or of the first one, by a local "
-            "model's chat template; asks nobody",
+            "only print the complete prompt of item ID or of the first item, with the chat "
+            "template of a local model and shortened by --truncate; sends no requests",
             metavar="ID",
             bare="",
         ),
@@ -172,30 +177,33 @@ class Run(
 
 @dataclass(frozen=True, kw_only=True)
 class Merge(WithCalibration, WithEvaluations, WithJudge, WithAttestation):
-    """Make one run of the parts that `run --shard` made on several machines; opens no model.
+    """Merge the parts that `run --shard` produced on several machines into one run; loads no model.
 
         medical-tasks run --tasks medcalc --model hf/path/to/model --shard 1/2 --out parts/1
         medical-tasks run --tasks medcalc --model hf/path/to/model --shard 2/2 --out parts/2
         medical-tasks merge parts/1 parts/2 --out runs/whole
 
-    The result is that of one run of all items. Parts may overlap and may have been
-    stopped half-way; exit code 5 where items are missing, with the parts that would
-    bring them. Parts of another model, data or judge are refused.
+    The result is that of a single run of all items. Parts may overlap and may be
+    incomplete; exit code 5 if items are missing, with the parts that would add them.
+    Parts with another model, data or judge are refused.
     """
 
     runs: Annotated[
         tuple[Path, ...], Option("folders of the parts", metavar="RUN", positional=True)
     ]
-    out: Annotated[Path, Option("folder of the whole run", metavar="DIR")]
+    out: Annotated[Path, Option("folder for the merged run", metavar="DIR")]
     data: BuiltData = None
     config: Annotated[
         str | None,
-        Option("dataset configuration (default: that of the parts)", metavar="NAME"),
+        Option(
+            "dataset configuration (default: the configuration of the parts)",
+            metavar="NAME",
+        ),
     ] = None
     upstream: Upstream = None
     task_args: Annotated[
         Mapping[str, str],
-        Option("settings of the task's scoring, as the parts had them"),
+        Option("settings of the task's scoring, the same as for the parts"),
     ] = field(default_factory=dict)
 
 
@@ -204,26 +212,27 @@ class Launch(
     Options,
     usage="medical-tasks launch --print slurm|k8s --shards N [--gpus N] [--image IMAGE] -- run ...",
 ):
-    r"""Print what runs the parts of a run on several machines and merges them; submits nothing.
+    r"""Print a job that runs the parts of a run on several machines and merges them; submits nothing.
 
         medical-tasks launch --print slurm --shards 8 --gpus 1 -- \
             run --tasks medcalc --model hf/path --out runs/my-run > job.sh
         medical-tasks launch --print k8s --shards 8 --gpus 1 --image IMAGE -- \
             run --tasks medcalc --model hf/path --out runs/my-run
 
-    slurm: a script with a job array and the merge behind it. k8s: an Indexed Job. What
-    follows -- is the command of `run`, with --out on a file system that all machines
-    share; the parts are beside it, in DIR.parts.
+    slurm: a script with a job array, followed by the merge. k8s: an Indexed Job. The words
+    after -- are the command of `run`, with --out on a file system shared by all machines;
+    the parts are written next to it, in DIR.parts.
     """
 
     print: Annotated[
-        Literal["slurm", "k8s"], Option("a Slurm job array, or a Kubernetes Job")
+        Literal["slurm", "k8s"],
+        Option("the kind of job: a Slurm job array, or a Kubernetes Job"),
     ]
-    shards: Annotated[int, Option("how many parts", metavar="N")]
+    shards: Annotated[int, Option("the number of parts", metavar="N")]
     gpus: Annotated[
         int,
         Option(
-            "GPUs of each part (default: none is asked for); hf/ models get a process on each",
+            "GPUs per part (default: none is requested); hf/ models get one process per GPU",
             metavar="N",
         ),
     ] = 0
@@ -234,4 +243,4 @@ class Launch(
             metavar="IMAGE",
         ),
     ] = None
-    run: Annotated[Run, Option("the command of `run`, behind --")]
+    run: Annotated[Run, Option("the command of `run`, after --")]

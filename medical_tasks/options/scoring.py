@@ -1,4 +1,4 @@
-"""What `score` takes, and `sheet`, which writes what it scores for people to fill in."""
+"""Options of `score`, and of `sheet`, which writes a spreadsheet for people's answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Score(
     WithAttestation,
     first=_FIRST_OF_SCORE,
 ):
-    r"""Score answers you already have; no model is run.
+    r"""Score existing answers; no model is run.
 
         medical-tasks score medcalc --responses answers.csv
         medical-tasks score kqa --responses answers.xlsx --judge openai-api/my-host/judge-model
@@ -49,22 +49,24 @@ class Score(
         medical-tasks score archehr_evidence --source RELEASE --split dev --responses submission.zip
 
     The file is a table (CSV, XLSX, parquet) with the columns id and response, or JSON
-    Lines with one line an item, {"id": "17", "response": "the model's raw text"}. Ids
-    are the dataset's own (for MedCalc-Bench the `Row Number`, which a table's column
-    may be called too); where each item has a question of its own, a column `question`
-    names it as well. A JSON list of such records may have the names example_id and
-    output, or those of a submission to ArchEHR-QA's shared tasks: case_id and answer
-    (2025), or case_id and prediction (2026), zipped or not, which is scored only if it
-    has no problems. Result files of the other benchmarks' authors are taken as they
-    are: K-QA's (Question, result), EHRNoteQA's (a column called as the model),
-    MedCalc-Bench's (Row Number, LLM Answer), DocLens's (also by section). Items without
-    an answer are reported as unanswered, never counted as wrong. Instead of a file, the
-    folder of a run can be given: its answers are scored anew, by another judge for
-    example.
+    Lines with one line per item: {"id": "17", "response": "the model's raw text"}. Ids
+    are those of the dataset (for MedCalc-Bench the `Row Number`, which is also accepted as
+    the name of the column). If each item has its own question, a column `question`
+    identifies it as well.
 
-    Your own questions or notes (K-QA, MedCalc-Bench, DocLens) need no build: --source
-    takes the file that configuration `own` is built from. For ArchEHR-QA it takes the
-    folder of the release.
+    A JSON list of such records may use the names example_id and output, or those of a
+    submission to the shared tasks of ArchEHR-QA: case_id and answer (2025), or case_id
+    and prediction (2026), zipped or not; a submission is scored only if it is valid. The
+    result files of the other benchmarks' authors are also accepted: K-QA (Question,
+    result), EHRNoteQA (a column with the name of the model), MedCalc-Bench (Row Number,
+    LLM Answer), DocLens (also by section).
+
+    Items without an answer are reported as unanswered and never counted as wrong. Instead
+    of a file, the folder of a run may be given to score its answers again, for example
+    with another judge.
+
+    Your own questions or notes (K-QA, MedCalc-Bench, DocLens) need no build: --source is
+    the file for the configuration `own`. For ArchEHR-QA it is the folder of the release.
     """
 
     task: Annotated[
@@ -78,23 +80,24 @@ class Score(
     responses: Annotated[
         Path,
         Option(
-            "CSV, XLSX, parquet, JSON Lines or a JSON list, with id and response (other names: "
-            "see above), or a run",
+            "CSV, XLSX, parquet, JSON Lines or a JSON list with id and response (for other names "
+            "see above), or the folder of a run",
             metavar="FILE",
         ),
     ]
     source: Annotated[
         Path | None,
         Option(
-            "the one file a dataset of your own is made of, or ArchEHR-QA's folder, in place of"
-            " --data",
+            "the file of your own dataset, or the folder of ArchEHR-QA's release, instead of "
+            "--data",
             metavar="FILE",
         ),
     ] = None
     split: Annotated[
         str | None,
         Option(
-            "split that was answered, or a+b, instead of the task's own", metavar="NAME"
+            "the answered split, or a+b for two, instead of the task's own",
+            metavar="NAME",
         ),
     ] = None
     data: BuiltData = None
@@ -110,8 +113,7 @@ class Score(
     confidence: Annotated[
         Literal["none", "asked"],
         Option(
-            "asked: the file's answers end with a line `Confidence: N%`, which is taken off and "
-            "reported"
+            "asked: the answers end with a line `Confidence: N%`, which is removed and reported"
         ),
     ] = "none"
     adjudicated: Adjudicated = None
@@ -123,18 +125,18 @@ class Score(
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet(WithSubset):
-    """Write a task's questions as a spreadsheet to fill in; `score` takes it back.
+    """Write a task's questions as a spreadsheet for people's answers, which `score` reads.
 
         medical-tasks sheet kqa --out kqa.xlsx
         medical-tasks score kqa --responses kqa.xlsx
         medical-tasks sheet medcalc --subset 50 --out medcalc.xlsx
         medical-tasks sheet ehrnoteqa_mc_level1 --config demo --out choices.csv
 
-    A row a question: its id, the question, what is needed to answer it (`to_read`), and
-    an empty column `answer`. In an XLSX file all else is locked, without a password,
-    and where the answer is a letter the cell offers those there are. Rows may be left
-    empty, sorted or taken out. A sheet in which somebody wrote is never overwritten. Of
-    credentialed data it is for its owner alone, and is in no run's folder or git work
+    Each row has a question with its id, the material to read (`to_read`), and an empty
+    column `answer`. In an XLSX file all other cells are locked, without a password, and
+    if the answer is a letter, the cell offers the choices. Rows may be left empty, sorted
+    or deleted. A sheet with answers is never overwritten. A sheet of credentialed data is
+    readable by its owner only, and cannot be in the folder of a run or in a git work
     tree.
     """
 
@@ -146,22 +148,26 @@ class Sheet(WithSubset):
             positional=True,
         ),
     ]
-    out: Annotated[Path, Option("the sheet, .xlsx or .csv", metavar="FILE")]
+    out: Annotated[Path, Option("the sheet to write, .xlsx or .csv", metavar="FILE")]
     max_samples: Annotated[
         int | None,
-        Option("at most N questions: no random sample (see --subset)", metavar="N"),
+        Option(
+            "use at most N questions: not a random sample (see --subset)", metavar="N"
+        ),
     ] = None
     source: Annotated[
         Path | None,
         Option(
-            "the one file a dataset of your own is made of, or ArchEHR-QA's folder, in place of"
-            " --data",
+            "the file of your own dataset, or the folder of ArchEHR-QA's release, instead of "
+            "--data",
             metavar="FILE",
         ),
     ] = None
     config: Config = None
     split: Annotated[
         str | None,
-        Option("split to take, or a+b, instead of the task's own", metavar="NAME"),
+        Option(
+            "split to use, or a+b for two, instead of the task's own", metavar="NAME"
+        ),
     ] = None
     data: BuiltData = None

@@ -1,4 +1,4 @@
-"""Settings as one text, `batch_size=16,dtype=bfloat16`: read, and written so that they are read back."""
+"""Reads and writes settings as one text, such as `batch_size=16,dtype=bfloat16`."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Final
 from medical_tasks.errors import UsageError
 
 _BEHIND: Final = re.compile(r"\s*(?:,|$)")
-"""What stands behind a value."""
+"""The text after a value."""
 _QUOTED: Final = re.compile(r'"((?:[^"]|"")*)"\s*(?:,|$)')
 
 
 def read_settings(text: str, *, option: str = "--model-args") -> dict[str, str]:
-    """Reads `k=v,k=v`; a value with commas stands in double quotes, but for JSON.
+    """Reads `k=v,k=v`; a value with commas must be in double quotes, unless it is JSON.
 
     Args:
-        text: such as `batch_size=16,stop="a,b",extra_body={"a": 1, "b": 2}`. A double
+        text: Such as `batch_size=16,stop="a,b",extra_body={"a": 1, "b": 2}`. A double
             quote within double quotes is doubled.
-        option: what the text was given to, for messages.
+        option: The option with this text, for messages.
     """
     settings: dict[str, str] = {}
     position = 0
     while text[position:].strip():
         name, equals, _ = text[position:].partition("=")
         if not equals or not name.strip() or "," in name:
-            part = text[position:].partition(",")[0]
+            setting = text[position:].partition(",")[0]
             raise UsageError(
-                f"{option} {text!r}: {part!r} is not of the form name=value."
+                f"{option} {text!r}: {setting!r} is not of the form name=value."
             )
 
         value, position = _setting_at(text, position + len(name) + 1, option)
@@ -44,7 +44,7 @@ def read_settings(text: str, *, option: str = "--model-args") -> dict[str, str]:
 
 
 def _setting_at(text: str, start: int, option: str) -> tuple[str, int]:
-    """Reads the value that begins at a position; returns it, and where the next setting begins."""
+    """Reads the value that begins at a position; returns it and the start of the next setting."""
     while text[start : start + 1] == " ":
         start += 1
 
@@ -54,35 +54,35 @@ def _setting_at(text: str, start: int, option: str) -> tuple[str, int]:
 
     if text[start : start + 1] == '"':
         raise UsageError(
-            f"{option} {text!r}: a value in double quotes ends with one, and a comma or nothing "
-            'behind it. Give k=v,k=v; a double quote within is doubled: k="a ""b"", c".'
+            f"{option} {text!r}: a quoted value must end with a double quote, followed by a comma "
+            'or nothing. Write k=v,k=v; double a quote within a value: k="a ""b"", c".'
         )
 
     if text[start : start + 1] in ("{", "["):
         with contextlib.suppress(ValueError, RecursionError):
             _, end = json.JSONDecoder().raw_decode(text, start)
-            behind = _BEHIND.match(text, end)
-            if behind:
-                return text[start:end], behind.end()
+            separator = _BEHIND.match(text, end)
+            if separator:
+                return text[start:end], separator.end()
 
     value = text[start:].partition(",")[0]
     return value.strip(), start + len(value) + 1
 
 
 def settings_text(settings: Mapping[str, str]) -> str:
-    """Writes settings so that `read_settings` reads them back."""
+    """Writes settings so that `read_settings` reads them again."""
     return ",".join(f"{name}={_written(value)}" for name, value in settings.items())
 
 
 def setting_text(value: object) -> str:
-    """A setting's value as text; a dict or a list as JSON."""
+    """Returns a setting's value as text, a dict or list as JSON."""
     return json.dumps(value) if isinstance(value, dict | list) else str(value)
 
 
 def _written(value: str) -> str:
-    """A value as `read_settings` reads it: in double quotes where it needs them."""
-    read, _ = _setting_at(value, 0, "") if not value.startswith('"') else ("", 0)
-    if read == value:
+    """Writes a value for `read_settings`, in double quotes if necessary."""
+    reread, _ = _setting_at(value, 0, "") if not value.startswith('"') else ("", 0)
+    if reread == value:
         return value
     doubled = value.replace('"', '""')
     return f'"{doubled}"'

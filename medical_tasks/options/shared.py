@@ -1,4 +1,4 @@
-"""Options that several verbs have: types of one field, and base classes under a heading of their own."""
+"""Options of several commands: types of single fields, and base classes with their own headings."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ Config = Annotated[str | None, Option("dataset configuration", metavar="NAME")]
 Adjudicated = Annotated[
     Path | None,
     Option(
-        "the sheet of `adjudicate`, filled in: what its unclear answers are",
+        "the completed sheet of `adjudicate`, with the readings of unclear answers",
         metavar="FILE",
     ),
 ]
 BootstrapSeed = Annotated[
-    int, Option("of the intervals' random draws (default 0)", metavar="N")
+    int, Option("seed of the intervals' random draws (default: 0)", metavar="N")
 ]
 FiguresFile = Annotated[
-    Path | None, Option("write what --json prints there too", metavar="FILE.json")
+    Path | None,
+    Option("also write the JSON output to this file", metavar="FILE.json"),
 ]
 RunFolder = Annotated[
     Path, Option("folder of a finished run", metavar="RUN", positional=True)
@@ -48,27 +49,27 @@ RunFolder = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class WithTables(Options, heading="tables"):
-    """How tables are read: XLSX, CSV and the like, by verbs that may read one."""
+    """How tables such as XLSX and CSV files are read."""
 
     sheet: Annotated[
         tuple[str, ...],
         Option(
-            "the sheet of an XLSX file to read, hidden or not (default: the one shown that has "
-            "the needed columns); can be repeated, for several files",
+            "the sheet of an XLSX file to read, hidden or not (default: the visible sheet with "
+            "the required columns); may be repeated for several files",
             metavar="NAME",
         ),
     ] = ()
     decimal: Annotated[
         Literal["comma", "point"] | None,
         Option(
-            "comma: 25,238 is 25.238; point: cells are read as they are (default: as the file "
-            "shows; if it does not, you are asked)"
+            "comma: read 25,238 as 25.238; point: read cells unchanged (default: detected from "
+            "the file; required if it is ambiguous)"
         ),
     ] = None
     dates: Annotated[
         Literal["day-first", "month-first"] | None,
         Option(
-            "day-first: 03/04/2020 is 3 April; month-first: cells are read as they are (default "
+            "day-first: read 03/04/2020 as 3 April; month-first: read cells unchanged (default: "
             "as for --decimal)"
         ),
     ] = None
@@ -76,82 +77,85 @@ class WithTables(Options, heading="tables"):
 
 @dataclass(frozen=True, kw_only=True)
 class WithAttestation(Options, heading="credentialed data"):
-    """The two options that together let text of credentialed data leave this machine."""
+    """The two options that together allow text of credentialed data to leave this machine."""
 
     allow_remote: Annotated[
         tuple[str, ...],
         Option(
-            "this host may get the text; only with --attest-zero-retention; logged",
+            "allow this host to receive the text; requires --attest-zero-retention and is logged",
             metavar="HOST",
         ),
     ] = ()
     attest_zero_retention: Annotated[
-        bool, Option("you attest that no --allow-remote host keeps what it is sent")
+        bool,
+        Option("you attest that no --allow-remote host retains the text it receives"),
     ] = False
 
 
 JUDGE: Final = "judge"
-_FOR_JUDGES: Final = "for tasks whose answers a judge scores"
+_FOR_JUDGES: Final = "for tasks whose answers are scored by a judge"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithJudging(Options, heading=JUDGE, about=_FOR_JUDGES):
-    """How a judge is asked, whoever it is."""
+    """How a judge of any kind is queried."""
 
     votes: Annotated[
         int | None,
         Option(
-            "votes a verdict; the mode decides (default: the task's own number, 1 where a judge "
-            "always says the same)",
+            "votes per verdict; the most frequent one counts (default: the task's own number, or "
+            "1 for a deterministic judge)",
             metavar="K",
         ),
     ] = None
     judging: Annotated[
         Literal["single", "batched"] | None,
         Option(
-            "one call a statement, or all statements of an answer in one (default: the task's "
-            "own way)"
+            "one call per statement, or one for all statements of an answer (default: the task's "
+            "own mode)"
         ),
     ] = None
     judge_reply_tokens: Annotated[
         int | None,
         Option(
-            "longest reply of the judge, instead of the task's own; give a judge that reasons "
-            "room, e.g. 4096",
+            "longest reply of the judge, instead of the task's own limit; a judge that reasons "
+            "needs more, e.g. 4096",
             metavar="N",
         ),
     ] = None
     max_judge_calls: Annotated[
-        int | None, Option("stop asking the judge after N requests", metavar="N")
+        int | None, Option("stop judging after N requests", metavar="N")
     ] = None
     max_judge_tokens: Annotated[
-        int | None, Option("stop asking the judge after N tokens", metavar="N")
+        int | None, Option("stop judging after N tokens", metavar="N")
     ] = None
     judge_batch: Annotated[
         bool,
         Option(
-            "ask the judge in batches, which a provider answers later for less (openai-api/ or "
-            "inspect/)"
+            "send the judge's requests as batches, which providers answer later at a lower price "
+            "(openai-api/ or inspect/)"
         ),
     ] = False
     forecast: Annotated[
         bool,
         Option(
-            "only estimate the cost of judging, and of answering for `run`; asks nobody"
+            "only estimate the cost of judging, and for `run` also of answering; sends no "
+            "requests"
         ),
     ] = False
 
 
 _JUDGE_HELP: Final = (
     "openai-api/HOST/NAME, nli/PATH, vllm-server/NAME, hf/PATH, inspect/PROVIDER/NAME, "
-    "recorded/FILE, or lexical (default: needs nothing, compares words, not comparable)"
+    "recorded/FILE, or lexical (default: compares words and needs no model; scores are not "
+    "comparable)"
 )
 _JUDGE_ARGS_HELP: Final = "settings of the judge's backend"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithJudge(WithJudging, heading=JUDGE, about=_FOR_JUDGES):
-    """Which judge is asked, and how."""
+    """The judge, and how it is queried."""
 
     judge: Annotated[str | None, Option(_JUDGE_HELP, metavar="J")] = None
     judge_args: Annotated[Mapping[str, str], Option(_JUDGE_ARGS_HELP)] = field(
@@ -161,7 +165,7 @@ class WithJudge(WithJudging, heading=JUDGE, about=_FOR_JUDGES):
 
 @dataclass(frozen=True, kw_only=True)
 class WithJudges(WithJudging, heading=JUDGE, about=_FOR_JUDGES):
-    """Which judges are asked one after the other; the settings are one for all, or one for each."""
+    """Several judges, queried in turn; their settings are common, or one for each."""
 
     judge: Annotated[tuple[str, ...], Option(_JUDGE_HELP, metavar="J")] = ()
     judge_args: Annotated[tuple[Mapping[str, str], ...], Option(_JUDGE_ARGS_HELP)] = ()
@@ -169,29 +173,32 @@ class WithJudges(WithJudging, heading=JUDGE, about=_FOR_JUDGES):
 
 @dataclass(frozen=True, kw_only=True)
 class WithModel(Options, heading="model"):
-    """How a model is asked that drafts, expands or extracts."""
+    """How a model that drafts, expands or extracts is queried."""
 
     model_args: Annotated[
         Mapping[str, str],
-        Option("settings of its backend (for generate, temperature is 1 if not said)"),
+        Option(
+            "settings of the model's backend (for generate, the default temperature is 1)"
+        ),
     ] = field(default_factory=dict)
     tries: Annotated[
         int | None,
-        Option("most replies of a step, or for a message (default 3)", metavar="N"),
+        Option("the most replies for a step or a message (default: 3)", metavar="N"),
     ] = None
     max_new_tokens: Annotated[
-        int | None, Option("longest reply (default 1500, 1000 and 2000)", metavar="N")
+        int | None,
+        Option("longest reply in tokens (default: 1500, 1000 and 2000)", metavar="N"),
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithCalibration(Options, heading="calibration"):
-    """What is known of the judge's errors."""
+    """The known errors of the judge."""
 
     calibration: Annotated[
         Path | None,
         Option(
-            "a result of judge-check (folder or check.json): adds scores corrected for the "
+            "a result of judge-check (folder or check.json); adds scores corrected for the "
             "judge's errors",
             metavar="CHECK",
         ),
@@ -199,20 +206,21 @@ class WithCalibration(Options, heading="calibration"):
     calibration_from: Annotated[
         Literal["other", "run"],
         Option(
-            "its labels belong to other answers (default), or to a random sample of this run's own"
+            "whether its labels belong to other answers (default), or to a random sample of this "
+            "run's own answers"
         ),
     ] = "other"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithEvaluations(Options, heading=JUDGE, about=_FOR_JUDGES):
-    """How often the same answers are judged."""
+    """The number of times the same answers are judged."""
 
     evaluations: Annotated[
         int,
         Option(
-            "judge the same answers N times by a judge that samples: means over the evaluations, "
-            "their spread, ICC, Krippendorff's alpha and how often all say the same",
+            "judge the same answers N times with a judge that samples, and report the mean over "
+            "the evaluations, their spread, ICC, Krippendorff's alpha and unanimity",
             metavar="N",
         ),
     ] = 1
@@ -220,19 +228,19 @@ class WithEvaluations(Options, heading=JUDGE, about=_FOR_JUDGES):
 
 @dataclass(frozen=True, kw_only=True)
 class WithSubset(Options):
-    """A random sample in place of all items."""
+    """A random sample instead of all items."""
 
     subset: Annotated[
         int | None,
         Option(
-            "a random sample of N items a task, stratified; values and intervals are estimates "
-            "for the whole set",
+            "use a stratified random sample of N items per task; values and intervals are "
+            "estimates for the whole set",
             metavar="N",
         ),
     ] = None
     seed: Annotated[
         int | None,
-        Option("which random sample --subset draws (default 0)", metavar="S"),
+        Option("seed of the random sample of --subset (default: 0)", metavar="S"),
     ] = None
 
 
@@ -244,14 +252,15 @@ class WithRunData(Options):
     source: Annotated[
         Path | None,
         Option(
-            "the one file a dataset of your own is made of, in place of --data",
+            "the file of your own dataset, instead of --data",
             metavar="FILE",
         ),
     ] = None
     upstream: Annotated[
         Path | None,
         Option(
-            "the authors' checkout, for runs with --prompts official", metavar="DIR"
+            "checkout of the authors' repository, for runs with --prompts official",
+            metavar="DIR",
         ),
     ] = None
 
@@ -260,27 +269,30 @@ class WithRunData(Options):
 class WithCeilings(
     Options,
     heading="ceilings",
-    about="what answering may take; all answers are kept, and the same command goes on",
+    about="limits of answering; all answers are kept, and the same command continues the run",
 ):
-    """What the answers of the model under test, and of the models of roles, may take."""
+    """Limits for the answers of the model under test and of the models of other roles."""
 
     max_cost: Annotated[
         float | None,
         Option(
-            "ask nothing that may take the run's answers over USD, those of earlier commands "
-            "included; needs the prices price_in and price_out",
+            "send no request that may raise the cost of the run's answers above this sum, "
+            "earlier commands included; needs the prices price_in and price_out",
             metavar="USD",
         ),
     ] = None
     max_tokens_total: Annotated[
         int | None,
         Option(
-            "ask nothing that may take the run's answers over N tokens, read and written, those "
-            "of earlier commands included",
+            "send no request that may raise the run's answers above N input and output tokens, "
+            "earlier commands included",
             metavar="N",
         ),
     ] = None
     max_minutes: Annotated[
         float | None,
-        Option("ask nothing more M minutes after this command began", metavar="M"),
+        Option(
+            "send no request later than M minutes after the start of this command",
+            metavar="M",
+        ),
     ] = None

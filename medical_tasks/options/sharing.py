@@ -1,4 +1,4 @@
-"""What `leakcheck` and `purge` take."""
+"""Options of `leakcheck` and `purge`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from medical_tasks.options.base import Option, Options
 
 @dataclass(frozen=True, kw_only=True)
 class Leakcheck(Options):
-    """Prove that no 12 words in a row of a source's text are in any file of a run's folder.
+    """Check that no 12 consecutive words of a source's text are in any file of a run's folder.
 
         medical-tasks leakcheck RUN --source DATASET
         medical-tasks leakcheck RUN --source FOLDER_WITH_OFFICIAL_FILES
 
-    Every file is searched, hidden ones too: parquet, Arrow, SQLite, JSON, archives, and
-    the bytes of everything else with escapes undone. Exit code 0: no text was found. 4:
-    text was found; files and row ids are named, never the text. 5: no text was found,
+    Every file is searched, including hidden ones: parquet, Arrow, SQLite, JSON, archives,
+    and the bytes of all others after decoding escapes. Exit code 0: no text was found. 4:
+    text was found; files and row ids are listed, never the text. 5: no text was found,
     but a file could not be read.
     """
 
     run: Annotated[
         Path,
         Option(
-            "folder that `run` or `score` wrote, or any other",
+            "folder written by `run` or `score`, or any other folder",
             metavar="RUN",
             positional=True,
         ),
@@ -38,20 +38,20 @@ class Leakcheck(Options):
         ),
     ]
     words: Annotated[
-        int, Option("words in a row that count (default: 12)", metavar="N")
+        int, Option("number of consecutive words that count (default: 12)", metavar="N")
     ] = 12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Purge(Options):
-    """Empty the private store: the answers, verdicts and server logs of tasks on credentialed data.
+    """Empty the private store: answers, verdicts and server logs of tasks on credentialed data.
 
         medical-tasks purge --dry-run
         medical-tasks purge
 
-    Runs that a command is using are left, and named. Results, reports and the audit log
-    are not touched. A run whose answers are gone keeps its numbers; giving its command
-    again asks the model again.
+    Runs in use by another command are skipped and listed. Results, reports and the audit
+    log are not touched. A run without its answers keeps its results; repeating its command
+    queries the model again.
     """
 
-    dry_run: Annotated[bool, Option("only list what would be deleted")] = False
+    dry_run: Annotated[bool, Option("only list the files to delete")] = False

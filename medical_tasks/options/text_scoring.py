@@ -1,4 +1,4 @@
-"""What `score-text` takes."""
+"""Options of `score-text`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from medical_tasks.options.shared import BootstrapSeed, FiguresFile, WithTables
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreText(WithTables):
-    r"""Score texts against references: ROUGE, BLEU, SARI, exact match, and by your checkpoints.
+    r"""Score texts against references: ROUGE, BLEU, SARI, exact match, and metrics with checkpoints.
 
         medical-tasks score-text answers.csv
         medical-tasks score-text notes.xlsx --prediction summary \
@@ -21,17 +21,17 @@ class ScoreText(WithTables):
         medical-tasks score-text reports.jsonl --metrics bertscore,rougeL_recall \
             --task-args bertscore=models/deberta-xlarge-mnli --json
 
-    A table has a row a text: CSV, XLSX, JSON Lines or parquet. Several columns of
-    references, or a list in one of JSON, are references of which any will do. Values
-    are means over rows, but for bleu_corpus and sacrebleu_corpus, which are pooled,
-    each with its 95 % bootstrap interval. An empty prediction is scored as it is; a row
-    without a reference is refused. Output never quotes a text.
+    The table (CSV, XLSX, JSON Lines or parquet) has one row per text. Several reference
+    columns, or a JSON list in one, are alternative references. Values are means over rows,
+    except bleu_corpus and sacrebleu_corpus, which are pooled; each has a 95 % bootstrap
+    interval. An empty prediction is scored unchanged; a row without a reference is
+    refused. The output never quotes a text.
     """
 
     table: Annotated[
         Path,
         Option(
-            "CSV, XLSX, JSON Lines or parquet, a row a text",
+            "CSV, XLSX, JSON Lines or parquet file with one row per text",
             metavar="TABLE",
             positional=True,
         ),
@@ -42,33 +42,37 @@ class ScoreText(WithTables):
             "rouge1 ... rouge9, rougeL, rougeLsum (each also with _precision or _recall), bleu,"
             " sacrebleu, bleu_corpus, sacrebleu_corpus, exact_match, sari; bertscore, medcon, "
             "alignscore, bleurt, f1_radgraph, sentence_bert, clinical_bert with --task-args "
-            "(default: all that need nothing more)",
+            "(default: all that need no --task-args)",
             metavar="NAME,...",
         ),
     ] = None
     prediction: Annotated[
         str | None,
         Option(
-            "what is scored (default: prediction, response, output...)",
+            "column of the texts to score (default: prediction, response, output...)",
             metavar="COLUMN",
         ),
     ] = None
     reference: Annotated[
         str | None,
         Option(
-            "what it is compared with (default: reference, gold...)",
+            "columns of the references (default: reference, gold...)",
             metavar="COLUMN,...",
         ),
     ] = None
     source: Annotated[
         str | None,
         Option(
-            "what it is made from, for sari (default: source, if any)", metavar="COLUMN"
+            "column of the source texts, for sari (default: source, if any)",
+            metavar="COLUMN",
         ),
     ] = None
     cluster: Annotated[
         str | None,
-        Option("rows that belong together, such as a patient's", metavar="COLUMN"),
+        Option(
+            "column that groups related rows, such as those of a patient",
+            metavar="COLUMN",
+        ),
     ] = None
     task_args: Annotated[
         Mapping[str, str],

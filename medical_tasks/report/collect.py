@@ -1,7 +1,4 @@
-"""Reads finished runs into `ReportData`.
-
-Everything a report shows, checked before a line of it is written.
-"""
+"""Reads finished runs into `ReportData`, and checks everything before a report is written."""
 
 from __future__ import annotations
 
@@ -72,7 +69,7 @@ _WITHHELD: Final = (
 
 
 def report(options: Report) -> dict[str, Path]:
-    """Writes the report of finished runs; returns its files by form."""
+    """Writes the report of finished runs; returns its files by format."""
     limit = options.max_text_bytes
     return write_reports(
         options.runs,
@@ -99,17 +96,17 @@ def write_reports(
     title: str = "",
     max_text_bytes: int = MAX_TEXT_BYTES,
 ) -> dict[str, Path]:
-    """Writes the report of finished runs; returns its files by form.
+    """Writes the report of finished runs; returns its files by format.
 
     Args:
-        folders: of the runs.
-        places: where texts of open data are looked for.
-        out: a file, or a folder; None for the run's own folder, or, of several, the one
-            one is in.
-        form: `html`, `markdown` or `both`; None for both, or for what the suffix of
-            `out` says.
-        title: heading of the report; "" for one made of the models and benchmarks.
-        max_text_bytes: what the texts of all items may take together.
+        folders: the runs' folders.
+        places: where to find the texts of open data.
+        out: a file or a folder; None for the run's own folder or, with several runs, the
+            current one.
+        form: `html`, `markdown` or `both`; None for both, or for the format that the suffix
+            of `out` names.
+        title: the report's heading; "" for one that names the models and benchmarks.
+        max_text_bytes: the most bytes for the texts of all items together.
     """
     from medical_tasks.report.markdown import render_report
     from medical_tasks.report.page import render_page
@@ -141,7 +138,7 @@ def write_reports(
 
 
 def _answers(data: ReportData) -> int:
-    """How many answers of models a report has."""
+    """Counts the models' answers in a report."""
     return sum(bool(item.answer) for task in data.tasks for item in task.items)
 
 
@@ -155,8 +152,12 @@ def report_data(
 ) -> ReportData:
     """Reads finished runs.
 
-    `max_text_bytes`: what all texts of the items may take together.
-    `tell`: is told what the report is without, a line each.
+    Args:
+        folders: the runs' folders.
+        places: where to find the texts of open data.
+        title: the report's heading; "" for one that names the models and benchmarks.
+        max_text_bytes: the most bytes for the texts of all items together.
+        tell: called with each sentence about what the report lacks.
     """
     if not folders:
         raise UsageError(
@@ -167,30 +168,32 @@ def report_data(
     if max_text_bytes < 0:
         raise UsageError(f"--max-text-bytes must be 0 or more, got {max_text_bytes}.")
 
-    shown, again = without_repeats(folders)
-    runs = _read_runs(_finished(shown, tell), places)
-    # Those of one task stand together.
+    shown, repeated = without_repeats(folders)
+    runs = _read_runs(_with_results(shown, tell), places)
+    # The runs of one task are adjacent.
     order = list(dict.fromkeys(name for run in runs for name in run.entries))
     parts = []
     for name in order:
         for run in (run for run in runs if name in run.entries):
             parts.append(_read_task(name, run, places, max_text_bytes))
-            del run.rows[name]  # a large run's rows take more room than its page
+            del run.rows[name]  # a large run's rows take more memory than its page
 
-    tasks_shown, lacking = _fitted(parts, max_text_bytes)
-    for what, where in lacking.items():
-        tell(f"{', '.join(where)}: {what}")
+    tasks_shown, tasks_by_gap = _fit_texts_of(parts, max_text_bytes)
+    for gap, task_names in tasks_by_gap.items():
+        tell(f"{', '.join(task_names)}: {gap}")
 
     return ReportData(
         title=title or report_title(tasks_shown),
         tasks=tuple(tasks_shown),
         suite=f"medical-tasks {__version__}",
-        notes=report_notes(tasks_shown, again),
+        notes=report_notes(tasks_shown, repeated),
     )
 
 
-def _finished(folders: Sequence[Path], tell: Callable[[str], None]) -> Sequence[Path]:
-    """Leaves out runs that have no results yet, if others have."""
+def _with_results(
+    folders: Sequence[Path], tell: Callable[[str], None]
+) -> Sequence[Path]:
+    """Leaves out runs without results, if other runs have some."""
     begun = [folder for folder in folders if is_unfinished(folder)]
     if not begun or len(begun) == len(folders):
         return folders
@@ -201,10 +204,10 @@ def _finished(folders: Sequence[Path], tell: Callable[[str], None]) -> Sequence[
 
 
 def _read_runs(folders: Sequence[Path], places: TextPlaces) -> list[FinishedRun]:
-    """Reads runs, each under a name of its own, and checks that the places of texts are of them."""
-    read = [read_run(folder, items=places.items) for folder in folders]
-    names = run_names(read)
-    runs = [replace(run, name=name) for run, name in zip(read, names, strict=True)]
+    """Reads runs, gives each a unique name, and checks that the places of texts belong to them."""
+    loaded = [read_run(folder, items=places.items) for folder in folders]
+    names = run_names(loaded)
+    runs = [replace(run, name=name) for run, name in zip(loaded, names, strict=True)]
     recipes = [entry["recipe"] for run in runs for entry in run.entries.values()]
     check_places(places.responses, recipes)
     configs = {recipe.get("data", {}).get("config") for recipe in recipes}
@@ -218,33 +221,33 @@ def _read_runs(folders: Sequence[Path], places: TextPlaces) -> list[FinishedRun]
 
 
 _Part = tuple[ReportTask, str, int]
-"""A task with whole texts, what it is without, and how many items' texts were not read."""
+"""A task with whole texts, what is missing, and how many items' texts were not read."""
 
 
-def _fitted(
+def _fit_texts_of(
     parts: Sequence[_Part], most: int
 ) -> tuple[list[ReportTask], dict[str, list[str]]]:
-    """Cuts the texts of all tasks to what a report may hold; also says what is missing of which."""
+    """Cuts the texts of all tasks to a report's limit; also returns the tasks by what they lack."""
     fitted = fit_texts([(task.name, task.items) for task, _, _ in parts], most)
-    shown: list[ReportTask] = []
-    lacking: dict[str, list[str]] = {}
+    fitted_tasks: list[ReportTask] = []
+    tasks_by_gap: dict[str, list[str]] = {}
     for (task, missing, unread), items in zip(parts, fitted, strict=True):
-        short = _said(items, unread, most)
-        texts = " ".join(filter(None, (task.texts, short)))
-        shown.append(replace(task, items=items.items, texts=texts))
-        if lacks := " ".join(filter(None, (missing, short))):
-            lacking.setdefault(lacks, []).append(f"{task.name} ({task.run})")
+        size_note = _left_out_text(items, unread, most)
+        texts = " ".join(filter(None, (task.texts, size_note)))
+        fitted_tasks.append(replace(task, items=items.items, texts=texts))
+        if gap := " ".join(filter(None, (missing, size_note))):
+            tasks_by_gap.setdefault(gap, []).append(f"{task.name} ({task.run})")
 
-    return shown, lacking
+    return fitted_tasks, tasks_by_gap
 
 
 def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _Part:
-    """Reads a task of a run; `room` is what its texts may take."""
+    """Reads a task of a run; `room` is the most bytes for its texts."""
     entry, rows = run.entries[name], run.rows[name]
     task = tasks().get(name)
     dataset = None if task is None else dataset_spec(task.dataset)
-    # What cannot be shown to be open is not: a task that is not known, or a run that
-    # was kept without texts.
+    # Without proof that it is open a task is private: it is unknown, or its run was kept
+    # without texts.
     withheld = any(row.get(DIGEST) is not None for row in rows)
     credentialed = dataset is None or not text_allowed(dataset)
     private = credentialed or withheld
@@ -261,12 +264,11 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
     plots += confidence_plots(entry)
     items: tuple[ReportItem, ...] = ()
     if places.items:
-        ids = [row["id"] for row in rows]
-        verdicts = verdicts_by_item(run.verdicts.get(name, ()), ids, private=private)
-        names = [metric.name for metric in metrics]
-        items = report_items(rows, names, texts, verdicts, note_words=note_words)
+        items = _items(
+            name, run, metrics, texts, private=private, note_words=note_words
+        )
 
-    shown = ReportTask(
+    report_task = ReportTask(
         run=run.name,
         folder=str(run.folder),
         name=name,
@@ -282,17 +284,37 @@ def _read_task(name: str, run: FinishedRun, places: TextPlaces, room: int) -> _P
         plots=tuple(plots),
         tables=tuple(texts.tables),
     )
-    return shown, texts.missing, texts.unread
+    return report_task, texts.missing, texts.unread
+
+
+def _items(
+    name: str,
+    run: FinishedRun,
+    metrics: Sequence[MetricSpec],
+    texts: TaskTexts,
+    *,
+    private: bool,
+    note_words: frozenset[str] | None,
+) -> tuple[ReportItem, ...]:
+    """Makes the items of a task of a run, with their texts and verdicts."""
+    rows = run.rows[name]
+    ids = [row["id"] for row in rows]
+    verdicts = verdicts_by_item(run.verdicts.get(name, ()), ids, private=private)
+    metric_names = [metric.name for metric in metrics]
+    return report_items(rows, metric_names, texts, verdicts, note_words=note_words)
 
 
 def _metrics(task: TaskSpec | None, entry: Entry) -> tuple[MetricSpec, ...]:
-    """The metrics that an entry reports: those declared, then those of other versions."""
+    """Returns the metrics that an entry reports: the declared ones, then those of other versions."""
     metrics = () if task is None else task.metrics
     declared = {metric.name: metric for metric in metrics if not metric.part}
     reported = entry["metrics"]
-    own = [metric for name, metric in declared.items() if name in reported]
+    declared_metrics = [metric for name, metric in declared.items() if name in reported]
     others = [name for name in reported if name not in declared]
-    return (*own, *(_unknown(name, reported[name], declared) for name in others))
+    return (
+        *declared_metrics,
+        *(_other_versions_metric(name, reported[name], declared) for name in others),
+    )
 
 
 def _texts(
@@ -304,10 +326,10 @@ def _texts(
     *,
     withheld: bool,
 ) -> TaskTexts:
-    """The texts of a task's items; of a run that was `withheld` only what plots need is read."""
+    """Finds the texts of a task's items; if they are `withheld`, only the plots' data are read."""
     withheld = withheld and text_allowed(dataset)
-    where = replace(places, items=False) if withheld else places
-    texts = find_texts(task, dataset, run, where, room=room)
+    text_places = replace(places, items=False) if withheld else places
+    texts = find_texts(task, dataset, run, text_places, room=room)
     if withheld:
         texts = replace(texts, missing="", remark=_WITHHELD)
 
@@ -324,7 +346,7 @@ def _texts(
     return texts
 
 
-def _said(fitted: FittedItems, unread: int, max_bytes: int) -> str:
+def _left_out_text(fitted: FittedItems, unread: int, max_bytes: int) -> str:
     sentences = []
     if fitted.cut:
         sentences.append(
@@ -345,11 +367,10 @@ def _said(fitted: FittedItems, unread: int, max_bytes: int) -> str:
     return " ".join(sentences)
 
 
-def _unknown(name: str, value: Json, declared: Mapping[str, MetricSpec]) -> MetricSpec:
-    """Of a metric that another version reported, no more is known than its entry says.
-
-    A corrected one is as the raw one.
-    """
+def _other_versions_metric(
+    name: str, value: Json, declared: Mapping[str, MetricSpec]
+) -> MetricSpec:
+    """Describes a metric that another version reported, by its entry or by its raw metric."""
     raw = declared.get(name.removesuffix(SUFFIX))
     if raw is not None:
         return replace(
@@ -362,11 +383,7 @@ def _unknown(name: str, value: Json, declared: Mapping[str, MetricSpec]) -> Metr
 
 
 def shown_entry(entry: Entry, *, private: bool) -> JsonDict:
-    """Copies an entry.
-
-    Of credentialed data with its reasons reduced once more to classes that hold no
-    text.
-    """
+    """Copies an entry; private data's reasons are reduced again to classes that hold no text."""
     if not private:
         return dict(entry)
 
@@ -391,8 +408,8 @@ def report_title(shown: Sequence[ReportTask]) -> str:
         ("benchmarks", [task.benchmark or task.name for task in shown]),
     )
     parts = []
-    for kind, named in kinds:
-        names = list(dict.fromkeys(named))
+    for kind, names_of_kind in kinds:
+        names = list(dict.fromkeys(names_of_kind))
         *first, last = names
         parts.append(
             f"{len(names)} {kind}"
@@ -408,7 +425,7 @@ def report_title(shown: Sequence[ReportTask]) -> str:
 def report_notes(
     shown: Sequence[ReportTask], repeated: Sequence[Path]
 ) -> tuple[str, ...]:
-    """The sentences that hold for the whole report."""
+    """Returns the sentences that apply to the whole report."""
     notes = [
         f"{folder} was given more than once and is shown once." for folder in repeated
     ]
@@ -424,7 +441,7 @@ def report_notes(
 
 
 def _differences(name: str, first: ReportTask, second: ReportTask) -> list[str]:
-    """What keeps two runs of a task apart; each is told against the first run of the task."""
+    """Words the differences between two runs of a task, the first being the reference."""
     differences = recipe_differences(
         name,
         first.entry["recipe"],
@@ -451,15 +468,14 @@ def verdicts_by_item(
     by_item: dict[str, list[ReportVerdict]] = {}
     for line in lines:
         item = item_of(line["id"], item_ids)
-        if (
-            item is not None and not {"repeat", "evaluation"} & line.keys()
-        ):  # the texts beside them are of the first
+        # The report shows the texts of the first repeat or evaluation.
+        if item is not None and not {"repeat", "evaluation"} & line.keys():
             by_item.setdefault(item, []).append(_verdict(line, item, private=private))
     return {item: tuple(verdicts) for item, verdicts in by_item.items()}
 
 
 def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
-    """One verdict of a judge for the browser of items; no texts on private data."""
+    """Makes one verdict for the browser of items; private data have no texts."""
     value, votes = line.get("value"), line.get("votes")
     unscored, text = _text(line.get("unscored")), _text(line.get("text"))
     if private:
@@ -479,7 +495,7 @@ def _verdict(line: Row, item: str, *, private: bool) -> ReportVerdict:
 
 
 def _text(value: object) -> str:
-    """A value as people read it: a text as it is, nothing as "", all else as JSON."""
+    """Writes a value for people: a text unchanged, None as "", all else as JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -488,11 +504,11 @@ def _text(value: object) -> str:
 _JUDGE_RECIPE: Final = frozenset(
     {"name", "comparable", "votes", "reasks", "reply_tokens", "mode", "prompts"}
 )
-"""What a judge's recipe has beside its identity."""
+"""The fields of a judge's recipe that are not part of its identity."""
 
 
 def judge_plots(task: TaskSpec, entry: Entry) -> list[Plot]:
-    """How well the run's judge agrees with people, by the last check of it on this machine."""
+    """Plots how well the run's judge agrees with people, by its last check on this machine."""
     judge = entry["recipe"].get("judge")
     if not isinstance(judge, Mapping) or not isinstance(judge.get("prompts"), Mapping):
         return []

@@ -1,4 +1,4 @@
-"""What a report says and draws of a model's confidence: a sentence, and two curves."""
+"""Words and plots a model's confidence for a report: a sentence and two curves."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _SOURCES: Final = {
 }
 
 
-def confidence_said(entry: Entry) -> list[str]:
-    """Says how sure the model was, and whether it should have been; nothing where nobody knows.
+def confidence_notes(entry: Entry) -> list[str]:
+    """Words the model's confidence and its calibration; empty if the confidence is unknown.
 
     Example:
         confidence (a line that it was asked for), of 38 of 40 answers (left out: 2 x no
@@ -28,12 +28,12 @@ def confidence_said(entry: Entry) -> list[str]:
         return []
 
     source = _SOURCES.get(str(figures.get("source")), "unknown")
-    lacking = ", ".join(
+    left_out = ", ".join(
         f"{count:,} x {why}" for why, count in mapping(figures.get("left_out")).items()
     )
-    said = (
+    intro = (
         f"confidence ({source}), of {figures['n']:,} of {figures['answers']:,} answers"
-        + (f" (left out: {lacking})" if lacking else "")
+        + (f" (left out: {left_out})" if left_out else "")
     )
     parts = []
     if "mean_confidence" in figures:
@@ -43,42 +43,44 @@ def confidence_said(entry: Entry) -> list[str]:
             "on them"
         )
 
-    parts += _calibration_said(figures)
+    parts += _calibration_texts(figures)
     if "aurc" in figures:
         reference = percent(figures["aurc"]["reference"])
-        parts.append(f"AURC {_said(figures['aurc'])}, {reference} % in any order")
+        parts.append(
+            f"AURC {_percent_with_interval(figures['aurc'])}, {reference} % in any order"
+        )
 
     if figures.get("reason"):
         parts.append(str(figures["reason"]))
 
-    return [f"{said}: {'; '.join(parts)}." if parts else f"{said}."]
+    return [f"{intro}: {'; '.join(parts)}." if parts else f"{intro}."]
 
 
-def _calibration_said(figures: Json) -> list[str]:
-    """The figures of answers that are right or wrong; none of others."""
+def _calibration_texts(figures: Json) -> list[str]:
+    """Words the figures of answers that are right or wrong; empty for other answers."""
     if "ece" not in figures:
         return []
 
     error, brier = figures["ece"], figures["brier"]
     bins = len(figures["bins"])
-    said = [
-        f"ECE {_said(error)}, plug-in {percent(error['plug_in'])} % in {bins} "
+    sentences = [
+        f"ECE {_percent_with_interval(error)}, plug-in {percent(error['plug_in'])} % in {bins} "
         f"bin{'s' * (bins != 1)}",
         f"Brier {brier['value']:.3f} ({brier['ci_low']:.3f} to {brier['ci_high']:.3f}), "
         f"{brier['reference']:.3f} by the base rate",
     ]
     if figures["auroc"]["value"] is None:
-        return [*said, "no AUROC, since all answers are right or all wrong"]
+        return [*sentences, "no AUROC, since all answers are right or all wrong"]
 
-    return [*said, f"AUROC {_said(figures['auroc'])}"]
+    return [*sentences, f"AUROC {_percent_with_interval(figures['auroc'])}"]
 
 
-def _said(figure: Json) -> str:
+def _percent_with_interval(figure: Json) -> str:
     return f"{percent(figure['value'])} % ({interval(figure)})"
 
 
 def confidence_plots(entry: Entry) -> list[Plot]:
-    """The reliability curve, and the risk-coverage curve, of an entry that has figures for them."""
+    """Plots the reliability curve and the risk-coverage curve, if the entry has their figures."""
     figures = mapping(entry.get("confidence"))
     plots = [_reliability(figures)] if figures.get("bins") else []
     return [*plots, _risk_coverage(figures)] if figures.get("curve") else plots
@@ -87,14 +89,14 @@ def confidence_plots(entry: Entry) -> list[Plot]:
 def _reliability(figures: Json) -> Plot:
     points = tuple(
         PlotPoint(
-            label=f"{percent(each['low'])} to {percent(each['high'])} %",
-            value=each["accuracy"],
-            low=each["ci_low"],
-            high=each["ci_high"],
-            n=each["n"],
-            across=each["confidence"],
+            label=f"{percent(bin_figures['low'])} to {percent(bin_figures['high'])} %",
+            value=bin_figures["accuracy"],
+            low=bin_figures["ci_low"],
+            high=bin_figures["ci_high"],
+            n=bin_figures["n"],
+            across=bin_figures["confidence"],
         )
-        for each in figures["bins"]
+        for bin_figures in figures["bins"]
     )
     return Plot(
         title="Reliability: is it right as often as it says?",
@@ -110,14 +112,14 @@ def _reliability(figures: Json) -> Plot:
 def _risk_coverage(figures: Json) -> Plot:
     points = tuple(
         PlotPoint(
-            label=f"surest {percent(each['share'])} %",
-            value=each["value"],
-            low=each["ci_low"],
-            high=each["ci_high"],
-            n=max(1, round(each["share"] * figures["n"])),
-            across=each["share"],
+            label=f"surest {percent(curve_point['share'])} %",
+            value=curve_point["value"],
+            low=curve_point["ci_low"],
+            high=curve_point["ci_high"],
+            n=max(1, round(curve_point["share"] * figures["n"])),
+            across=curve_point["share"],
         )
-        for each in reversed(figures["curve"])
+        for curve_point in reversed(figures["curve"])
     )
     return Plot(
         title="Risk and coverage: only the surest answers counted",

@@ -1,7 +1,7 @@
-"""Names of the JSON that runs write, where it is read from files.
+"""Names for JSON that is read from a run's files.
 
-What a form of `report.forms` has not checked may be anything: the names say what a
-mapping is of. `runs.results` has the types of what is made here.
+Such a mapping may hold anything until a form of `report.forms` has checked it; the names only
+say what it represents. `runs.results` has the types of the JSON that runs write.
 """
 
 from typing import TypeAlias
@@ -15,4 +15,4 @@ Metric: TypeAlias = Json
 """A metric of an entry: value, interval, bounds, n."""
 
 Recipe: TypeAlias = Json
-"""What a task's numbers depend on."""
+"""The recipe of a task: everything that its numbers depend on."""

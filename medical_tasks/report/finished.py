@@ -1,4 +1,4 @@
-"""What a verb says when a run is finished: its table, its report, and what is missing."""
+"""Reports a finished run to the user: its table, its report, and what is missing."""
 
 from __future__ import annotations
 
@@ -42,17 +42,20 @@ def report_results(
     stopped_by: str = "",
     never_had: str = "",
 ) -> int:
-    """Prints the table, writes the report, and raises where an item has no answer (with the next step) or no score.
+    """Prints the table and writes the report.
 
     Args:
-        folder: of the results.
+        folder: the folder of the results.
         next_step: what to do about items without an answer.
         stopped_by: the ceilings of a command that asks a model.
-        never_had: the reason of items that the user's own file has no answer to. Where
-            it has some, and nothing else is missing, they are a note and no error.
+        never_had: the reason of items without an answer in the user's own file. If other
+            items have answers, and nothing else is missing, a note replaces the error.
+
+    Raises:
+        IncompleteError: an item has no answer or no score.
     """
     results = read_results(folder)
-    # first: who reads the table may leave in its middle, as `head` does
+    # The report comes first: a reader of the table, such as `head`, may stop in its middle.
     path = write_markdown(results, folder)
     tell(render_table(results), results, folder=folder, report=path)
     tell(f"\nresults: {folder / 'results.json'}\nreport:  {path}")
@@ -62,7 +65,7 @@ def report_results(
         for name, entry in tasks.items()
         if entry["coverage"]["scored"] < entry["coverage"]["asked"]
     }
-    reasons = {reason for found in missing.values() for reason in found}
+    reasons = {reason for counts in missing.values() for reason in counts}
     answered = any(entry["coverage"]["scored"] for entry in tasks.values())
     if answered and reasons == {never_had}:
         _note_partial(tasks)
@@ -70,33 +73,33 @@ def report_results(
         if stopped_by and any(_is_spent(reason) for reason in reasons):
             next_step = STOPPED.format(ceilings=stopped_by)
 
-        parts = [f"{name}: {_counted(counts)}" for name, counts in missing.items()]
+        parts = [f"{name}: {_count_text(counts)}" for name, counts in missing.items()]
         raise IncompleteError(
             f"not every item is scored ({'; '.join(parts)}). Above, known verdicts replace missing ones, with bounds for the "
-            f"rest. {_what_to_do(tasks, missing, reasons, next_step)}"
+            f"rest. {_advice(tasks, missing, reasons, next_step)}"
         )
 
     return 0
 
 
-def _counted(reasons: Mapping[str, int]) -> str:
-    """Reasons with their counts: `3 x no answer: timeout`."""
+def _count_text(reasons: Mapping[str, int]) -> str:
+    """Words reasons with their counts: `3 x no answer: timeout`."""
     return ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
 
 
-def _what_to_do(
+def _advice(
     tasks: Mapping[str, Json],
     missing: Iterable[str],
     reasons: Set[str],
     next_step: str,
 ) -> str:
-    """What to do about items without a score, and whether anything helps.
+    """Advises what to do about items without a score.
 
     Args:
         tasks: the entries of all tasks.
         missing: the tasks that lack a score.
         reasons: why scores are missing.
-        next_step: what to do where nothing is known of these reasons.
+        next_step: the advice if nothing is known about these reasons.
     """
     if reasons == {"no answer: prompt too long"}:
         return _too_long(entry["recipe"]["model"] for entry in tasks.values())
@@ -106,7 +109,7 @@ def _what_to_do(
 
         next_step = judge_step(reasons)
 
-    next_step = _with_lasting(missing, reasons, next_step)
+    next_step = _with_lasting_reasons(missing, reasons, next_step)
     judges = (entry["judge"] for entry in tasks.values() if "judge" in entry)
     troubles = {judge["trouble"] for judge in judges} - {None}
     if not troubles:
@@ -115,29 +118,35 @@ def _what_to_do(
     return f"The judge could not be asked: {' '.join(sorted(troubles))} {next_step}"
 
 
-def _with_lasting(missing: Iterable[str], reasons: Set[str], next_step: str) -> str:
-    """The next step behind what benchmarks say of reasons that asking again does not mend.
+def _with_lasting_reasons(
+    missing: Iterable[str], reasons: Set[str], next_step: str
+) -> str:
+    """Puts the benchmarks' advice on reasons that asking again does not fix before the next step.
 
-    Where there are no other reasons, what they say is all.
+    If there are no other reasons, that advice is all.
     """
     lasting = {
-        reason: said
+        reason: advice
         for name in missing
-        for reason, said in task_spec(name).benchmark.lasting_reasons().items()
+        for reason, advice in task_spec(name).benchmark.lasting_reasons().items()
     }
-    known = {reason: said for reason, said in lasting.items() if reason in reasons}
-    if not known:
+    relevant = {
+        reason: advice for reason, advice in lasting.items() if reason in reasons
+    }
+    if not relevant:
         return next_step
 
-    return " ".join([*known.values(), *([] if reasons <= set(known) else [next_step])])
+    return " ".join(
+        [*relevant.values(), *([] if reasons <= set(relevant) else [next_step])]
+    )
 
 
 def _note_partial(tasks: Mapping[str, Json]) -> None:
-    """Says how many questions a file of answers has no answer to."""
+    """Notes how many questions have no answer in a file of answers."""
     for name, entry in tasks.items():
-        asked, scored = (entry["coverage"][each] for each in ("asked", "scored"))
+        n_asked, n_scored = (entry["coverage"][key] for key in ("asked", "scored"))
         print(
-            f"note: {name}: {asked - scored:,} of {asked:,} questions have no answer in the "
-            f"file. The values are over the other {scored:,}.",
+            f"note: {name}: {n_asked - n_scored:,} of {n_asked:,} questions have no answer in the "
+            f"file. The values are over the other {n_scored:,}.",
             file=sys.stderr,
         )

@@ -1,6 +1,6 @@
-"""The folders of a report: finished runs, each under a short name, and where it is written.
+"""The folders of a report: reads finished runs, names them briefly, and writes the report.
 
-A report is written whole, and never over anything but an older report.
+A report is written completely or not at all, and overwrites only an older report.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class FinishedRun:
     """A finished run.
 
     Attributes:
-        name: unique in the report.
-        folder: of the run.
-        entries: of `results.json`, by task.
-        rows: of `items.parquet`, by task; let go when they were read.
-        verdicts: of `verdicts.jsonl`, by task.
+        name: its name, unique in the report.
+        folder: its folder.
+        entries: the entries of `results.json`, by task.
+        rows: the rows of `items.parquet`, by task; deleted once they were read.
+        verdicts: the lines of `verdicts.jsonl`, by task.
     """
 
     name: str
@@ -49,7 +49,7 @@ class FinishedRun:
 
 
 def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
-    """Reads a run's files; its name is that of the folder."""
+    """Reads a run's files and names the run like its folder."""
     entries = read_results(folder)["tasks"]
     if not entries:
         raise damaged(folder / RESULTS_FILE, "it has no task")
@@ -72,45 +72,42 @@ def read_run(folder: Path, *, items: bool = True) -> FinishedRun:
 
 
 def without_repeats(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Parts folders into new ones and those that were given before, however they were written."""
+    """Splits folders into distinct ones and repeated ones, however their paths are written."""
     first: list[Path] = []
-    again: list[Path] = []
+    repeated: list[Path] = []
     paths: set[Path] = set()
     for folder in folders:
         path = folder.expanduser().resolve()
-        (again if path in paths else first).append(folder)
+        (repeated if path in paths else first).append(folder)
         paths.add(path)
-    return first, again
+    return first, repeated
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Whether a folder is of a run that was begun and has no results.
-
-    Stopped, or still under way.
-    """
+    """Whether a folder's run has begun but has no results: it was stopped, or is still running."""
     path = folder.expanduser()
     return (path / SETTINGS_FILE).is_file() and not (path / RESULTS_FILE).exists()
 
 
 def run_names(runs: Sequence[FinishedRun]) -> list[str]:
-    """Names each run by its model, as short as tells the models apart.
+    """Names each run by its model, as briefly as the models stay distinct.
 
     Runs that share a model are named by their folders too: `smollm2 (seed-1)`.
     """
-    whole = [
+    full_names = [
         str(next(iter(run.entries.values()))["recipe"]["model"]["name"]) for run in runs
     ]
-    last = {
+    last_parts = {
         name: name
         if name.startswith("baseline/")
         else name.rstrip("/").rpartition("/")[2]
-        for name in whole
+        for name in full_names
     }
     names = [
-        last[name]
-        if list(last.values()).count(last[name]) == 1 and last[name]
+        last_parts[name]
+        if list(last_parts.values()).count(last_parts[name]) == 1 and last_parts[name]
         else name
-        for name in whole
+        for name in full_names
     ]
     folders = short_names([run.folder for run in runs])
 
@@ -121,20 +118,21 @@ def run_names(runs: Sequence[FinishedRun]) -> list[str]:
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """Names each folder by the last part of its path, and as many more as tell it from others."""
+    """Names each folder by the last part of its path, or by as many parts as make it unique."""
     parts = [
         [name for name in folder.expanduser().resolve().parts if name != "/"]
         for folder in folders
     ]
     names: list[str] = []
-    for own in parts:
+    for path_parts in parts:
         size = 1
         while (
-            size < len(own) and sum(other[-size:] == own[-size:] for other in parts) > 1
+            size < len(path_parts)
+            and sum(other[-size:] == path_parts[-size:] for other in parts) > 1
         ):
             size += 1
 
-        names.append("/".join(own[-size:]) or "/")
+        names.append("/".join(path_parts[-size:]) or "/")
 
     return names
 
@@ -142,9 +140,9 @@ def short_names(folders: Sequence[Path]) -> list[str]:
 def check_entry(
     path: Path, task: str, entry: Entry, form: type[Form] | None = None
 ) -> None:
-    """Raises for an entry of `results.json` that is not as it was written.
+    """Raises for an entry of `results.json` that was changed after it was written.
 
-    `form` is one that asks for more than what a report needs.
+    `form` may require more than a report needs.
     """
     from medical_tasks.io.forms import complaint
     from medical_tasks.report import forms
@@ -154,26 +152,29 @@ def check_entry(
 
 
 MARK: Final = "<!-- medical-tasks report -->"
-"""First line of every report, by which it is known again."""
+"""The first line of every report, which identifies it."""
 _ANSWERS: Final = re.compile(r"<!-- answers: ([0-9]{1,9}) -->\n")
-"""Second line of a page that has the models' answers, with their number."""
+"""The second line of a page with the models' answers, with their number."""
 _HEAD_BYTES: Final = 200
 _OF_A_RUN: Final = re.compile(r"# Results\n\n## ")
-"""How the Markdown begins that `run` and `score` write."""
+"""The beginning of the Markdown that `run` and `score` write."""
 _SUFFIXES: Final = {"html": (".html", ".htm"), "markdown": (".md", ".markdown")}
 _OTHER_SUFFIX: Final = re.compile(r"\.[a-z]{2,5}")
-"""Of a file of another kind: a new folder may have a dot, but hardly a word behind it."""
+"""The suffix of a file of another kind: a folder's name hardly ends in a dot and a word."""
 _NAMES: Final = {"html": "report.html", "markdown": REPORT_FILE}
 
 
 def report_places(
-    folders: Sequence[Path], out: Path | None, wanted: str | None
+    folders: Sequence[Path], out: Path | None, requested: str | None
 ) -> dict[str, Path]:
-    """Says which files are written.
+    """Returns the files to write, by format.
 
-    `out`: what the user gave: a file (by its suffix), or a folder; None for the run's
-    folder, or, with several, this one. `wanted`: `html`, `markdown`, `both`; None for
-    both, or for what the suffix of `out` says.
+    Args:
+        folders: the runs' folders.
+        out: a file (by its suffix) or a folder; None for the run's folder or, with several
+            runs, the current one.
+        requested: `html`, `markdown` or `both`; None for both, or for the format that the
+            suffix of `out` names.
     """
     target = (
         out.expanduser()
@@ -182,7 +183,7 @@ def report_places(
         if len(folders) == 1
         else Path()
     )
-    named = next(
+    named_form = next(
         (
             form
             for form, suffixes in _SUFFIXES.items()
@@ -192,7 +193,7 @@ def report_places(
     )
     if (
         out is not None
-        and named is None
+        and named_form is None
         and not target.is_dir()
         and _OTHER_SUFFIX.fullmatch(target.suffix.lower())
     ):
@@ -201,16 +202,16 @@ def report_places(
             "such a name, or a folder."
         )
 
-    if out is None or target.is_dir() or named is None:
-        forms = tuple(_NAMES) if wanted in (None, "both") else (str(wanted),)
+    if out is None or target.is_dir() or named_form is None:
+        forms = tuple(_NAMES) if requested in (None, "both") else (str(requested),)
         places = {form: target / _NAMES[form] for form in forms}
-    elif wanted not in (None, named):
+    elif requested not in (None, named_form):
         raise UsageError(
-            f"--out {out}: by its suffix it is {named}, but --format is {wanted}. Give a folder, "
+            f"--out {out}: by its suffix it is {named_form}, but --format is {requested}. Give a folder, "
             "or leave one of the two out."
         )
     else:
-        places = {named: target}
+        places = {named_form: target}
 
     for path in places.values():
         check_place(path)
@@ -219,7 +220,7 @@ def report_places(
 
 
 def check_place(path: Path) -> None:
-    """Refuses to write over what is not a report."""
+    """Refuses to overwrite a file that is not a report."""
     if not path.exists():
         return
 
@@ -243,13 +244,13 @@ def check_place(path: Path) -> None:
 
 
 def check_answers(path: Path, answers: int) -> None:
-    """Refuses to write a page without answers over one with them.
+    """Refuses to overwrite a page with answers by one without.
 
     Args:
-        path: where the page goes.
-        answers: how many it has.
+        path: the path of the page.
+        answers: how many answers the new page has.
     """
-    written = _written_answers(path)
+    written = _answers_in(path)
     if written and not answers:
         raise UsageError(
             f"{path}: this report has {written:,} answers, and the new one would have "
@@ -258,8 +259,8 @@ def check_answers(path: Path, answers: int) -> None:
         )
 
 
-def _written_answers(path: Path) -> int:
-    """How many answers the page that is there has; 0 where there is none."""
+def _answers_in(path: Path) -> int:
+    """Counts the answers of an existing page; 0 without one."""
     if not path.exists():
         return 0
     with readable(path), open_file(path) as file:
@@ -269,12 +270,12 @@ def _written_answers(path: Path) -> int:
 
 
 def write_report(path: Path, text: str, *, answers: int = 0) -> None:
-    """Writes a report, whole or not at all.
+    """Writes a report, completely or not at all.
 
     Args:
-        path: where it goes.
-        text: what is written after the first line, by which it is known again.
-        answers: how many answers of models it has, kept for `check_answers`.
+        path: the report's path.
+        text: the content after the first line, which identifies it.
+        answers: how many models' answers it has, recorded for `check_answers`.
     """
     counted = f"<!-- answers: {answers} -->\n" if answers else ""
     with WholeFile(path) as file:

@@ -1,4 +1,4 @@
-"""The form of a task's entry in `results.json`, as far as reports and leaderboards rely on it."""
+"""The form of a task's entry in `results.json`, as far as reports and leaderboards need it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Forecast = Annotated[Any, follows(FORECAST)]
 
 
 class AgreementEstimate(OpenForm):
-    """An agreement with its interval; null where nothing varies."""
+    """An agreement with its interval; null if nothing varies."""
 
     n: Count
     value: Number | None
@@ -23,14 +23,14 @@ class AgreementEstimate(OpenForm):
 
 
 class Repeats(OpenForm):
-    """What `--repeats` adds to a metric: its value in each repeat, and figures of their spread."""
+    """The additions of `--repeats` to a metric: its value in each repeat, and their spread."""
 
     __pydantic_extra__: dict[str, Number | None]
     values: list[Number | None]
 
 
 class Agreement(OpenForm):
-    """How far evaluations of one metric, or verdicts, agree."""
+    """How far evaluations of one metric, or of verdicts, agree."""
 
     __pydantic_extra__: dict[str, Any]
     values: list[Number | None] = Field([])
@@ -47,7 +47,7 @@ class Agreement(OpenForm):
 
 
 class Evaluations(OpenForm):
-    """What `--evaluations` adds to a task."""
+    """The additions of `--evaluations` to a task."""
 
     n: Count
     metrics: dict[str, Agreement]
@@ -55,16 +55,16 @@ class Evaluations(OpenForm):
 
 
 class Estimate(OpenForm):
-    """A metric with its interval; null where nothing can be computed.
+    """A metric with its interval; null if it cannot be computed.
 
     Attributes:
-        n: items it is a mean of.
-        value: the mean.
-        ci_low: lower end of the 95 % interval.
-        ci_high: upper end.
-        bound_low: the smallest value it can have, whatever is missing or unclear.
-        bound_high: the largest.
-        repeats: spread over several samples of each item.
+        n: the number of items.
+        value: their mean.
+        ci_low: the lower end of the 95 % interval.
+        ci_high: the upper end.
+        bound_low: the smallest possible value, whatever is missing or unclear.
+        bound_high: the largest possible value.
+        repeats: the spread over several answers to each item.
     """
 
     n: Count
@@ -80,9 +80,9 @@ class Coverage(OpenForm):
     """How many items were asked, answered and scored, and why the others were not.
 
     Attributes:
-        asked: all items of the task.
-        answered: those with an answer.
-        scored: those of which nothing is missing.
+        asked: the number of all items of the task.
+        answered: the number of items with an answer.
+        scored: the number of items without a missing part.
         unscored: reason to number of items.
         unclear: reason to number of items whose answer can be read in several ways.
     """
@@ -103,7 +103,7 @@ class Verdicts(OpenForm):
 
 
 class Judge(OpenForm):
-    """What a judge did in a run."""
+    """A judge's work in a run."""
 
     name: str
     check: str
@@ -130,7 +130,7 @@ class Truncation(OpenForm):
 
 
 class Recipe(OpenForm):
-    """What a result depends on."""
+    """The recipe of a result, on which it depends."""
 
     model: Model
     truncation: Truncation | None = None

@@ -1,8 +1,7 @@
-"""What HTML pages are made of: escaped text, tables, and a page with its styles and scripts.
+"""The parts of HTML pages: escaped text, tables, and a page with its styles and scripts.
 
-A page is one file that requests nothing and forbids the browser to. Tables are whole
-without scripts; `table.js` adds sorting, filtering and a line that says how much is
-shown.
+A page is one file that requests nothing, and forbids the browser to. Tables are complete without
+scripts; `table.js` adds sorting, filtering and a line that says how much is shown.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ _FRAGMENT = Pattern(r"#[A-Za-z0-9._~%/:+@=,;!-]*")
 
 
 def markup(*parts: str) -> Markup:
-    """Joins parts that are HTML already."""
+    """Joins parts that are already HTML."""
     return Markup("".join(parts))
 
 
 @cache
 def _environment() -> Environment:
-    """The templates: every text put into one is escaped.
+    """Makes the environment of the templates, which escapes every inserted text.
 
-    A line break in one, with the blanks after it, is left out.
+    Line breaks in templates are removed, with the blanks after them.
     """
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -66,8 +65,8 @@ def rendered(template: str, *, room: str = "report", **values: object) -> Markup
 def escaped(text: str) -> Markup:
     r"""Makes text safe for HTML, inside an element and inside a quoted attribute.
 
-    `Markup` stays as it is. Lone surrogates and control characters become `\\ud800`,
-    `\\x00`, since neither can stand in a page.
+    `Markup` is returned unchanged. Lone surrogates and control characters become `\\ud800`,
+    `\\x00`, since a page may have neither.
     """
     import html
 
@@ -78,16 +77,16 @@ def escaped(text: str) -> Markup:
     text = _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     text = _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
-    # Both end a line for some readers of HTML and for none of ours.
+    # Some HTML parsers treat both as line ends.
     return Markup(
         html.escape(text).replace("\u2028", "&#x2028;").replace("\u2029", "&#x2029;")
     )
 
 
 def escaped_content(text: str) -> Markup:
-    """Escapes text that stands in an element and never in an attribute.
+    """Escapes text for an element, never for an attribute.
 
-    Quotes stay as they are, in JSON a third of the text.
+    Quotes, a third of the characters in JSON, stay unescaped.
     """
     return Markup(str(escaped(text)).replace("&quot;", '"').replace("&#x27;", "'"))
 
@@ -108,9 +107,9 @@ def attributes(values: Mapping[str, str | bool | None]) -> Markup:
 
 
 def link(text: str, address: str) -> Markup:
-    """Makes a link of an address on the web or within the page.
+    """Makes a link to an address on the web or within the page.
 
-    Of any other address (`javascript:`) only the text.
+    For any other address (`javascript:`) only the text is returned.
     """
     if _FRAGMENT.fullmatch(address):
         return markup(f'<a href="{escaped(address)}">', escaped(text), "</a>")
@@ -130,55 +129,54 @@ _NUMBER = Pattern(r"-?[0-9,]*[0-9](\.[0-9]+)?")  # as in table.js
 
 
 def html_table(table: Table) -> Markup:
-    """Writes a table that scrolls sideways where the page is narrow.
+    """Writes a table that scrolls sideways on a narrow page.
 
-    It is whole without scripts; its controls stay hidden until `table.js` runs.
+    It is complete without scripts; its controls stay hidden until `table.js` runs.
     """
     count = len(table.rows)
     return rendered(
         "table.html",
         table=table,
-        row_cells=lambda row: list(map(_named, row.cells, table.columns)),
+        row_cells=lambda row: list(map(_cell_element, row.cells, table.columns)),
         sortable=count > 1,
         controls=bool(table.filter_label) and count > 1,
         large=count > _LARGE,
     )
 
 
-def _named(
-    shown: Cell | str, column: Column
+def _cell_element(
+    content: Cell | str, column: Column
 ) -> tuple[Cell, str, dict[str, str | None]]:
-    """A cell, its element, and that element's attributes."""
-    cell = Cell(shown) if isinstance(shown, str) else shown
-    # A page has thousands of cells, most of them numbers: those need no class, the
-    # style knows them by that.
+    """Returns a cell, its element, and that element's attributes."""
+    cell = Cell(content) if isinstance(content, str) else content
+    # A page has thousands of cells, most of them numbers: they have no class, to save space.
     is_number = column.kind in ("number", "range") and not column.header
-    named = {
+    cell_attributes = {
         "scope": "row" if column.header else None,
         "class": None if is_number else f"mt-{column.kind}",
         "data-sort": _sort_key(cell, column),
         "title": cell.title or None,
     }
 
-    return cell, "th" if column.header else "td", named
+    return cell, "th" if column.header else "td", cell_attributes
 
 
 def _sort_key(cell: Cell, column: Column) -> str | None:
-    """What `table.js` sorts a cell by, where it is not what the cell shows."""
+    """Returns the key by which `table.js` sorts a cell; None if it is the cell's text."""
     if column.kind == "text":
         return None if cell.sort is None else str(cell.sort)
-    shown = float(cell.text.replace(",", "")) if _NUMBER.fullmatch(cell.text) else None
-    if cell.sort == shown:
+    number = float(cell.text.replace(",", "")) if _NUMBER.fullmatch(cell.text) else None
+    if cell.sort == number:
         return None
     return "" if cell.sort is None else str(cell.sort)
 
 
 def document(title: str, body: Markup) -> str:
-    """Puts a page together.
+    """Assembles a page.
 
-    Its policy lets only these styles and scripts work (by their hashes), pictures only
-    where they are part of the page, and no request, form or frame at all; a script or
-    style that came in with a text would stay dead.
+    Its policy allows only these styles and scripts (by their hashes), images only as part of
+    the page, and no request, form or frame at all. A script or style inside a text would not
+    run.
     """
     style = markup("\n", "\n".join(map(assets_text, PAGE_STYLES)))
     early, *scripts = (markup("\n", assets_text(name)) for name in PAGE_SCRIPTS)
@@ -199,11 +197,11 @@ def document(title: str, body: Markup) -> str:
     )
 
 
-# What tables and plots need, wherever they stand: every rule is below a `.mt` element,
-# every variable is `--mt-...`.
+# The styles of tables and plots on any page: every rule is below a `.mt` element, every
+# variable is `--mt-...`.
 COMPONENT_STYLES = ("tokens.css", "table.css", "plots.css")
 PAGE_STYLES = (*COMPONENT_STYLES, "page.css", "items.css", "print.css")
-# The first before anything is shown.
+# The first one runs before anything is shown.
 PAGE_SCRIPTS = (
     "theme.js",
     "page.js",
@@ -216,7 +214,7 @@ PAGE_SCRIPTS = (
 
 @cache
 def assets_text(name: str, folder: str = "report/assets") -> str:
-    r"""Reads an asset, with `\\n` line ends, on which the page's hash of it depends."""
+    r"""Reads an asset with `\\n` line ends, since the page has a hash of it."""
     return (
         files("medical_tasks")
         .joinpath(folder, name)
@@ -226,11 +224,10 @@ def assets_text(name: str, folder: str = "report/assets") -> str:
 
 
 def component_styles() -> str:
-    """Joins the style sheets of tables and plots, for another page than the report's.
+    """Joins the style sheets of tables and plots, for pages other than the report.
 
-    What they style stands in `<div class="mt">`.
-
-    The colours follow `prefers-color-scheme`; `data-theme="light|dark"` on the root
-    element, or a `.dark` or `.light` class around the `.mt` element, overrules it.
+    They style the contents of `<div class="mt">`. The colours follow `prefers-color-scheme`;
+    `data-theme="light|dark"` on the root element, or a `.dark` or `.light` class around the
+    `.mt` element, overrides it.
     """
     return "\n".join(assets_text(name) for name in COMPONENT_STYLES)

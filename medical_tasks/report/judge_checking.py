@@ -1,4 +1,4 @@
-"""Checks of judges against labels of people: whom to take, and why."""
+"""Checks judges against people's labels, to choose one of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from medical_tasks.runs.results import Json
 
 CHECK_FILE: Final = "check.json"
 Judges: TypeAlias = dict[str, tuple[JudgeRequest, Path, dict[str, object]]]
-"""What is asked of each judge, and the folder of its check with its settings, by its name."""
+"""Each judge's request, with the folder and the settings of its check, by its name."""
 
 if TYPE_CHECKING:
     from medical_tasks.judges.check_sets import (
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedJudges:
-    """What a check of judges found.
+    """The result of checking judges.
 
     Attributes:
-        checks: the content of each `check.json` that was made, by the judge.
+        checks: the content of each new `check.json`, by the judge's name.
         failed: why a judge could not be checked, by its name.
-        choice: all of them beside the earlier checks, and which judge to take; {} where
-            none was made. files: the check's own file where one judge was checked
-            alone, else the page and the choice.
+        choice: the comparison of all checks, new and earlier, with the judge to choose; {}
+            if there is none.
+        files: the file of a single check; otherwise the page and the choice.
     """
 
     checks: Mapping[str, Json]
@@ -71,7 +71,7 @@ class CheckedJudges:
 
 
 def _earlier_checks(arguments: JudgeCheck, judges: Collection[str]) -> dict[str, Json]:
-    """Reads the checks to compare with, by names that none of the judges has."""
+    """Reads the checks to compare with, by names that differ from the judges'."""
     checks: dict[str, Json] = {}
     for _, _, check in map(read_check, arguments.compare):
         if check["set"].partition("_")[0] != arguments.set:
@@ -84,14 +84,14 @@ def _earlier_checks(arguments: JudgeCheck, judges: Collection[str]) -> dict[str,
 
 
 def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
-    """Checks judges, keeps the checks on record, and writes their files.
+    """Checks judges, records the checks and writes their files.
 
     Returns:
-        What was found, also where pairs have no verdict; None after a forecast and in
-        all but the main process.
+        The result, even if some pairs have no verdict; None after a forecast and in every
+        process but the main one.
     """
     if not is_main_process():
-        return None  # there is nothing to share among processes
+        return None  # checks are not shared among processes
 
     sets = _sets()
     if arguments.set not in sets:
@@ -99,58 +99,60 @@ def judge_check(arguments: JudgeCheck) -> CheckedJudges | None:
             f"judge-check: there is no set {arguments.set!r}. Sets: {', '.join(sets)}."
         )
 
-    known, asked = sets[arguments.set], _request(arguments, sets)
-    judges = _judges(arguments, known)
-    checks = _earlier_checks(arguments, judges)
-    if not judges and not checks:
+    source, request = sets[arguments.set], _request(arguments, sets)
+    judges = _judge_requests(arguments, source)
+    earlier = _earlier_checks(arguments, judges)
+    if not judges and not earlier:
         raise UsageError(
             f"which judge? medical-tasks judge-check {arguments.set} --judge J. See: --help"
         )
 
-    alone = len(judges) == 1 and not checks
-    made, failed = dict[str, Json](), dict[str, str]()
-    with policy.protect(known.subjects, policy.attestation_from(arguments)):
+    alone = len(judges) == 1 and not earlier
+    checks_made, failed = dict[str, Json](), dict[str, str]()
+    with policy.protect(source.subjects, policy.attestation_from(arguments)):
         if judges:  # not for earlier checks alone
-            chosen = _chosen_set(arguments, known, asked)
-            made, failed = _checks_of(arguments, known, chosen, judges, alone=alone)
+            check_set = _read_set(arguments, source, request)
+            checks_made, failed = _check_all(
+                arguments, source, check_set, judges, alone=alone
+            )
 
     if arguments.forecast:
         return None
 
-    return _written(arguments, judges, checks, made, failed)
+    return _write_checks(arguments, judges, earlier, checks_made, failed)
 
 
-def _chosen_set(
-    arguments: JudgeCheck, known: CheckSetSource, asked: CheckRequest
+def _read_set(
+    arguments: JudgeCheck, source: CheckSetSource, request: CheckRequest
 ) -> CheckSet:
-    """Reads the set, which must have what `--orders` asks for."""
-    chosen = known.read(asked)
-    if arguments.orders is not None and chosen.ask_shuffled is None:
+    """Reads the set, whose answers must have an order if `--orders` is given."""
+    check_set = source.read(request)
+    if arguments.orders is not None and check_set.ask_shuffled is None:
         raise UsageError(
-            f"--orders {arguments.orders}: the pairs of {arguments.set} are about no "
+            f"--orders {arguments.orders}: the pairs of {arguments.set} concern no "
             "answer with an order of sentences or statements. Leave it out."
         )
-    return chosen
+    return check_set
 
 
-def _checks_of(
+def _check_all(
     arguments: JudgeCheck,
-    known: CheckSetSource,
-    chosen: CheckSet,
+    source: CheckSetSource,
+    check_set: CheckSet,
     judges: Judges,
     *,
     alone: bool,
 ) -> tuple[dict[str, Json], dict[str, str]]:
-    """Checks each judge, and writes what was found; of those that fail the reason.
+    """Checks each judge and writes its check; returns the checks, and the reasons of failures.
 
-    The error of a judge that is checked alone is raised.
+    The error of a judge that is checked `alone` is raised.
     """
-    private = any(subject.access != "open" for subject in known.subjects)
-    made, failed = dict[str, Json](), dict[str, str]()
+    private = any(subject.access != "open" for subject in source.subjects)
+    checks, failed = dict[str, Json](), dict[str, str]()
     for name, (request, path, settings) in judges.items():
         folder = functools.partial(open_run_folder, path, settings, private=private)
         try:
-            check = _checked(arguments, chosen, request, folder)
+            check = _check_judge(arguments, check_set, request, folder)
         except MedicalTasksError as error:
             if alone:
                 raise
@@ -160,26 +162,26 @@ def _checks_of(
             continue
 
         if check:
-            made[name] = check
+            checks[name] = check
             write_figures(check, path / CHECK_FILE)
 
-    return made, failed
+    return checks, failed
 
 
-def _written(
+def _write_checks(
     arguments: JudgeCheck,
     judges: Judges,
-    checks: Mapping[str, Json],
-    made: dict[str, Json],
+    earlier: Mapping[str, Json],
+    checks: dict[str, Json],
     failed: dict[str, str],
 ) -> CheckedJudges:
-    """Writes the page of several judges, and keeps each check on record."""
+    """Writes the page of several judges, and records each check."""
     from medical_tasks.judges.choosing import choose
     from medical_tasks.report.page import judges_page
 
-    choice = choose({**checks, **made}, failed) if checks or made else {}
+    choice = choose({**earlier, **checks}, failed) if earlier or checks else {}
     files: tuple[Path, ...] = ()
-    if len(judges) == 1 and not checks:
+    if len(judges) == 1 and not earlier:
         ((_, path, _),) = judges.values()
         files = (path / CHECK_FILE,)
     elif choice:
@@ -193,15 +195,15 @@ def _written(
 
         write_figures(choice, files[1])
 
-    for check in made.values():
+    for check in checks.values():
         if check["scored"]:
             _record(check)
 
-    return CheckedJudges(checks=made, failed=failed, choice=choice, files=files)
+    return CheckedJudges(checks=checks, failed=failed, choice=choice, files=files)
 
 
 def _record(check: Json) -> None:
-    """Keeps a check on record, for whoever uses the judge in the same way."""
+    """Records a check, for later runs that use the judge in the same way."""
     key = check_key(
         check["judge"]["identity"],
         votes=check["votes"],
@@ -212,43 +214,27 @@ def _record(check: Json) -> None:
 
 
 def _sets() -> dict[str, CheckSetSource]:
-    """The benchmarks' own sets, and the general ones."""
+    """Returns the benchmarks' own sets and the general ones."""
     from medical_tasks.judges.check_sets import GENERAL_SETS
 
-    own = {
-        name: each
+    own_sets = {
+        name: check_set
         for benchmark in benchmarks()
-        for name, each in benchmark.check_sets().items()
+        for name, check_set in benchmark.check_sets().items()
     }
-    return {**own, **GENERAL_SETS}
+    return {**own_sets, **GENERAL_SETS}
 
 
 def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> CheckRequest:
-    """Options of one set mean nothing for another, and are not passed over in silence."""
+    """Reads the options of the set; options of other sets are refused, not ignored."""
     from medical_tasks.judges.check_sets import CheckRequest
 
     check_least({"--max-pairs": arguments.max_pairs})
     check_least({"--orders": arguments.orders}, 2)
-    given = {each.name: getattr(arguments, each.name) for each in fields(CheckRequest)}
-    special = {name for each in sets.values() for name in each.takes} - sets[
-        arguments.set
-    ].takes
-    if stray := [
-        name
-        for name, value in given.items()
-        if name in special and value not in (None, "own")
-    ]:
-        takers = (
-            ", ".join(
-                name for name, known in sets.items() if known.takes.issuperset(stray)
-            )
-            or "other sets"
-        )
-        raise UsageError(
-            f"{', '.join(f'--{name}' for name in stray)}: only for judge-check {takers}, got "
-            f"{arguments.set}. Leave it out."
-        )
-
+    options = {
+        field.name: getattr(arguments, field.name) for field in fields(CheckRequest)
+    }
+    _refuse_other_sets_options(arguments.set, sets, options)
     if arguments.judging == "batched" and not sets[arguments.set].batched:
         raise UsageError(
             f"--judging {arguments.judging}: the pairs of {arguments.set} are independent, so "
@@ -265,35 +251,55 @@ def _request(arguments: JudgeCheck, sets: Mapping[str, CheckSetSource]) -> Check
             f"--raters must be names of columns with commas between them, got {arguments.raters!r}."
         )
 
-    return CheckRequest(**{**given, "raters": raters})
+    return CheckRequest(**{**options, "raters": raters})
 
 
-def _judges(arguments: JudgeCheck, known: CheckSetSource) -> Judges:
-    """The judges that a command names."""
-    task = (
-        known.task(arguments.format)
-        if known.task
-        else next(each for each in tasks().values() if each.judge)
+def _refuse_other_sets_options(
+    name: str, sets: Mapping[str, CheckSetSource], options: Mapping[str, object]
+) -> None:
+    """Refuses options that only other sets take."""
+    others = {option for source in sets.values() for option in source.takes}
+    others -= sets[name].takes
+    stray = [
+        option
+        for option, value in options.items()
+        if option in others and value not in (None, "own")
+    ]
+    if not stray:
+        return
+
+    takers = [other for other, source in sets.items() if source.takes >= {*stray}]
+    raise UsageError(
+        f"{', '.join(f'--{option}' for option in stray)}: only for judge-check "
+        f"{', '.join(takers) or 'other sets'}, got {name}. Leave it out."
     )
-    several = each_judge(arguments)
-    found: Judges = {}
-    for one in several:
+
+
+def _judge_requests(arguments: JudgeCheck, source: CheckSetSource) -> Judges:
+    """Reads the requests for the judges that a command names."""
+    task = (
+        source.task(arguments.format)
+        if source.task
+        else next(candidate for candidate in tasks().values() if candidate.judge)
+    )
+    judges = each_judge(arguments)
+    requests: Judges = {}
+    for judge in judges:
         request = (
             judge_request(
-                one, [task], prompts=arguments.prompts, upstream=arguments.upstream
+                judge, [task], prompts=arguments.prompts, upstream=arguments.upstream
             )
             or JudgeRequest()
         )
-        # Not how much is asked, nor whether in batches: what is in the store is never
-        # asked again.
+        # Not the number of pairs, nor the mode: stored replies are never asked again.
         identity = {
             name: value for name, value in request.identity.items() if name != "mode"
         }
         settings: dict[str, object] = {"check": arguments.set, "judge": identity}
-        if "format" in known.takes:
+        if "format" in source.takes:
             settings["format"] = arguments.format or "open"
 
-        if any(settings == others for _, _, others in found.values()):
+        if any(settings == others for _, _, others in requests.values()):
             raise UsageError(
                 f"--judge {request.name}: is given twice with the same settings. Once is enough."
             )
@@ -301,30 +307,30 @@ def _judges(arguments: JudgeCheck, known: CheckSetSource) -> Judges:
         path = arguments.out or default_folder(
             f"check-{arguments.set}-{request.name}", settings
         )
-        if arguments.out and len(several) + len(arguments.compare) > 1:
+        if arguments.out and len(judges) + len(arguments.compare) > 1:
             path = arguments.out / default_folder(request.name, settings).name
 
-        found[_name(request.name, found)] = request, path, settings
+        requests[_name(request.name, requests)] = request, path, settings
 
-    return found
-
-
-def _name(judge: str, taken: Collection[str]) -> str:
-    """A judge's name, with a number where others have the same."""
-    alike = sum(name == judge or name.startswith(f"{judge} (") for name in taken)
-    return f"{judge} ({alike + 1})" if alike else judge
+    return requests
 
 
-def _asked_in_orders(
+def _name(judge: str, names: Collection[str]) -> str:
+    """Returns a judge's name, with a number if other names are the same."""
+    same = sum(name == judge or name.startswith(f"{judge} (") for name in names)
+    return f"{judge} ({same + 1})" if same else judge
+
+
+def _ask_in_orders(
     arguments: JudgeCheck,
-    chosen: CheckSet,
+    check_set: CheckSet,
     request: JudgeRequest,
     session: JudgeSession,
 ) -> dict[What, list[Shuffled]]:
-    """The judge's labels in each shuffled order, by what was shuffled; none unless asked for."""
+    """Asks for the judge's labels in each shuffled order, by what is shuffled; empty by default."""
     from medical_tasks.judges.shuffling import Shuffle
 
-    ask = chosen.ask_shuffled
+    ask = check_set.ask_shuffled
     if arguments.orders is None or ask is None:
         return {}
 
@@ -340,12 +346,12 @@ def _asked_in_orders(
 
 
 def _order_figures(
-    chosen: CheckSet,
+    check_set: CheckSet,
     labels: Sequence[str | None],
     in_orders: Mapping[What, Sequence[Shuffled]],
     request: JudgeRequest,
 ) -> dict[str, object]:
-    """What is said of each thing that was shuffled, or why it was not."""
+    """Computes the figures for each kind of shuffling, or says why there are none."""
     from medical_tasks.judges.check_figures import labels_of
     from medical_tasks.judges.shuffling import order_figures
 
@@ -357,21 +363,23 @@ def _order_figures(
 
     for what, orders in in_orders.items():
         others = [labels_of(order.labels)[0] for order in orders]
-        every = [label for each in (labels, *others) for label in each]
-        view = next(view for view in chosen.views if view.holds(every))
-        places = [order.places for order in orders if order.places]
-        figures[what] = order_figures(chosen.pairs, labels, others, places, view)
+        all_labels = [
+            label for labels_of_order in (labels, *others) for label in labels_of_order
+        ]
+        view = next(view for view in check_set.views if view.holds(all_labels))
+        positions = [order.places for order in orders if order.places]
+        figures[what] = order_figures(check_set.pairs, labels, others, positions, view)
 
     return figures
 
 
-def _checked(
+def _check_judge(
     arguments: JudgeCheck,
-    chosen: CheckSet,
+    check_set: CheckSet,
     request: JudgeRequest,
     folder: Callable[[], RunFolder],
 ) -> Json:
-    """Asks the judge and makes the content of check.json."""
+    """Asks the judge, and makes the content of `check.json`."""
     from medical_tasks.judges.check_figures import (
         check_figures,
         choice_figures,
@@ -394,9 +402,9 @@ def _checked(
                 "Leave it out."
             )
 
-        labels, unscored = labels_of(chosen.ask(session, request.mode, False))
-        usage, beside = session.usage, dict[str, object](single_vs_batched=None)
-        # Other ways of asking, by what their comparison with these labels is called.
+        labels, unscored = labels_of(check_set.ask(session, request.mode, False))
+        usage, comparisons = session.usage, dict[str, object](single_vs_batched=None)
+        # Other ways of asking, by the name of their comparison with these labels.
         ways: dict[str, tuple[JudgeSession, Mode, bool]] = {}
         if request.mode == "batched":
             ways["single_vs_batched"] = session, "single", False
@@ -404,29 +412,34 @@ def _checked(
             ways["again"] = session.again(), request.mode, False
 
         if arguments.sensitivity and session.reads == "pair":
-            beside["turned"] = {"reason": "it reads no prompt"}
+            comparisons["turned"] = {"reason": "it reads no prompt"}
         elif arguments.sensitivity and request.prompts == "official":
-            beside["turned"] = {"reason": "the authors' prompts stay as they are"}
+            comparisons["turned"] = {"reason": "the authors' prompts stay as they are"}
         elif arguments.sensitivity:
             ways["turned"] = session, request.mode, True
 
-        for name, how in ways.items():
-            beside[name] = same_labels(
-                chosen.pairs, labels_of(chosen.ask(*how))[0], labels, chosen.views
+        for name, way in ways.items():
+            comparisons[name] = same_labels(
+                check_set.pairs,
+                labels_of(check_set.ask(*way))[0],
+                labels,
+                check_set.views,
             )
 
-        in_orders = _asked_in_orders(arguments, chosen, request, session)
+        in_orders = _ask_in_orders(arguments, check_set, request, session)
         if arguments.forecast:
             return {}
         if in_orders:
-            beside["orders"] = _order_figures(chosen, labels, in_orders, request)
+            comparisons["orders"] = _order_figures(
+                check_set, labels, in_orders, request
+            )
         if policy.protecting():
             unscored = dict(Counter(map(redact_reason, Counter(unscored).elements())))
 
         stats = session.stats
         return {
             "schema_version": CHECK_FORMAT,
-            "set": chosen.name,
+            "set": check_set.name,
             "date": datetime.now(tz=UTC).date().isoformat(),
             "suite_version": __version__,
             "judge": {
@@ -437,32 +450,32 @@ def _checked(
             "votes": request.options.votes,
             "reasks": request.options.reasks,
             "mode": request.mode,
-            "prompts": dict(chosen.prompts),
-            "source": dict(chosen.source),
-            **chosen.about,
-            "ways": chosen.ways,
-            "pairs": len(chosen.pairs),
-            "clusters": len({pair.cluster for pair in chosen.pairs}),
+            "prompts": dict(check_set.prompts),
+            "source": dict(check_set.source),
+            **check_set.about,
+            "ways": check_set.ways,
+            "pairs": len(check_set.pairs),
+            "clusters": len({pair.cluster for pair in check_set.pairs}),
             "scored": len(labels) - labels.count(None),
             "unscored": unscored,
-            "labels": pair_labels(chosen.pairs, labels),
+            "labels": pair_labels(check_set.pairs, labels),
             "figures": check_figures(
-                chosen.pairs,
+                check_set.pairs,
                 labels,
-                ways=chosen.ways,
-                views=chosen.views,
-                names=chosen.raters,
-                averages=chosen.averages,
+                ways=check_set.ways,
+                views=check_set.views,
+                names=check_set.raters,
+                averages=check_set.averages,
             ),
             **choice_figures(
-                chosen.pairs,
+                check_set.pairs,
                 labels,
-                chosen.views[-1],
+                check_set.views[-1],
                 judge=session.name,
-                answers=chosen.answers,
-                whole=chosen.whole,
+                answers=check_set.answers,
+                whole=check_set.whole,
             ),
-            **beside,
+            **comparisons,
             "cost": {
                 "calls": stats.calls,
                 "from_store": stats.from_store,

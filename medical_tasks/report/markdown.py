@@ -1,11 +1,10 @@
-"""Reports as Markdown: `report.md` of one run, and a report of several runs.
+"""Writes reports as Markdown: `report.md` of one run, and a report of several runs.
 
-Items are on the page alone.
+Only the HTML page shows items.
 
-`report.md` of one run, which every command writes, is put together here; other
-documents are templates, whose library takes longer to load than a run's report to
-write. Every text put into one is made inert, unless it is `Markup`, which is Markdown
-already.
+`report.md` of one run, which every command writes, is built here without templates: importing
+the template library takes longer than writing the report. Other documents are templates. Every
+inserted text is made inert, unless it is `Markup`, which is already Markdown.
 """
 
 from __future__ import annotations
@@ -45,10 +44,8 @@ if TYPE_CHECKING:
 
 REPORT_FILE = "report.md"
 _INERT = (
-    (
-        "\\",
-        "&#92;",
-    ),  # first, since it takes the meaning from what follows, also from our own escapes
+    # First, since a backslash escapes what follows, also in the other inert forms.
+    ("\\", "&#92;"),
     ("|", "\\|"),
     ("<", "&lt;"),
     ("`", "&#96;"),
@@ -56,7 +53,7 @@ _INERT = (
     ("](", "]&#40;"),
     ("][", "]&#91;"),
 )
-"""Signs that a Markdown program acts on, and how they are written so that it shows them."""
+"""The characters with a meaning in Markdown, and their inert forms."""
 
 
 def render_markdown(results: Json) -> str:
@@ -83,7 +80,7 @@ def render_markdown(results: Json) -> str:
 
 
 def _sections(task: ReportTask) -> list[str]:
-    """What one run's report says of a task, in its order."""
+    """Makes the sections about a task in one run's report."""
     model = code(task.entry["recipe"]["model"]["name"])
     parts = [
         f"## {cell(task.name)}",
@@ -92,10 +89,10 @@ def _sections(task: ReportTask) -> list[str]:
         paper(task.entry),
         notes(task.entry),
     ]
-    if told := evaluations([task]):
-        parts += ["### Evaluations by the judge", cell(told[0]), told[1]]
-    if shown := pairs(task.entry):
-        parts += ["### Pairs", shown]
+    if evaluation := evaluations([task]):
+        parts += ["### Evaluations by the judge", cell(evaluation[0]), evaluation[1]]
+    if pairs_text := pairs(task.entry):
+        parts += ["### Pairs", pairs_text]
 
     for by, caption, table in breakdowns([task]):
         parts += [f"### By {cell(by)}", cell(caption), table]
@@ -104,12 +101,12 @@ def _sections(task: ReportTask) -> list[str]:
 
 
 def paper(entry: Entry) -> Markup:
-    """Whether a task's numbers are comparable with the paper's."""
+    """Says whether a task's numbers are comparable with the paper's."""
     return Markup("\n\n".join(f"**{cell(line)}**" for line in paper_lines(entry)))
 
 
 def notes(entry: Entry) -> Markup:
-    """What stands below a task's numbers: the judge, what was cut, what has no score."""
+    """Writes the notes below a task's numbers: the judge, what was cut, what has no score."""
     parts: list[str] = [cell(note) for note in entry_notes(entry)]
     unscored = entry["coverage"]["unscored"]
     if unscored:
@@ -124,7 +121,7 @@ def notes(entry: Entry) -> Markup:
 
 
 def recipe(entry: Entry) -> Markup:
-    """What decided a task's numbers, as a block of JSON, which no text in it can end."""
+    """Writes a task's recipe as a block of JSON, which no text in it can end."""
     content = json.dumps(entry["recipe"], indent=2, ensure_ascii=False)
     return Markup(f"```json\n{content}\n```")
 
@@ -132,7 +129,8 @@ def recipe(entry: Entry) -> Markup:
 def write_markdown(results: Json, folder: Path) -> Path:
     """Writes the report into the run's folder and returns its path.
 
-    A folder that cannot be written is an `IncompleteError`.
+    Raises:
+        IncompleteError: the folder cannot be written.
     """
     path = folder / REPORT_FILE
     with WholeFile(path) as file:
@@ -145,7 +143,7 @@ def render_report(data: ReportData) -> str:
     by_name: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         by_name.setdefault(task.name, []).append(task)
-    return filled(
+    return fill_template(
         "report.md",
         data=data,
         tasks=by_name.values(),
@@ -153,13 +151,10 @@ def render_report(data: ReportData) -> str:
     )
 
 
-def filled(
+def fill_template(
     template: str, *, finalize: Callable[[str], str] | None = None, **values: object
 ) -> str:
-    """Makes a document of a template.
-
-    `finalize` makes what is put into one inert, where it is no Markdown.
-    """
+    """Fills a template; `finalize` makes inserted texts inert unless they are Markdown."""
     return _tidy(_environment(finalize or cell).get_template(template).render(values))
 
 
@@ -173,7 +168,7 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
 
     environment = Environment(
         loader=FunctionLoader(lambda name: assets_text(name, "report/templates")),
-        autoescape=True,  # what a macro gives is `Markup` then
+        autoescape=True,  # macros then return `Markup`
         finalize=finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -197,7 +192,7 @@ def _environment(finalize: Callable[[object], object]) -> Environment:
 
 
 def cell(text: object) -> Markup:
-    """Writes a text on one line, inert: no border of a table, no HTML, no link, no picture."""
+    """Writes a text on one line without active Markdown: no table border, HTML, link or image."""
     if isinstance(text, Markup):
         return text
     line = " ".join(str(text).split())
@@ -215,44 +210,46 @@ def code(text: str) -> Markup:
 
 def markdown_table(table: Table) -> Markup:
     """Writes a table without its drawings."""
-    shown = [
+    indexes = [
         index for index, column in enumerate(table.columns) if column.kind != "plot"
     ]
-    header = [cell(table.columns[index].label) for index in shown]
-    rows = [[_written(row.cells[index]) for index in shown] for row in table.rows]
+    header = [cell(table.columns[index].label) for index in indexes]
+    rows = [[_cell_text(row.cells[index]) for index in indexes] for row in table.rows]
     first, *others = (f"| {' | '.join(cells)} |" for cells in (header, *rows))
     return Markup("\n".join([first, "|" + "---|" * len(header), *others]))
 
 
-def _written(shown: Cell | str) -> Markup:
-    if isinstance(shown, str):
-        return cell(shown)
-    text = cell(" ".join(filter(None, (shown.text, shown.note))))
+def _cell_text(content: Cell | str) -> Markup:
+    if isinstance(content, str):
+        return cell(content)
+    text = cell(" ".join(filter(None, (content.text, content.note))))
     return (
-        Markup(f"[{text}]({shown.href})") if shown.href.startswith("https://") else text
+        Markup(f"[{text}]({content.href})")
+        if content.href.startswith("https://")
+        else text
     )
 
 
 def metrics(tasks: Sequence[ReportTask]) -> Markup:
-    """A task's numbers; never a number without its interval and coverage."""
+    """Writes a task's numbers, each with its interval and coverage."""
     return markdown_table(metrics_table(tasks, id=""))
 
 
 def breakdowns(tasks: Sequence[ReportTask]) -> Iterator[tuple[str, str, Markup]]:
-    """Each breakdown of a task, with what its table shows, and the table."""
+    """Yields each breakdown of a task with its caption and its table."""
     for by in dict.fromkeys(by for task in tasks for by in task.entry["breakdown"]):
         if (table := breakdown_table(tasks, by, id="")) is not None:
             yield by, table.caption, markdown_table(table)
 
 
 def evaluations(tasks: Sequence[ReportTask]) -> tuple[str, Markup] | None:
-    """How far several evaluations by a task's judge agree: what the table shows, and the table."""
+    """Returns the caption and the table of how far a judge's evaluations agree."""
     table = evaluations_table([(task.run, task.entry) for task in tasks], id="")
     return None if table is None else (table.caption, markdown_table(table))
 
 
 def pairs(entry: Json) -> Markup:
-    """The differences within pairs of items, with what they are; empty without pairs."""
+    """Writes the differences within pairs of items with their caption; empty without pairs."""
     table = pairs_table(entry, id="")
     if table is None:
         return Markup("")
@@ -260,13 +257,13 @@ def pairs(entry: Json) -> Markup:
 
 
 def published(tasks: Sequence[ReportTask]) -> tuple[Markup, list[tuple[str, ...]]]:
-    """What papers report on a task, and the notes on in what their settings differ."""
+    """Writes the results that papers report on a task, and the notes on their settings."""
     table, notes = published_table(tasks, id="")
     return markdown_table(table), notes
 
 
-def _own(shown: OwnTable) -> Markup:
-    return markdown_table(own_table(shown, id="", caption=""))
+def _own(table: OwnTable) -> Markup:
+    return markdown_table(own_table(table, id="", caption=""))
 
 
 def _points(plot: Plot) -> Markup:

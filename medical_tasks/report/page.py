@@ -1,7 +1,7 @@
-"""A report as one page, from its overview to each task's section and the browser of its items.
+"""Renders a report as one page: overview, a section for each task, and a browser of its items.
 
-It works from a file, offline, on paper, on a phone, in the dark, and without scripts
-except for items.
+The page works as a local file, offline, on paper, on a phone, in dark mode, and without scripts
+except for the items.
 """
 
 from __future__ import annotations
@@ -59,23 +59,23 @@ from medical_tasks.runs.numbers import (
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import PlotPoint, View
 
-_HELD = "\0"
+_ITEMS_MARK = "\0"
 ViewRow: TypeAlias = tuple[str, Sequence[ReportTask], str]
-"""A row of a view: label, the runs of its task, the group of a breakdown ("" for all)."""
+"""A row of a view: its label, the runs of its task, a group of a breakdown ("" for all)."""
 
 
 def render_page(data: ReportData) -> str:
-    """The page as one HTML document; every text of a model, a judge or a user in it is escaped."""
+    """Renders the page as one HTML document; all texts of models, judges and users are escaped."""
     by_name: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         by_name.setdefault(task.name, []).append(task)
 
-    # A section's id has the task's name, where that can stand in one.
+    # A section's id has the task's name, if an id may have it.
     bases = (
         name if re.fullmatch(r"[A-Za-z0-9_]+", name) else f"{index}-"
         for index, name in enumerate(by_name)
     )
-    held: list[Markup] = []
+    item_data: list[Markup] = []
     body = rendered(
         "page.html",
         data=data,
@@ -86,22 +86,19 @@ def render_page(data: ReportData) -> str:
         runs=html_table(_runs(data)),
         glance=_glance(by_name) if len(by_name) > 1 else "",
         overview=html_table(overview_table(data.tasks)),
-        task_section=partial(task_section, every=by_name, held=held),
+        task_section=partial(task_section, every=by_name, item_data=item_data),
     )
-    # The items of a large run go in last: each time a page is put together it is in
-    # memory once more. No text holds the mark.
-    parts = document(data.title, body).split(_HELD)
+    # The items of a large run are inserted last: each step of rendering copies the page in
+    # memory. No text contains the mark.
+    parts = document(data.title, body).split(_ITEMS_MARK)
 
     return "".join(
-        held[int(text)] if index % 2 else text for index, text in enumerate(parts)
+        item_data[int(text)] if index % 2 else text for index, text in enumerate(parts)
     )
 
 
 def judges_page(choice: Json) -> str:
-    """What `judges.choosing.choose` says, as a page.
-
-    Agreement beside cost, the table of judges, and which to take.
-    """
+    """Renders the result of `judges.choosing.choose`: agreement and cost, the table, the choice."""
     rows = {
         name: dict(zip(COLUMNS, cells(row), strict=True))
         for name, row in choice["judges"].items()
@@ -153,7 +150,7 @@ def judges_page(choice: Json) -> str:
 
 
 def _runs(data: ReportData) -> Table:
-    """The table of the runs in a report."""
+    """Makes the table of the runs in a report."""
     runs: dict[str, list[ReportTask]] = {}
     for task in data.tasks:
         runs.setdefault(task.run, []).append(task)
@@ -193,13 +190,10 @@ def _runs(data: ReportData) -> Table:
 
 
 def _glance(by_name: Mapping[str, Sequence[ReportTask]]) -> Markup:
-    """The headline of every task in every run, beside the best that a paper reports.
-
-    The paper's is by the same metric, on the same items.
-    """
+    """Draws every task's headline in every run, and a paper's best by the same metric and items."""
     lines = []
     for tasks in by_name.values():
-        name = counted_as(tasks, tasks[0].headline or "")
+        name = shared_metric(tasks, tasks[0].headline or "")
         spec = tasks[0].spec(name)
         points = [] if spec is None or spec.unit else _points(tasks, name)
         best = next((point for point in points if point.published), None)
@@ -228,15 +222,18 @@ def task_section(
     base: str,
     *,
     every: Mapping[str, Sequence[ReportTask]],
-    held: list[Markup],
+    item_data: list[Markup],
 ) -> Markup:
-    """The section of a task, with every run that has it.
+    """Renders the section of a task, with every run that has it.
 
-    `every`: the report's tasks by name, for views of several. `held`: takes the items,
-    which the section marks the place of.
+    Args:
+        tasks: the task in its runs.
+        base: the beginning of the ids in the section.
+        every: the report's tasks by name, for views of several.
+        item_data: receives the items; the section has a mark in their place.
     """
     reported = {name for task in tasks for name in task.entry["metrics"]}
-    held.append(script_json(items_json(tasks)))
+    item_data.append(script_json(items_json(tasks)))
     views = list(_views(tasks, every, base=base))
     apart = {by for by, _, _ in views}
     papers: dict[str, list[str]] = {}
@@ -271,7 +268,7 @@ def task_section(
         published=_published(tasks, f"{base}-published"),
         count=sum(len(task.items) for task in tasks),
         reasons=_reasons(tasks),
-        items_data=Markup(f"{_HELD}{len(held) - 1}{_HELD}"),
+        items_data=Markup(f"{_ITEMS_MARK}{len(item_data) - 1}{_ITEMS_MARK}"),
         written=lambda recipe: escaped_content(
             json.dumps(recipe, indent=2, ensure_ascii=False)
         ),
@@ -282,7 +279,7 @@ _MOST_FIGURES = 3
 
 
 def _figures(tasks: Sequence[ReportTask]) -> list[JsonDict]:
-    """The headline of each run, large; of the best alone where there are many."""
+    """Returns the large headline figure of each run, or only the best of many."""
     figures = []
     for task in tasks:
         if name := task.headline:
@@ -315,10 +312,10 @@ def _figures(tasks: Sequence[ReportTask]) -> list[JsonDict]:
     )
 
 
-def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResult]:
-    """The papers' results that may stand beside runs.
+def comparable_papers(tasks: Sequence[ReportTask], name: str) -> list[PublishedResult]:
+    """Returns the papers' results that are comparable with runs.
 
-    Of the same items, and where the runs' judge compares more than words.
+    They are on the same items, and the runs' judge compares more than words.
     """
     if not all(
         task.entry["metrics"].get(name, {}).get("comparable", True) for task in tasks
@@ -335,40 +332,41 @@ def papers_beside(tasks: Sequence[ReportTask], name: str) -> list[PublishedResul
     ]
 
 
-def counted_as(tasks: Sequence[ReportTask], name: str) -> str:
-    """The metric by which runs and papers are counted alike.
+def shared_metric(tasks: Sequence[ReportTask], name: str) -> str:
+    """Returns the metric that runs and papers share.
 
-    Of ours and the authors', which all runs have, most papers'.
+    Among our metric and its counterparts by the authors that all runs have, it is the one that
+    most papers report.
     """
-    papers = papers_beside(tasks, name)
-    beside = (
+    papers = comparable_papers(tasks, name)
+    counterparts = (
         metric
         for result in papers
         for metric, ours in result.beside.items()
         if ours == name
     )
-    options = dict.fromkeys([name, *beside])
+    options = dict.fromkeys([name, *counterparts])
 
-    def known(task: ReportTask, metric: str) -> bool:
+    def has_value(task: ReportTask, metric: str) -> bool:
         return finite(task.entry["metrics"].get(metric, {}).get("value")) is not None
 
-    alike = [
+    shared = [
         metric
         for metric in options
-        if all(known(task, metric) or not known(task, name) for task in tasks)
+        if all(has_value(task, metric) or not has_value(task, name) for task in tasks)
     ]
 
     return max(
-        alike, key=lambda metric: sum(metric in result.metrics for result in papers)
+        shared, key=lambda metric: sum(metric in result.metrics for result in papers)
     )
 
 
 def _points(
     tasks: Sequence[ReportTask], name: str, by: str = "", group: str = ""
 ) -> list[PlotPoint]:
-    """A metric in all runs, and the very same in papers, the best first.
+    """Returns a metric's points in all runs, then the papers', the best first.
 
-    Of one group of a breakdown, where that is asked.
+    With `by` and `group` they concern one group of a breakdown.
     """
     points = []
     for task in tasks:
@@ -384,7 +382,7 @@ def _points(
     key = f"{name}, {group}" if by else name
     figures = [
         (result, result.figures[key])
-        for result in papers_beside(tasks, name)
+        for result in comparable_papers(tasks, name)
         if key in result.figures
     ]
     spec, judges = tasks[0].spec(name), {result.judge for result, _ in figures}
@@ -410,8 +408,8 @@ def _points(
 
 
 def _chart(tasks: Sequence[ReportTask], first: str, *, base: str) -> JsonDict:
-    """The chart of the headline metric, with what to know of it and of the papers in it."""
-    name = counted_as(tasks, first)
+    """Draws the chart of the headline metric, and counts the papers in it."""
+    name = shared_metric(tasks, first)
     points, spec = _points(tasks, name), tasks[0].spec(name)
     title = f"{name.replace('_', ' ').capitalize()}, with 95 % intervals"
     title += "" if spec is None or spec.higher_is_better else "; lower is better"
@@ -451,10 +449,7 @@ def _published(
 def _views(
     tasks: Sequence[ReportTask], every: Mapping[str, Sequence[ReportTask]], *, base: str
 ) -> Iterable[tuple[str, Markup, Markup]]:
-    """The views of a task's benchmark.
-
-    Which breakdown one has the groups of, its drawing, and their table.
-    """
+    """Yields the views of a task's benchmark: the breakdown, its drawing and its table."""
     for index, view in enumerate(tasks[0].views):
         drawn = _view(view, tasks, every, f"{base}-view{index}")
         if drawn:
@@ -475,7 +470,7 @@ def _view(
     """Draws a view: the groups of a breakdown, or the tasks of a family side by side."""
     family = {label: every[name] for name, label in view.tasks.items() if name in every}
     if view.tasks and tasks is not next(iter(family.values()), None):
-        return Markup("")  # it stands with the first of its tasks
+        return Markup("")  # it belongs to the section of its first task
 
     runs = [task for of_task in family.values() for task in of_task] or list(tasks)
     names = _reported_of(view, runs)
@@ -496,15 +491,15 @@ def _view(
 
 
 def _reported_of(view: View, runs: Sequence[ReportTask]) -> list[str]:
-    """The metrics of a view that some run reports, each as it is counted."""
+    """Returns the metrics of a view that some run reports, each as shared with papers."""
     reported = {name for task in runs for name in task.entry["metrics"]}
-    return [counted_as(runs, name) for name in view.metrics if name in reported]
+    return [shared_metric(runs, name) for name in view.metrics if name in reported]
 
 
 def _view_lines(
     view: View, rows: Iterable[ViewRow], shares: Sequence[str]
 ) -> list[Line]:
-    """The lines of a view; of several metrics each row is a heading, and each metric a line."""
+    """Makes the lines of a view; with several metrics each row is a heading over their lines."""
     several = len(shares) > 1
     return [
         Line(name if several else label, points, heading=label if several else "")
@@ -517,7 +512,7 @@ def _view_lines(
 def _view_rows(
     view: View, tasks: Sequence[ReportTask], family: Mapping[str, Sequence[ReportTask]]
 ) -> list[ViewRow]:
-    """The rows of a view: the tasks of a family, or the groups of a breakdown."""
+    """Returns the rows of a view: the tasks of a family, or the groups of a breakdown."""
     if family:
         return [(label, of_task, "") for label, of_task in family.items()]
     by_task = (task.entry["breakdown"].get(view.by, {}) for task in tasks)
@@ -529,10 +524,7 @@ _IN_ORDER = 12
 
 
 def _few_last(lines: list[Line]) -> list[Line]:
-    """Many rows stand from the lowest value up.
-
-    Those of fewer items than tell anything stand apart, at the end.
-    """
+    """Sorts many rows by value, and puts those with too few items at the end."""
     if any(line.heading for line in lines) or len(lines) <= _IN_ORDER:
         return lines
 
@@ -556,7 +548,7 @@ def _plane(
     names: Sequence[str],
     base: str,
 ) -> Markup:
-    """Models in the plane of two metrics, each of them where both have a value."""
+    """Draws the models with values of both metrics in the plane of two metrics."""
     pairs = []
     for label, tasks in family.items():
         across, up = (
@@ -594,7 +586,7 @@ def _notes(task: ReportTask) -> list[str]:
 
 
 def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
-    """The plots that only a run's items or its judge give, each of one run."""
+    """Yields the plots of each run's items and judge."""
     for n, task in enumerate(tasks):
         for index, plot in enumerate(task.plots):
             title = " · ".join([plot.title, *([task.run] if len(tasks) > 1 else [])])
@@ -614,7 +606,7 @@ def _plots(tasks: Sequence[ReportTask], *, base: str) -> Iterable[Markup]:
 def _own_tables(
     tasks: Sequence[ReportTask], *, base: str
 ) -> Iterable[tuple[str, Markup, str]]:
-    """Pairs of items and the benchmark's own tables, each of one run: title, table and note."""
+    """Yields each run's pairs of items and its benchmark's own tables: title, table and note."""
     for n, task in enumerate(tasks):
         if (pairs := pairs_table(task.entry, id=f"{base}-pairs{n}")) is not None:
             title = " · ".join(["Pairs", *([task.run] if len(tasks) > 1 else [])])
@@ -626,7 +618,7 @@ def _own_tables(
 
 
 def _reasons(tasks: Sequence[ReportTask]) -> list[tuple[list[str], str]]:
-    """What to know of the texts, with the runs it is true of where it is not of all."""
+    """Returns the sentences about the texts, with their runs if they do not apply to all."""
     runs: dict[str, list[str]] = {}
     for task in tasks:
         runs.setdefault(task.texts, []).append(task.run)

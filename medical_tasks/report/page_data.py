@@ -1,12 +1,11 @@
-"""What a report shows: everything it needs, read and checked before a line is written.
+"""The data of a report, read and checked before a line is written.
 
-`report_data` fills these from run folders; the page and the Markdown are made from them
-alone. Where a dataset is credentialed, texts are "" here already: what renders a report
-cannot leak what it was never given.
+`report_data` fills these classes from run folders; the page and the Markdown use nothing else.
+For a credentialed dataset the texts are already "" here, so rendering cannot leak them.
 
-A report must open quickly, so its texts have a maximum size. Every text is cut in its
-middle to one length, the largest of `LENGTHS` at which all fit; where even the smallest
-is too much, the last items have no texts. What was left out is always stated.
+A report must open quickly, so its texts have a maximum size. Every text is cut in its middle to
+one length, the largest of `LENGTHS` at which all fit; if even the smallest is too long, the last
+items have no texts. The report always states what was left out.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ class ReportVerdict:
     """One decision of the judge on an item.
 
     Attributes:
-        id: which question to the judge it is, such as `must/0`.
-        value: the verdict as text, such as `entailment`; "" where there is none.
-        unscored: why there is none; "" otherwise.
+        id: the id of the question to the judge, such as `must/0`.
+        value: the verdict as text, such as `entailment`; "" if there is none.
+        unscored: why there is no verdict; "" otherwise.
         text: the judge's words; "" for credentialed data.
-        votes: the votes behind it; () with one.
+        votes: the votes behind the verdict; () with one.
     """
 
     id: str
@@ -52,18 +51,19 @@ class ReportItem:
     """One item of a task in one run.
 
     Attributes:
-        groups: by breakdown; several are joined by a space.
-        values: by metric; None without a decision or a denominator.
-        question: as the model saw it; "" for credentialed data, or where the data are
-            not here.
-        answer: what the model answered; "" likewise.
+        id: the item's id.
+        groups: its groups by breakdown, joined by a space.
+        values: its values by metric; None without a decision or a denominator.
+        question: the question as the model saw it; "" for credentialed data, or if the
+            data are missing.
+        answer: the model's answer; "" likewise.
         gold: the reference; "" likewise.
         parsed: the final answer as it was read.
         why: how the decision came about.
-        unscored: the reason for which something of it has no score.
-        unclear: why the reader could not tell what the answer is.
-        answer_sha256: of the answer; "" for none.
-        verdicts: what the judge decided about it.
+        unscored: why a part of the item has no score.
+        unclear: why the reader could not determine the answer.
+        answer_sha256: the hash of the answer; "" for none.
+        verdicts: the judge's decisions about it.
     """
 
     id: str
@@ -86,10 +86,9 @@ class ReportData:
 
     Attributes:
         title: its heading.
-        tasks: every task of every run: those of one task stand together, in the order
-            of the runs.
-        suite: name and version of what wrote it.
-        notes: what a reader must know of all of it, a sentence each.
+        tasks: every task of every run; the runs of one task are adjacent, in their order.
+        suite: the name and version of the suite that wrote it.
+        notes: sentences about the whole report that a reader must know.
     """
 
     title: str
@@ -100,20 +99,20 @@ class ReportData:
 
 MAX_TEXT_BYTES: Final = 4_000_000
 LENGTHS: Final = (12_000, 6_000, 3_000, 1_500, 800)
-"""Characters a text may have, tried in this order."""
+"""The lengths of texts in characters, tried in this order."""
 NOTE_LENGTH: Final = 300
-"""Characters of `parsed`, `why` and a verdict's value, of which a wild answer makes a book."""
+"""The most characters of `parsed`, `why` and a verdict's value, which can be as long as a book."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedItems:
-    """The items of one task and run with as much of their texts as there is room for.
+    """The items of one task and run, with their texts cut to the report's limit.
 
     Attributes:
-        items: with the texts that they keep.
-        length: characters to which texts were cut.
+        items: the items with the texts that they keep.
+        length: the number of characters to which texts were cut.
         cut: how many items have a text that was cut.
-        emptied: how many had their texts left out.
+        emptied: how many items lost their texts.
     """
 
     items: tuple[ReportItem, ...]
@@ -123,10 +122,7 @@ class FittedItems:
 
 
 def cut_middle(text: str, length: int) -> str:
-    """Shortens a text to about `length` characters.
-
-    Its beginning, a mark that says how many are left out, its end.
-    """
+    """Shortens a text to about `length` characters by replacing its middle with a mark."""
     if len(text) <= length:
         return text
 
@@ -138,10 +134,7 @@ def cut_middle(text: str, length: int) -> str:
 
 
 def size_of(text: str) -> int:
-    """How many bytes a text takes in a page.
-
-    As JSON in UTF-8, with what HTML could read escaped.
-    """
+    """Returns the bytes that a text takes in a page: as JSON in UTF-8, escaped for HTML."""
     if not text:
         return 0
     plain = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
@@ -153,57 +146,68 @@ def fit_texts(
 ) -> list[FittedItems]:
     """Cuts the texts of all runs' items, by task, to `max_bytes` together.
 
-    Runs of one task share texts that are the same in them (questions, gold), as they do
-    in the page. Each task has an equal part, and what one does not need the others
-    have. Of a task that has too much even at the smallest length, the first items keep
-    their texts. `sys.maxsize` cuts nothing.
+    Runs of one task share their common texts (questions, gold), as in the page. Tasks have
+    equal shares of the room, and get what others do not need. In a task that is too large even
+    at the smallest length, only the first items keep their texts. `sys.maxsize` cuts nothing.
     """
     for length in LENGTHS if max_bytes < sys.maxsize else (max_bytes,):
         cut_items = [
             [_with_texts(item, partial(cut_middle, length=length)) for item in items]
             for _, items in tasks
         ]
-        wanted = _wanted([name for name, _ in tasks], cut_items)
-        if sum(wanted.values()) <= max_bytes:
+        sizes = _text_sizes([name for name, _ in tasks], cut_items)
+        if sum(sizes.values()) <= max_bytes:
             break
 
-    rooms = dict(zip(wanted, _shares(list(wanted.values()), max_bytes), strict=True))
-    full = {name for name, room in rooms.items() if room < wanted[name]}
+    rooms = dict(zip(sizes, _shares(list(sizes.values()), max_bytes), strict=True))
+    full = {name for name, room in rooms.items() if room < sizes[name]}
     kept = {
         name: _first_ids(
             [
-                own
-                for (other, _), own in zip(tasks, cut_items, strict=True)
+                items
+                for (other, _), items in zip(tasks, cut_items, strict=True)
                 if other == name
             ],
             rooms[name],
         )
         for name in full
     }
-    fitted = []
-    for (name, before), after in zip(tasks, cut_items, strict=True):
-        items = [
-            new
-            if name not in full or new.id in kept[name]
-            else _with_texts(new, lambda text: "")
-            for new in after
-        ]
-        emptied = sum(new is not shown for new, shown in zip(after, items, strict=True))
-        cut = sum(
-            old is not new is shown
-            for old, new, shown in zip(before, after, items, strict=True)
-        )
-        fitted.append(
-            FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied)
-        )
-
-    return fitted
+    return [
+        _without_late_texts(before, after, length, kept.get(name))
+        for (name, before), after in zip(tasks, cut_items, strict=True)
+    ]
 
 
-def _wanted(
+def _without_late_texts(
+    before: Sequence[ReportItem],
+    after: Sequence[ReportItem],
+    length: int,
+    kept: set[str] | None,
+) -> FittedItems:
+    """Removes the texts of items that are not `kept`, and counts what was cut and removed.
+
+    Args:
+        before: the items with whole texts.
+        after: the same items with their texts cut.
+        length: the length to which they were cut.
+        kept: the ids of items that keep their texts; None for all.
+    """
+    items = [
+        item if kept is None or item.id in kept else _with_texts(item, lambda text: "")
+        for item in after
+    ]
+    emptied = sum(new is not item for new, item in zip(after, items, strict=True))
+    cut = sum(
+        old is not new is item
+        for old, new, item in zip(before, after, items, strict=True)
+    )
+    return FittedItems(items=tuple(items), length=length, cut=cut, emptied=emptied)
+
+
+def _text_sizes(
     names: Sequence[str], items_of: Sequence[Sequence[ReportItem]]
 ) -> dict[str, int]:
-    """How much each task's texts take, those of its runs together."""
+    """Returns the size of each task's texts, in all its runs together."""
     texts: dict[str, set[str]] = {}
     for name, items in zip(names, items_of, strict=True):
         texts.setdefault(name, set()).update(
@@ -213,41 +217,41 @@ def _wanted(
 
 
 def _first_ids(runs: Sequence[Sequence[ReportItem]], room: int) -> set[str]:
-    """The items of a task, the same in all its runs, whose texts there is room for."""
+    """Returns the ids of a task's first items whose texts, in all its runs, fit into the room."""
     by_id: dict[str, list[ReportItem]] = {}
     for items in runs:
         for item in items:
             by_id.setdefault(item.id, []).append(item)
 
     seen: set[str] = set()
-    kept: set[str] = set()
-    for item_id, shown in by_id.items():
-        new = {text for item in shown for text in _texts(item)} - seen
+    fitting: set[str] = set()
+    for item_id, versions in by_id.items():
+        new = {text for item in versions for text in _texts(item)} - seen
         room -= sum(map(size_of, new))
         if room < 0:
             break
 
         seen |= new
-        kept.add(item_id)
+        fitting.add(item_id)
 
-    return kept
+    return fitting
 
 
-def _shares(wanted: Sequence[int], total: int) -> list[int]:
-    """Parts a total: nobody has more than they want, and whoever has less has as much as any.
+def _shares(requests: Sequence[int], total: int) -> list[int]:
+    """Divides a total into equal shares, none larger than its request.
 
     `_shares([1, 5, 9], 9)` is `[1, 4, 4]`.
     """
-    shares = [0] * len(wanted)
-    open_ones = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    shares = [0] * len(requests)
+    open_ones = sorted(range(len(requests)), key=lambda index: requests[index])
     for done, index in enumerate(open_ones):
-        shares[index] = min(wanted[index], total // (len(open_ones) - done))
+        shares[index] = min(requests[index], total // (len(open_ones) - done))
         total -= shares[index]
     return shares
 
 
 def _with_texts(item: ReportItem, change: Callable[[str], str]) -> ReportItem:
-    """The item with other texts; where none of them changes, the very same one."""
+    """Returns the item with changed texts, or the same object if none changes."""
     if all(change(text) is text for text in _texts(item)):
         return item
     verdicts = tuple(
@@ -266,9 +270,8 @@ _ENDS_SCRIPT = Pattern("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def script_json(value: object) -> Markup:
-    """Writes JSON that can stand in a `<script>` element and in UTF-8, and reads back equal."""
-    # A part at a time: the encoder keeps every number as a text of its own until it is
-    # done.
+    """Writes JSON that is safe in a `<script>` element and in UTF-8, and reads back equal."""
+    # In parts: the encoder keeps every number as a separate text until it is done.
     if isinstance(value, dict):
         return markup(
             "{",
@@ -291,12 +294,12 @@ def script_json(value: object) -> Markup:
 
 
 def decision(item: ReportItem, metric: MetricSpec | None) -> str:
-    """Sorts an item under one word by the metric that decides.
+    """Classifies an item in one word by the deciding metric.
 
-    For a metric that is one or the other `right` or `wrong`; for a share, or a mean of
-    repeats, `full`, `partly` or `zero`. `unclear` for an answer that the reader could
-    not tell, which counts as not right; `scored` for a count; `unscored` where a reason
-    says why there is no value, `no value` where the metric has no denominator.
+    A proportion gives `right` or `wrong`; a share, or a mean of repeats, `full`, `partly` or
+    `zero`. An answer that the reader could not determine is `unclear`; it counts as not right.
+    A count is `scored`. Without a value the word is `unscored` if there is a reason, and `no
+    value` if the metric has no denominator.
     """
     value = finite(item.values.get(metric.name)) if metric is not None else None
     if value is None or metric is None:
@@ -316,28 +319,31 @@ def decision(item: ReportItem, metric: MetricSpec | None) -> str:
 
 
 def items_json(tasks: Sequence[ReportTask]) -> JsonDict:
-    """What the page holds of a task's items.
+    """Makes the page's data about a task's items.
 
     Returns:
-        `task`; `metrics` (those that items have values of: `label`, `unit`); `groups`
-        (names of breakdowns); `strings`; `runs`, each with `name`, `texts` (why there
-        are none), `count` of
-        its items, and columns of numbers of strings, which may end before the last
-        items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u`
-        unscored, `n` unclear, `h` hash, `s` decision, `d` verdicts as `[id, value,
-        unscored, text, votes]`; `v` values, a column a metric; `g` groups (a number, or
-        a list where they are several), a column a breakdown.
+        `task`; `metrics` (those with values of items: `label`, `unit`); `groups` (names of
+        breakdowns); `strings`; `runs`, each with `name`, `texts` (why there are none), `count`
+        of its items, and columns of indexes into `strings`, which may end before the last
+        items: `i` id, `q` question, `a` answer, `e` gold, `p` parsed, `w` why, `u` unscored,
+        `n` unclear, `h` hash, `s` decision, `d` verdicts as `[id, value, unscored, text,
+        votes]`; `v` values, a column for each metric; `g` groups (an index, or a list of
+        several), a column for each breakdown.
     """
-    strings = {"": 0}  # each text once, by its number
+    strings = {"": 0}  # each text once, with its index
 
     def number(text: str) -> int:
         return strings.setdefault(text, len(strings))
 
     items = [item for task in tasks for item in task.items]
     declared = [spec.name for task in tasks for spec in task.metrics]
-    # `average` metrics are of totals: no item has them.
-    valued = dict.fromkeys(name for item in items for name in item.values)
-    names = [name for name in dict.fromkeys([*declared, *valued]) if name in valued]
+    # `average` metrics are computed from totals: no item has them.
+    metrics_with_values = dict.fromkeys(name for item in items for name in item.values)
+    names = [
+        name
+        for name in dict.fromkeys([*declared, *metrics_with_values])
+        if name in metrics_with_values
+    ]
     reported: JsonDict = {}
     for task in reversed(tasks):
         reported |= task.entry["metrics"]
@@ -345,12 +351,12 @@ def items_json(tasks: Sequence[ReportTask]) -> JsonDict:
     groups = list(dict.fromkeys(name for item in items for name in item.groups))
     runs = []
     for task in tasks:
-        decides = task.spec(names[0]) if names else None
+        deciding_metric = task.spec(names[0]) if names else None
         runs.append(
             {
                 "name": task.run,
                 "texts": task.texts,
-                **_columns(task, number, names, groups, decides),
+                **_columns(task, number, names, groups, deciding_metric),
             }
         )
 
@@ -371,18 +377,18 @@ def _columns(
     number: Callable[[str], int],
     names: Sequence[str],
     groups: Sequence[str],
-    decides: MetricSpec | None,
+    deciding_metric: MetricSpec | None,
 ) -> JsonDict:
-    """The items of a task as columns of numbers, for the page's browser.
+    """Makes the columns of a task's items for the page's browser.
 
-    A text stands once in the page's `strings`; columns hold its number, 0 for a blank.
-    Ends of zeros are cut off: the page reads what is missing as 0.
+    Columns hold indexes into the page's `strings`, 0 for a blank. Trailing zeros are dropped:
+    the page reads missing cells as 0.
     """
     items = task.items
-    # By their letters in the page: the texts of items, each a number of `strings`.
+    # The texts of items, by their letters in the page.
     texts: dict[str, Callable[[ReportItem], str]] = {
         "i": lambda item: item.id,
-        "s": lambda item: decision(item, decides),
+        "s": lambda item: decision(item, deciding_metric),
         "q": lambda item: item.question,
         "a": lambda item: item.answer,
         "e": lambda item: item.gold,
@@ -396,11 +402,11 @@ def _columns(
         letter: [number(text(item)) for item in items] for letter, text in texts.items()
     }
     columns["d"] = [_verdict_numbers(item, number) or 0 for item in items]
-    for column in columns.values():  # what the last items lack takes no room
+    for column in columns.values():
         while column and column[-1] == 0:
             column.pop()
 
-    values = [[_written(item.values.get(name)) for item in items] for name in names]
+    values = [[_rounded(item.values.get(name)) for item in items] for name in names]
     return {
         "count": len(items),
         **columns,
@@ -419,7 +425,7 @@ def _verdict_numbers(item: ReportItem, number: Callable[[str], int]) -> list[obj
     ]
 
 
-def _written(value: float | None) -> float | None:
+def _rounded(value: float | None) -> float | None:
     number = finite(value)
     return (
         number
@@ -433,10 +439,7 @@ def _written(value: float | None) -> float | None:
 def _group_numbers(
     task: ReportTask, by: str, number: Callable[[str], int]
 ) -> list[list[int] | int]:
-    """Each item's groups of a breakdown.
-
-    Several come joined by a blank, and are written as a list.
-    """
+    """Returns the index of each item's group in a breakdown, or a list of several."""
     groups = task.entry["breakdown"].get(by, {})
     by_text: dict[str, list[int] | int] = {"": 0}
     for joined in dict.fromkeys(

@@ -1,9 +1,7 @@
-"""Plots of values with their intervals, as inline SVG in the page's colours.
+"""Draws values with their intervals as inline SVG in the page's colours.
 
-Their text is never shrunk.
-
-Horizontal positions are in percent of the available width, so that one drawing serves a
-phone and a wide screen.
+Horizontal positions are in percent of the available width, so one drawing suits a phone and a
+wide screen, and its text is never shrunk.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from medical_tasks.runs.numbers import FEWEST, number
 from medical_tasks.spec import Plot, PlotPoint
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-_LEAST = 1e-9  # what is smaller is drawn as 0
+_LEAST = 1e-9  # smaller values are drawn as 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +26,24 @@ class Scale:
 
     low: float  # in the metric's own unit
     high: float
-    # values with a line, and what is written at each
+    # Values with a line, and their labels.
     ticks: tuple[tuple[float, str], ...]
 
     def percent(self, value: float) -> float:
-        """Where a value stands, in percent of the axis; what is beyond an end stands at it."""
+        """Returns a value's position in percent of the axis, clipped to its ends."""
         return round(
             100 * min(1.0, max(0.0, (value - self.low) / (self.high - self.low))), 2
         )
 
 
-# Shares are drawn from 0 to 100 %, always: a cut axis makes a small difference look
-# large.
+# Shares are always drawn from 0 to 100 %: a cut axis makes a small difference look large.
 SHARES = Scale(
     0.0, 1.0, ((0.0, "0"), (0.25, "25"), (0.5, "50"), (0.75, "75"), (1.0, "100 %"))
 )
 
 
 def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
-    """Chooses the axis on which all values can stand; the unit of a share is ""."""
+    """Chooses an axis that covers all values; the unit of a share is ""."""
     numbers = [
         value if abs(value) > _LEAST else 0.0
         for value in map(finite, values)
@@ -60,11 +57,11 @@ def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
         ends = (-1.0, -0.5, 0.0, 0.5, 1.0) if low < 0 else (0.0, 0.25, 0.5, 0.75, 1.0)
         return Scale(ends[0], 1.0, tuple((end, f"{end:g}") for end in ends))
 
-    shown = 1.0 if unit else 100.0  # what is no count is told in percent
-    step = _step((max(high, 0.0) - min(low, 0.0)) * shown or 1.0) / shown
+    factor = 1.0 if unit else 100.0  # shares are labelled in percent
+    step = _step((max(high, 0.0) - min(low, 0.0)) * factor or 1.0) / factor
     first, last = math.floor(min(low, 0.0) / step), math.ceil(max(high, 0.0) / step)
     ticks = tuple(
-        (number * step, f"{number * step * shown:g}")
+        (number * step, f"{number * step * factor:g}")
         for number in range(first, max(last, first + 1) + 1)
     )
     if not unit:
@@ -74,13 +71,13 @@ def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
 
 
 def _step(span: float) -> float:
-    """A round step that leaves four or five intervals."""
+    """Returns a round step that gives four or five intervals."""
     power = 10.0 ** math.floor(math.log10(span / 4))
     return next(step * power for step in _STEPS if step * power * 5 >= span)
 
 
 def finite(value: object) -> float | None:
-    """A number that can be drawn; None for any other value (`nan`, infinite, absent)."""
+    """Returns a number that can be drawn; None for any other value (`nan`, infinite, absent)."""
     return (
         float(value)
         if isinstance(value, int | float) and math.isfinite(value)
@@ -88,8 +85,8 @@ def finite(value: object) -> float | None:
     )
 
 
-def point_of(label: str, metric: Metric, **more: Any) -> PlotPoint:
-    """A metric's estimate as a point."""
+def point_of(label: str, metric: Metric, **extra: Any) -> PlotPoint:
+    """Makes a point of a metric's estimate."""
     value, low, high, n = (
         metric.get(name) for name in ("value", "ci_low", "ci_high", "n")
     )
@@ -100,20 +97,23 @@ def point_of(label: str, metric: Metric, **more: Any) -> PlotPoint:
         high=high,
         n=n,
         few=bool(metric.get("too_few")),
-        **more,
+        **extra,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a chart.
+    """A row of a chart, with a lane for each run and a last one that all papers share.
 
-    Its points are those of runs, a lane each, and of papers, which share the last lane.
+    Attributes:
+        label: its label.
+        points: the points of runs and papers.
+        heading: a heading above this row and the following ones.
     """
 
     label: str
     points: Sequence[PlotPoint]
-    heading: str = ""  # what this row and those below it are of
+    heading: str = ""
 
 
 def intervals_chart(
@@ -125,10 +125,10 @@ def intervals_chart(
     note: str = "",
     series: Sequence[str] = (),
 ) -> Markup:
-    """Draws a row a line: dots with a bar for their interval, open diamonds for papers' results.
+    """Draws a row for each line: dots with an interval, open diamonds for papers' results.
 
-    `series`: the labels of points that have a shape and colour of their own, with a
-    legend. Every number is said in words.
+    `series` lists the labels of points with their own shape and colour, and makes a legend.
+    Every number is also given in words.
     """
     scale = scale_of(
         [end for line in lines for point in line.points for end in _ends(point)], unit
@@ -146,8 +146,7 @@ def intervals_chart(
         ),
         mark=lambda point, lane: _mark(point, scale, lane, series),
         words=lambda point: interval_words(point, unit),
-        # The source of a paper's figure has no room; a warning that goes with a run's
-        # number always has.
+        # Leaves out the source of a paper's figure, never a warning about a run's number.
         short=lambda point: interval_words(
             replace(point, few=False, detail="" if point.published else point.detail),
             unit,
@@ -166,7 +165,7 @@ def _ends(point: PlotPoint) -> tuple[float | None, float | None, float | None]:
 
 def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> Markup:
     index = series.index(point.label) if point.label in series else 0
-    drawn = _drawn(
+    drawn = _draw(
         *_ends(point),
         scale=scale,
         y=10 + 12 * lane,
@@ -183,7 +182,7 @@ def _mark(point: PlotPoint, scale: Scale, lane: int, series: Sequence[str]) -> M
 
 
 def few(point: PlotPoint) -> bool:
-    """Whether a run's point is of too few items to tell, by its breakdown's rule or their number."""
+    """Whether a run's point rests on too few items, by its breakdown's rule or their number."""
     return not point.published and (
         point.few or (point.n is not None and point.n < FEWEST)
     )
@@ -198,12 +197,9 @@ def interval_mark(
     published: bool = False,
     few: bool = False,
 ) -> Markup:
-    """Draws one value with its interval for a cell of a table.
-
-    The cells beside it say the same in numbers.
-    """
+    """Draws one value with its interval for a table; neighbouring cells have the numbers."""
     kind = " mt-published" if published else " mt-few" if few else ""
-    drawn = _drawn(value, low, high, scale=scale, y=10, published=published)
+    drawn = _draw(value, low, high, scale=scale, y=10, published=published)
     return markup(
         f'<svg class="mt-mark mt-steps-{len(scale.ticks) - 1}{kind}" aria-hidden="true">{drawn}</svg>'
     )
@@ -226,7 +222,7 @@ _SHAPES = (
 _DIAMOND, _COLOURS = "M0-6 6 0 0 6-6 0Z", 5
 
 
-def _drawn(
+def _draw(
     value: float | None,
     low: float | None,
     high: float | None,
@@ -236,10 +232,10 @@ def _drawn(
     published: bool,
     series: int = 0,
 ) -> Markup:
-    """A value with its interval: whiskers, and a mark by the series.
+    """Draws a value with its interval: whiskers, and a mark by the series.
 
-    What a paper published is a diamond, so that it is not taken for a measurement of
-    ours. Parts without a finite number are left out.
+    A published value is a diamond, to distinguish it from our measurements. Parts without a
+    finite number are left out.
     """
     value, low, high = finite(value), finite(low), finite(high)
     parts = []
@@ -272,9 +268,9 @@ def plane_svg(
     labels: tuple[str, str],
     unit: str,
 ) -> Markup:
-    """Draws points across by their first value, in `unit`, and up by their second, a share.
+    """Draws points by their first value, in `unit`, across, and their second value, a share, up.
 
-    Papers' have numbers for names.
+    Papers' points are labelled by numbers.
     """
     drawn = [
         pair for pair in pairs if all(finite(point.value) is not None for point in pair)
@@ -312,9 +308,9 @@ def curve_svg(
     id: str,  # noqa: A002 - what an element calls it
     title: str,
 ) -> Markup:
-    """Draws a curve of shares: each point with its interval, in words for those who do not see it.
+    """Draws a curve of shares, each point with its interval and words for screen readers.
 
-    Those without a value are left out.
+    Points without a value are left out.
     """
     points = [
         point
@@ -349,7 +345,7 @@ def curve_svg(
 
 
 def interval_words(point: PlotPoint, unit: str = "") -> str:
-    """Says a point's numbers: value, interval, of how many, whose."""
+    """Words a point's numbers: value, interval, number of items, source."""
     value = finite(point.value)
     if value is None:
         return "n/a"

@@ -1,4 +1,4 @@
-"""A task of a run as a report shows it; its items are in `page_data`."""
+"""A task of a run as a report shows it; `page_data` has its items."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class ReportTask:
 
     Attributes:
         run: the run's name for readers, unique in the report.
-        folder: of the run, as the user gave it.
-        name: the task's.
-        title: the task's, for headings.
+        folder: the run's folder, as the user gave it.
+        name: the task's name.
+        title: the task's title, for headings.
         benchmark: the title of its benchmark.
         access: `open` or `credentialed`.
         entry: the task's entry of `results.json`.
         metrics: the metrics that `entry` reports, the headline first.
-        items: in the dataset's order.
-        texts: why items have no texts, for the reader; "" when they have.
-        published: what papers report on the task.
-        plots: drawn from the run's items, or about its judge.
-        tables: the benchmark's own.
-        views: how the benchmark wants its results drawn.
+        items: the items in the dataset's order.
+        texts: why items have no texts, for the reader; "" if they have.
+        published: the results that papers report on the task.
+        plots: plots of the run's items, or of its judge.
+        tables: the benchmark's own tables.
+        views: the drawings that the benchmark requests.
     """
 
     run: str
@@ -52,7 +52,7 @@ class ReportTask:
 
     @property
     def headline(self) -> str | None:
-        """The name of the headline metric, of those reported; None where none is."""
+        """The name of the reported headline metric; None if no metric is reported."""
         reported = self.entry["metrics"]
         return next(
             (spec.name for spec in self.metrics if spec.name in reported),
@@ -61,9 +61,9 @@ class ReportTask:
 
     @property
     def model(self) -> str:
-        """The name of the model as its recipe has it."""
+        """The name of the model in the recipe."""
         return str(self.entry["recipe"].get("model", {}).get("name", ""))
 
     def spec(self, name: str) -> MetricSpec | None:
-        """The declaration of a metric."""
+        """Returns the declaration of a metric."""
         return next((spec for spec in self.metrics if spec.name == name), None)

@@ -1,8 +1,8 @@
-"""A table as it is: columns, rows of cells, and what goes with them, for any of three writers.
+"""The content of a table, for any of three writers: columns, rows of cells, caption and filters.
 
-`html_parts.html_table` writes it for a page, `markdown.markdown_table` and
-`terminal.text_table` for the others. A cell says what is shown and what it is sorted
-by; a drawing is made only where one is written.
+`html_parts.html_table` writes it for a page, `markdown.markdown_table` for Markdown and
+`terminal.text_table` for the terminal. A cell holds its text and its sort key; a drawing is
+made only by a writer that needs it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Column:
     """A column.
 
     Attributes:
-        name: unique in the table.
+        name: its name, unique in the table.
         label: its heading.
-        kind: a `number` or `range` stands to the right and is sorted by `Cell.sort`; a
-            `plot` holds drawings and is not sorted.
-        help: shown when the heading is pointed at, and read with it.
-        header: its cells name the row.
-        facet: offers a list of its values to choose from, above the table.
-        axis: drawn below the heading, such as the ticks of a plot.
+        kind: a `number` or `range` is right-aligned and sorted by `Cell.sort`; a `plot`
+            holds drawings and is not sorted.
+        help: a tooltip for the heading, also for screen readers.
+        header: whether its cells name the row.
+        facet: whether its values can be chosen from a list above the table.
+        axis: makes a drawing below the heading, such as the ticks of a plot.
     """
 
     name: str
@@ -46,14 +46,13 @@ class Cell:
     """A cell.
 
     Attributes:
-        text: what is shown.
-        sort: what it is sorted by; None takes the text in a text column and "last" in
-            others.
-        title: shown when the cell is pointed at.
+        text: the text.
+        sort: the sort key; None sorts by the text in a text column, and last in others.
+        title: a tooltip.
         href: an address on the web, or `#...`; any other is left out.
         draw: makes a drawing after the text.
         note: smaller text below.
-        strong: whether it stands out.
+        strong: whether it is emphasised.
     """
 
     text: str = ""
@@ -70,7 +69,7 @@ Cells = Sequence[Cell | str]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row; `tags` are words that a toggle asks for."""
+    """A row; its `tags` are the words that a toggle filters by."""
 
     cells: Cells
     tags: Sequence[str] = ()
@@ -84,15 +83,17 @@ class Table:
     """A table.
 
     Attributes:
-        id: of the table on a page; what belongs to it has ids that begin with it.
-        caption: what it shows.
-        filter_label: label of the field that filters rows; "" for no filter, facets and
+        id: the table's id on a page; ids of its parts begin with it.
+        columns: its columns.
+        rows: its rows.
+        caption: its caption.
+        filter_label: the label of the field that filters rows; "" for no filter, facets and
             toggles.
-        toggles: boxes to tick, each with its label, the tag of the rows that are shown
-            then, and whether it is ticked at first.
-        show_caption: False keeps the caption for readers of the table alone (a heading
-            says it).
-        empty: what stands in its place where there are no rows.
+        toggles: checkboxes, each with its label, the tag of the rows to show, and whether
+            it is checked at first.
+        show_caption: False shows the caption only to screen readers, if a heading already
+            says it.
+        empty: the text in its place if there are no rows.
     """
 
     id: str
@@ -113,7 +114,7 @@ class Table:
                 )
 
     def without(self, name: str) -> Table:
-        """The same table without a column."""
+        """Returns the table without a column."""
         index = next(n for n, column in enumerate(self.columns) if column.name == name)
 
         def rest(cells: Sequence[_Cell]) -> list[_Cell]:

@@ -1,12 +1,11 @@
-"""The tables of results, made once: a page, Markdown and the terminal each write the same one.
+"""Makes the tables of results once; the page, Markdown and the terminal each write the same ones.
 
     table = metrics_table(tasks, id="task-kqa-metrics")
     html_table(table)        # `html_parts`: sorted, filtered, with drawings
     markdown_table(table)    # `markdown`: without drawings
     text_table(table)        # `terminal`: aligned columns
 
-A cell says what is shown and what it is sorted by; a drawing is made only where one is
-written.
+A cell holds its text and its sort key; a drawing is made only by a writer that needs it.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ _BETTER: Final = Column(name="better", label="Better")
 _NUMBERS: Final = ("value", "ci_low", "ci_high", "bound_low", "bound_high")
 BY_SOURCE: Final = "(reported by the source)"
 _FILTER_FROM: Final = 9
-"""Rows from which on a table offers to filter them."""
+"""The number of rows from which on a table offers a filter."""
 
 
 def _plot(scale: Scale) -> Column:
@@ -87,22 +86,22 @@ def _plot(scale: Scale) -> Column:
 
 
 def clean(metric: Metric) -> JsonDict:
-    """A metric whose values are numbers or None: what is `nan`, infinite or absent is None."""
+    """Copies a metric with None for every number that is `nan`, infinite or absent."""
     numbers = {name: finite(metric.get(name)) for name in _NUMBERS}
     return {**metric, **numbers, "n": metric.get("n", 0)}
 
 
 def sort_value(value: float | None, unit: str = "") -> float | None:
-    """What a metric is sorted by: the number shown (percents, for a share), with more digits."""
+    """Returns a metric's sort key: the number shown (percent for a share), with more digits."""
     return None if value is None else round(value if unit else 100 * value, 4)
 
 
 def metric_cells(
     metric: Metric, *, strong: bool = False, scale: Scale = SHARES
 ) -> list[Cell]:
-    """Writes a metric: value, drawing, interval and n.
+    """Makes a metric's cells: value, drawing, interval and n.
 
-    One with a unit of its own stands on no axis of shares.
+    A metric with a unit of its own has no drawing on an axis of shares.
     """
     cleaned = clean(metric)
     value, low, high = cleaned["value"], cleaned["ci_low"], cleaned["ci_high"]
@@ -125,7 +124,7 @@ def metric_cells(
 
 
 def coverage_cell(entry: Entry, metric: Metric | None = None) -> Cell:
-    """Writes how many of the items asked were scored on a metric, and why the others were not."""
+    """Makes the cell with the number of items scored on a metric, and why others were not."""
     counts = entry["coverage"]
     total, decided = counts["asked"], scored(entry, metric)
     reasons = "; ".join(
@@ -138,7 +137,7 @@ def coverage_cell(entry: Entry, metric: Metric | None = None) -> Cell:
 
 
 def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
-    """Cells of `_METRIC`, `_RUN`, `_VALUE`, a plot, `_INTERVAL` and all that follow."""
+    """Makes the cells of `_METRIC`, `_RUN`, `_VALUE`, a plot, `_INTERVAL` and the columns after them."""
     metric, spec = clean(task.entry["metrics"][name]), task.spec(name)
     strong = name == task.headline
     between = Cell(
@@ -157,7 +156,7 @@ def _metric_row(task: ReportTask, name: str) -> list[Cell | str]:
 
 
 def overview_table(tasks: Sequence[ReportTask], *, headlines: bool = False) -> Table:
-    """A row a run, task and metric; `headlines` takes the headline metrics alone."""
+    """Makes a row for each run, task and metric; `headlines` keeps only the headline metrics."""
     rows = []
     for task in tasks:
         for name in task.entry["metrics"]:
@@ -180,7 +179,7 @@ def overview_table(tasks: Sequence[ReportTask], *, headlines: bool = False) -> T
 
 
 def metrics_table(tasks: Sequence[ReportTask], *, id: str) -> Table:  # noqa: A002 - an element's
-    """The metrics of a task in all its runs, one below the other."""
+    """Makes the table of a task's metrics in all its runs."""
     names = dict.fromkeys(name for task in tasks for name in task.entry["metrics"])
     rows = [
         _metric_row(task, name)
@@ -215,9 +214,9 @@ def breakdown_table(
     *,
     id: str,  # noqa: A002 - what an element calls it
 ) -> Table | None:
-    """A breakdown of a task in all its runs; None where no metric is there for every group.
+    """Makes the table of a task's breakdown in all its runs; None if no metric has every group.
 
-    Of the parts of an item only some metrics are.
+    Only some metrics have values for parts of items.
     """
     parts = [(task.run, task.entry["breakdown"].get(by, {})) for task in tasks]
     groups = list(dict.fromkeys(group for _, of_run in parts for group in of_run))
@@ -229,22 +228,8 @@ def breakdown_table(
     headline = tasks[0].headline
     first = headline if headline in names else names[0]
     others = [name for name in names if name != first]
-    values = [clean(metrics[first]) for metrics in entries]
-    ends = (value[end] for value in values for end in ("value", "ci_low", "ci_high"))
-    scale = scale_of(ends, str(entries[0][first].get("unit", "")))
-    rows = [
-        Row(
-            [
-                group,
-                run,
-                *metric_cells(of_run[group][first], scale=scale),
-                *(_other(of_run[group][name]) for name in others),
-            ]
-        )
-        for group in groups
-        for run, of_run in parts
-        if group in of_run
-    ]
+    scale = _common_scale([metrics[first] for metrics in entries])
+    rows = _breakdown_rows(groups, parts, first, others, scale)
     columns = [
         Column(name="group", label=by, header=True),
         _RUN,
@@ -268,35 +253,64 @@ def breakdown_table(
     return table if len(tasks) > 1 else table.without("run")
 
 
+def _common_scale(metrics: Sequence[Metric]) -> Scale:
+    """Returns the axis that covers a metric's values and intervals in all groups and runs."""
+    values = map(clean, metrics)
+    ends = (value[end] for value in values for end in ("value", "ci_low", "ci_high"))
+    return scale_of(ends, str(metrics[0].get("unit", "")))
+
+
+def _breakdown_rows(
+    groups: Sequence[str],
+    parts: Sequence[tuple[str, Mapping[str, Mapping[str, Metric]]]],
+    first: str,
+    others: Sequence[str],
+    scale: Scale,
+) -> list[Row]:
+    """Makes a row for each group and run, with the first metric drawn and the others as numbers."""
+    rows = []
+    for group in groups:
+        for run, of_run in parts:
+            if group in of_run:
+                metrics = of_run[group]
+                further = [_further_cell(metrics[name]) for name in others]
+                cells = metric_cells(metrics[first], scale=scale)
+                rows.append(Row([group, run, *cells, *further]))
+
+    return rows
+
+
 def evaluations_table(
     entries: Sequence[tuple[str, Entry]],
     *,
     id: str,  # noqa: A002 - what an element calls it
 ) -> Table | None:
-    """How far the evaluations of a task by its judge agree; None where no run has several.
+    """Makes the table of how far a judge's evaluations of a task agree; None if no run has several.
 
     Args:
         entries: the runs' names, and their entries of the task.
-        id: the table's, on a page.
+        id: the table's id on a page.
     """
-    several = [(run, entry) for run, entry in entries if entry.get("evaluations")]
-    if not several:
+    evaluated = [(run, entry) for run, entry in entries if entry.get("evaluations")]
+    if not evaluated:
         return None
 
     rows = []
-    for run, entry in several:
-        told = entry["evaluations"]
-        metrics, verdicts = told["metrics"], told["verdicts"]
+    for run, entry in evaluated:
+        evaluations = entry["evaluations"]
+        metrics, verdicts = evaluations["metrics"], evaluations["verdicts"]
         rows += [
-            _evaluated(name, run, entry["metrics"][name], metrics[name])
+            _evaluation_row(name, run, entry["metrics"][name], metrics[name])
             for name in entry["metrics"]
             if name in metrics
         ]
-        agreed = [_estimated(verdicts[name]) for name in ("alpha", "exact_agreement")]
+        agreed = [
+            _agreement_cell(verdicts[name]) for name in ("alpha", "exact_agreement")
+        ]
         questions = Cell(f"{verdicts['questions']:,}", verdicts["questions"])
         rows.append(Row(["verdicts", run, *[""] * 5, *agreed, questions]))
 
-    times = dict.fromkeys(str(entry["evaluations"]["n"]) for _, entry in several)
+    times = dict.fromkeys(str(entry["evaluations"]["n"]) for _, entry in evaluated)
     table = Table(
         id=id,
         columns=[
@@ -323,18 +337,22 @@ _AGREEMENT: Final = (
     Column(name="identical", label="Identical", kind="number"),
     Column(name="n", label="n", kind="number"),
 )
-"""Columns of the agreement of evaluations."""
+"""The columns of the agreement of evaluations."""
 
 
-def _evaluated(name: str, run: str, metric: Metric, told: Metric) -> Row:
-    """A metric's row in the table of evaluations."""
+def _evaluation_row(name: str, run: str, metric: Metric, agreement: Metric) -> Row:
+    """Makes a metric's row in the table of evaluations."""
     unit = str(metric.get("unit", ""))
     mean, spread, low, high, within = (
-        finite(told.get(key)) for key in ("mean", "sd", "min", "max", "within_item_sd")
+        finite(agreement.get(key))
+        for key in ("mean", "sd", "min", "max", "within_item_sd")
     )
     ends = f"{number(low, unit)} to {number(high, unit)}"
-    agreed = [_estimated(told.get(key)) for key in ("icc", "alpha", "exact_agreement")]
-    items = told.get("items")
+    agreed = [
+        _agreement_cell(agreement.get(key))
+        for key in ("icc", "alpha", "exact_agreement")
+    ]
+    items = agreement.get("items")
 
     return Row(
         [
@@ -350,8 +368,8 @@ def _evaluated(name: str, run: str, metric: Metric, told: Metric) -> Row:
     )
 
 
-def _estimated(estimate: Metric | None) -> Cell:
-    """An agreement with its interval, on its own scale from -1 to 1."""
+def _agreement_cell(estimate: Metric | None) -> Cell:
+    """Makes the cell of an agreement with its interval, on its own scale from -1 to 1."""
     if estimate is None:
         return Cell("")
 
@@ -369,7 +387,7 @@ def _estimated(estimate: Metric | None) -> Cell:
 
 
 def _numbers(labels: Iterable[str]) -> list[Column]:
-    """Columns of further metrics."""
+    """Makes the columns of further metrics."""
     return [
         Column(name=f"m{index}", label=label, kind="number")
         for index, label in enumerate(labels)
@@ -377,7 +395,7 @@ def _numbers(labels: Iterable[str]) -> list[Column]:
 
 
 def _in_all(entries: Sequence[Mapping[str, Metric]], order: Sequence[str]) -> list[str]:
-    """Names of the metrics that all entries have, in the order of the whole result."""
+    """Names the metrics that all entries have, in the order of the whole result."""
     reported = dict.fromkeys(name for metrics in entries for name in metrics)
     names = [name for name in reported if all(name in metrics for metrics in entries)]
     return sorted(
@@ -386,13 +404,13 @@ def _in_all(entries: Sequence[Mapping[str, Metric]], order: Sequence[str]) -> li
 
 
 def _label(tasks: Sequence[ReportTask], name: str) -> str:
-    """A metric's heading; one run whose average lacks a metric is enough to mark it."""
+    """Returns a metric's heading; one run whose average lacks a metric is enough to mark it."""
     metrics = (task.entry["metrics"].get(name) for task in tasks)
     labels = {metric_label(name, metric) for metric in metrics if metric}
     return max(labels, default=name, key=len)
 
 
-def _other(metric: Metric) -> Cell:
+def _further_cell(metric: Metric) -> Cell:
     cleaned = clean(metric)
     unit = cleaned.get("unit", "")
     ends = interval({**cleaned, "too_few": False})
@@ -404,11 +422,11 @@ def _other(metric: Metric) -> Cell:
 
 
 NOT_STATED: Final = "–"
-"""What a paper leaves out, which is no value of ours to call n/a."""
+"""The cell for a number that a paper does not state."""
 
 
 def published_label(result: PublishedResult) -> str:
-    """A published result's name in plots and tables: model and setting."""
+    """Names a published result in plots and tables: model and setting."""
     return f"{result.model}, {result.setting}" if result.setting else result.model
 
 
@@ -417,7 +435,7 @@ def published_table(
     *,
     id: str,  # noqa: A002 - what an element calls it
 ) -> tuple[Table, list[tuple[str, ...]]]:
-    """What papers report on a task, and the notes on how their settings differ."""
+    """Makes the table of results that papers report on a task, and the notes on their settings."""
     results = tasks[0].published
     units = {spec.name: spec.unit for task in tasks for spec in task.metrics}
     for task in tasks:
@@ -489,7 +507,7 @@ def plain_table(
     *,
     caption: str = "",
 ) -> Table:
-    """A table of texts whose first column names the row."""
+    """Makes a table of texts whose first column names the row."""
     columns = [
         Column(name=f"c{index}", label=label, header=index == 0)
         for index, label in enumerate(header)
@@ -504,7 +522,7 @@ def plain_table(
 
 
 _SMALL: Final = 0.0005
-"""A p value below this is written as less than a thousandth."""
+"""A p-value below this is written as less than a thousandth."""
 _PAIRS_HEADER: Final = (
     "by",
     "group",
@@ -520,9 +538,9 @@ _PAIRS_HEADER: Final = (
 
 
 def pairs_table(entry: Entry, *, id: str) -> Table | None:  # noqa: A002 - an element's
-    """The differences of groups within pairs of items; None for a task without pairs.
+    """Makes the table of groups' differences within pairs of items; None for a task without pairs.
 
-    An entry may be a stranger's, so that what is no figure is left out.
+    An entry may come from anybody, so malformed figures are left out.
     """
     figures = entry.get("pairs")
     rows = [
@@ -541,13 +559,13 @@ def pairs_table(entry: Entry, *, id: str) -> Table | None:  # noqa: A002 - an el
 
 
 def _pair_cells(figure: Mapping[str, object], entry: Entry) -> tuple[str, ...]:
-    """A group's row: names, both values, and the difference with its interval and test."""
+    """Makes a group's cells: names, both values, and the difference with its interval and test."""
     names = [
         one_line(str(figure.get(name, ""))) for name in ("by", "group", "reference")
     ]
     metric = entry["metrics"].get(str(figure.get("metric")), {})
     unit = str(metric.get("unit", ""))
-    shown = {
+    numbers = {
         name: finite(figure.get(name))
         for name in (
             "n",
@@ -559,14 +577,14 @@ def _pair_cells(figure: Mapping[str, object], entry: Entry) -> tuple[str, ...]:
             "p_holm",
         )
     }
-    ends = interval({**shown, "unit": unit})
-    p_holm = shown["p_holm"]
+    ends = interval({**numbers, "unit": unit})
+    p_holm = numbers["p_holm"]
 
     return (
         *names,
-        f"{int(shown['n'] or 0):,}",
+        f"{int(numbers['n'] or 0):,}",
         *(
-            number(shown[name], unit)
+            number(numbers[name], unit)
             for name in ("value", "reference_value", "difference")
         ),
         "too few to tell" if figure.get("too_few") else ends,
@@ -579,13 +597,13 @@ def _pair_cells(figure: Mapping[str, object], entry: Entry) -> tuple[str, ...]:
     )
 
 
-def own_table(shown: OwnTable, *, id: str, caption: str) -> Table:  # noqa: A002 - an element's
-    """A benchmark's own table."""
-    return plain_table(id, shown.header, shown.rows, caption=caption)
+def own_table(own: OwnTable, *, id: str, caption: str) -> Table:  # noqa: A002 - an element's
+    """Makes a benchmark's own table."""
+    return plain_table(id, own.header, own.rows, caption=caption)
 
 
 def points_table(plot: Plot) -> Table:
-    """What a plot shows, for where nothing is drawn."""
+    """Makes the table of a plot's points, for writers that draw nothing."""
     rows = []
     for point in plot.points:
         ends = interval({"ci_low": point.low, "ci_high": point.high})
@@ -597,17 +615,17 @@ def points_table(plot: Plot) -> Table:
 
 
 def reported_figures(entry: Entry) -> list[tuple[str, str]]:
-    """The figures that the source of imported answers reports, as it names and scales them."""
-    return [(f"{name} {BY_SOURCE}", value) for name, value in _of_source(entry)]
+    """Returns the figures that the source of imported answers reports, with its names and scales."""
+    return [(f"{name} {BY_SOURCE}", value) for name, value in _source_figures(entry)]
 
 
-def reported_said(entry: Entry) -> str:
-    """The same figures in one line, such as `medcalc_bench_accuracy 0.210`."""
-    return ", ".join(f"{name} {value}" for name, value in _of_source(entry))
+def reported_text(entry: Entry) -> str:
+    """Writes these figures in one line, such as `medcalc_bench_accuracy 0.210`."""
+    return ", ".join(f"{name} {value}" for name, value in _source_figures(entry))
 
 
-def _of_source(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Names and written values; an entry may be a stranger's."""
+def _source_figures(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yields names and formatted values; an entry may come from anybody."""
     figures = entry.get("reported")
     for figure in figures if isinstance(figures, list) else ():
         if isinstance(figure, Mapping) and is_number(figure.get("value")):
@@ -620,9 +638,9 @@ def source_figure(value: float) -> str:
 
 
 def results_table(entries: Sequence[tuple[str, Entry]]) -> Table:
-    """A row a model, task and metric, of runs of several models; entries with the task's name.
+    """Makes a row for each model, task and metric; each entry comes with its task's name.
 
-    Bounds stand where a judge decided, something is missing or an answer is unclear.
+    The bounds are shown if a judge decided, something is missing or an answer is unclear.
     """
     with_bounds = any(
         "judge" in entry or entry["coverage"]["unscored"] or unclear_counts(entry)

@@ -1,17 +1,17 @@
-"""The table of results on the terminal, and what stands below numbers wherever they are shown."""
+"""Formats the table of results for the terminal, and the notes below numbers everywhere."""
 
 from __future__ import annotations
 
 from medical_tasks.io.output import styled
 from medical_tasks.io.table import align
 from medical_tasks.models.usage import prices_of, usage_said
-from medical_tasks.report.confidence import confidence_said
+from medical_tasks.report.confidence import confidence_notes
 from medical_tasks.report.entries import Entry
 from medical_tasks.report.table import Table
 from medical_tasks.report.tables import (
     evaluations_table,
     pairs_table,
-    reported_said,
+    reported_text,
     results_table,
 )
 from medical_tasks.runs.comparability import paper_lines
@@ -28,9 +28,9 @@ from medical_tasks.spec import UNANSWERED
 
 
 def render_table(*runs: Json) -> str:
-    """Makes the table of one or more runs (content of each `results.json`), with its notes.
+    """Formats the table of one or more runs (the content of each `results.json`), with its notes.
 
-    Items without a score are named below, with what they could change.
+    The notes count items without a score, and say what these could change.
     """
     entries = [
         (name, entry) for results in runs for name, entry in results["tasks"].items()
@@ -44,8 +44,8 @@ def render_table(*runs: Json) -> str:
         lines += [styled(f"{about}: {line}", "bold") for line in paper_lines(entry)]
         lines += [f"{about}: {note}" for note in entry_notes(entry)]
         if (agreement := evaluations_table([("", entry)], id="")) is not None:
-            said = f"{about}: {agreement.caption}"
-            lines += ["", said, *text_table(agreement), ""]
+            caption = f"{about}: {agreement.caption}"
+            lines += ["", caption, *text_table(agreement), ""]
 
         if unscored := entry["coverage"]["unscored"]:
             reasons = ", ".join(
@@ -61,26 +61,26 @@ def render_table(*runs: Json) -> str:
 
 
 def text_table(table: Table) -> list[str]:
-    """Writes a table as lines: texts to the left, numbers to the right."""
+    """Formats a table as lines, with texts left-aligned and numbers right-aligned."""
     header = [
         column.label if column.name == "n" else column.label.lower()
         for column in table.columns
     ]
     rows = [
-        [shown if isinstance(shown, str) else shown.text for shown in row.cells]
+        [cell if isinstance(cell, str) else cell.text for cell in row.cells]
         for row in table.rows
     ]
     return align(header, rows)
 
 
 def entry_notes(entry: Entry) -> list[str]:
-    """The sentences below a task's numbers, apart from those on items without a score."""
+    """Returns the sentences below a task's numbers, except those on items without a score."""
     notes = [
         *_imported(entry),
         *_judge(entry),
         *unclear_notes(entry),
         *value_notes(entry),
-        *confidence_said(entry),
+        *confidence_notes(entry),
     ]
     if entry.get("usage"):
         notes.append(f"model: {usage_said(entry['usage'])}.")
@@ -88,8 +88,8 @@ def entry_notes(entry: Entry) -> list[str]:
     recipe = entry["recipe"]
     if recipe.get("max_samples") is not None:
         note = recipe.get("max_samples_note") or NO_SAMPLE
-        taken = f"--max-samples {recipe['max_samples']} took {entry['n_items']:,} items"
-        notes.append(f"{taken}, {note} (--subset draws one).")
+        intro = f"--max-samples {recipe['max_samples']} took {entry['n_items']:,} items"
+        notes.append(f"{intro}, {note} (--subset draws one).")
 
     if drawn := recipe.get("subset"):
         strata = ", ".join(drawn["by"]) or "none"
@@ -122,11 +122,11 @@ def entry_notes(entry: Entry) -> list[str]:
     if adapted := (recipe.get("generation") or {}).get("adapted"):
         from medical_tasks.models.refusals import LEFT_OUT  # about servers: slow
 
-        said = ", ".join(
+        changes = ", ".join(
             f"{name} ({'left out' if change == LEFT_OUT else f'sent as {change}'})"
             for name, change in adapted.items()
         )
-        notes.append(f"the server refuses {said}.")
+        notes.append(f"the server refuses {changes}.")
 
     if entry.get("shortened"):
         rule = recipe["truncation"]["rule"]
@@ -139,7 +139,7 @@ def entry_notes(entry: Entry) -> list[str]:
 
 
 def _imported(entry: Entry) -> list[str]:
-    """Where imported answers come from, what is not known of them, and their source's figures."""
+    """Describes imported answers: their origin, what is unknown, and their source's figures."""
     origin = mapping(entry["recipe"].get("imported"))
     if not origin:
         return []
@@ -154,17 +154,17 @@ def _imported(entry: Entry) -> list[str]:
         if origin.get(name)
     ]
     where = f" ({', '.join(stated)})" if stated else ""
-    said = f"imported from {harness}{where}, matched with items: {', '.join(matched) or 'none'}"
-    said += f"; {lost:,} left out" if lost else ""
+    note = f"imported from {harness}{where}, matched with items: {', '.join(matched) or 'none'}"
+    note += f"; {lost:,} left out" if lost else ""
     if unknown := ", ".join(map(str, origin.get("unknown") or ())):
-        said += f"; not known here: {unknown}"
+        note += f"; not known here: {unknown}"
 
-    notes = [f"{said}."]
-    return [*notes, f"reported by the source: {reported_said(entry) or 'nothing'}."]
+    notes = [f"{note}."]
+    return [*notes, f"reported by the source: {reported_text(entry) or 'nothing'}."]
 
 
 def _judge(entry: Entry) -> list[str]:
-    """The judge's coverage, cost and last check; nothing for a task without one."""
+    """Describes the judge's coverage, cost and last check; empty for a task without a judge."""
     judge = entry.get("judge")
     if judge is None:
         return []
@@ -187,20 +187,20 @@ def _judge(entry: Entry) -> list[str]:
     parts = [f"judge {judge['name']}: {counted}"]
     if judge["from_store"]:
         parts.append(f"{judge['from_store']:,} replies from the store")
-    # A judge that asks nobody says so by having no calls.
+    # A judge that asks nobody has no calls, and the note says so.
     if judge["calls"] or not judge["from_store"]:
         parts.append(f"{judge['calls']:,} calls made")
     if judge["votes"] > 1:
         parts.append(f"{judge['votes_saved']:,} votes saved of {judge['votes']} each")
 
-    usage, foreseen = judge.get("usage"), judge.get("forecast")
+    usage, forecast_counts = judge.get("usage"), judge.get("forecast")
     notes = ["; ".join(parts) + ".", judge["check"]]
     if usage and usage["requests"]:
         from medical_tasks.judges.budget import foreseen_said
 
         forecast = (
-            f"; forecast with nothing in the store: {foreseen_said(foreseen, prices_of(usage))}"
-            if foreseen
+            f"; forecast with nothing in the store: {foreseen_said(forecast_counts, prices_of(usage))}"
+            if forecast_counts
             else ""
         )
         notes.append(f"judge: {usage_said(usage)}{forecast}.")

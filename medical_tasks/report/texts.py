@@ -1,9 +1,9 @@
-"""The items of a report with their texts: question, answer and gold. Of open data alone.
+"""Finds the texts of a report's items, for open data only: question, answer and gold.
 
-The texts are not in the run's results: questions and gold come from the built dataset,
-answers from where the run left them (`run_responses`): its own store, a baseline made
-again, the file or the run that `score` scored. Whatever cannot be found is left empty,
-and a note says why and what would bring it; the report is made all the same.
+The run's results do not hold the texts: questions and gold come from the built dataset, answers
+from where the run left them (`run_responses`): its own store, a recomputed baseline, the file
+or the run that `score` scored. Texts that cannot be found stay empty, and a note says why and
+how to provide them; the report is written nevertheless.
 """
 
 from __future__ import annotations
@@ -51,33 +51,33 @@ def report_items(
 ) -> tuple[ReportItem, ...]:
     """Makes the items of one task of one run from its rows of `items.parquet`.
 
-    `note_words`: for credentialed data the words that scoring itself writes into its
-    notes; None for open data. Rows of credentialed data are reduced here once more, so
-    that a file that was not cannot give a text away.
+    `note_words`: for credentialed data the words that scoring itself writes into its notes;
+    None for open data. Rows of credentialed data are redacted here again, in case the file was
+    not.
     """
     items = []
-    # Many items are in the same groups, and have the same values and notes.
+    # Many items share groups, values and notes: each is stored once.
     same_groups: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     same_values: dict[
         tuple[tuple[str, float | None], ...], dict[str, float | None]
     ] = {}
     same_notes: dict[str, str] = {}
     for row in rows:
-        shown, digest = dict(row), str(row.get(DIGEST) or "")
+        cells, digest = dict(row), str(row.get(DIGEST) or "")
         answer = texts.answers.get(row["id"])
         if note_words is not None:
-            shown = redact_row(row, None, note_words=note_words)
+            cells = redact_row(row, None, note_words=note_words)
         elif answer is not None:
             digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
 
         groups = tuple(
             (name.removeprefix(_GROUP), str(value))
-            for name, value in shown.items()
+            for name, value in cells.items()
             if name.startswith(_GROUP) and value is not None
         )
-        values = tuple((name, finite(shown[name])) for name in metrics if name in shown)
+        values = tuple((name, finite(cells[name])) for name in metrics if name in cells)
         notes = (
-            cut_middle(str(shown.get(name) or ""), NOTE_LENGTH)
+            cut_middle(str(cells.get(name) or ""), NOTE_LENGTH)
             for name in ("parsed", "why", "unscored", "unclear")
         )
         parsed, why, unscored, unclear = (
@@ -104,23 +104,21 @@ def report_items(
 
 
 def _showable(text: str) -> str:
-    """A page is UTF-8, which cannot carry the lone surrogates that a model's text may hold."""
+    """Escapes the lone surrogates that a model's text may hold: a page's UTF-8 cannot encode them."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextPlaces:
-    """Where texts are looked for.
+    """Where to find the texts.
 
     Attributes:
-        data: folder of the built datasets, or of the one that is needed; None for the
-            user's home.
-        source: the one file that a dataset of the user's own is made of, in place of
-            `data`.
-        responses: files that `score` scored, and folders of runs whose answers it
-            scored.
+        data: the folder of the built datasets, or of the one needed; None for the user's
+            home.
+        source: the file of a dataset of the user's own, in place of `data`.
+        responses: files that `score` scored, and folders of runs whose answers it scored.
         upstream: the authors' checkout, for runs with the official prompts.
-        items: whether items are read; without them only the data are, for plots.
+        items: whether items are read; otherwise only the data are, for plots.
     """
 
     data: Path | None = None
@@ -135,18 +133,17 @@ DEFAULT_PLACES = TextPlaces()
 
 @dataclass(frozen=True, kw_only=True)
 class TaskTexts:
-    """What was found for one task of one run.
+    """The texts of one task of one run.
 
     Attributes:
-        items: the dataset's, by id; none where the run's data are not here.
-        questions: as the model saw them, by item.
-        answers: by item.
-        golds: by item.
-        tables: the benchmark's, about the data and the run's numbers.
-        missing: sentences that say what is not there and what would bring it; "" when
-            all is.
-        remark: sentences that say how to read what is there.
-        unread: how many items, the last ones, a report has no room for.
+        items: the dataset's items by id; empty if the run's data are missing.
+        questions: the questions as the model saw them, by item id.
+        answers: the answers by item id.
+        golds: the references by item id.
+        tables: the benchmark's tables about the data and the run's numbers.
+        missing: sentences that say what is missing and how to provide it; "" if nothing is.
+        remark: sentences that say how to read the texts.
+        unread: how many items, the last ones, the report has no room for.
     """
 
     items: Mapping[str, Item] = field(default_factory=dict)
@@ -160,7 +157,7 @@ class TaskTexts:
 
     @property
     def note(self) -> str:
-        """All there is to say."""
+        """All sentences about the texts."""
         return " ".join(filter(None, (self.missing, self.remark)))
 
 
@@ -172,10 +169,7 @@ def find_texts(
     *,
     room: int,
 ) -> TaskTexts:
-    """Finds the texts of a task's items in a run, of as many as `room` bytes may hold.
-
-    Of credentialed data nothing is read.
-    """
+    """Finds the texts of a task's items in a run, up to `room` bytes; none for credentialed data."""
     entry = run.entries[task.name]
     if not text_allowed(spec):
         return TaskTexts(
@@ -188,29 +182,31 @@ def find_texts(
     try:
         check_recipe(run.folder, recipe)
         source = places.source if recipe["data"]["config"] == "own" else None
-        # The run's own items, and no others.
+        # Only the run's own items.
         with run_data(
             task, spec, recipe, data=None if source else places.data, source=source
         ) as data:
             check_same_data(task, data, recipe)
-            return _found(task, run, data, places, room)
+            return _read_texts(task, run, data, places, room)
     except (MissingError, UsageError) as error:
         return TaskTexts(
             missing="The run's data are not here, so questions, answers, gold and plots of them are "
-            f"not shown: {said(error)}"
+            f"not shown: {public_message(error)}"
         )
 
 
-def _found(
+def _read_texts(
     task: TaskSpec, run: FinishedRun, data: TaskData, places: TextPlaces, room: int
 ) -> TaskTexts:
-    """The texts of a task's items, until they would take more than `room` bytes.
+    """Reads the texts of a task's items until they would take more than `room` bytes.
 
-    Each item is counted at the shortest length that texts are cut to, and a text that
-    appears twice counts once; the items behind the last that fits go without texts.
+    Texts count at the shortest length that they may be cut to, and a repeated text counts once;
+    items after the last that fits have no texts.
     """
     items = {item.id: item for item in data.items}
-    tables = task.benchmark.tables(task, run.entries[task.name], data.items, data.found)
+    tables = task.benchmark.tables(
+        task, run.entries[task.name], data.items, data.scoring_args
+    )
     if not places.items:
         return TaskTexts(items=items, tables=tables)
 
@@ -250,12 +246,12 @@ def _found(
 def _questions(
     task: TaskSpec, data: TaskData, recipe: Recipe, places: TextPlaces
 ) -> tuple[Callable[[Item], str], str, str]:
-    """What says what was asked about an item, why it is not there, and how to read it."""
-    stated = recipe.get("prompts")
-    name = stated["set"] if stated else "own"
+    """Returns a function for an item's question, why there is none, and how to read it."""
+    recipe_prompts = recipe.get("prompts")
+    name = recipe_prompts["set"] if recipe_prompts else "own"
     remark = (
         ""
-        if stated
+        if recipe_prompts
         else "No model was asked here: questions are shown as this suite's own prompts put them."
     )
     options = RunOptions(
@@ -269,36 +265,33 @@ def _questions(
     except (MissingError, UsageError) as error:
         return (
             lambda item: "",
-            f"Questions are not shown, since they cannot be put again: {said(error)}",
+            f"Questions are not shown, since they cannot be put again: {public_message(error)}",
             "",
         )
 
-    if stated and prompts.sha256 != stated["sha256"]:
+    if recipe_prompts and prompts.sha256 != recipe_prompts["sha256"]:
         why = f"they were put with other prompts, by {recipe.get('suite')}. Use that version."
         return lambda item: "", f"Questions are not shown: {why}", ""
 
     cut = recipe.get("truncation", {}).get("words_left_out", {})
 
-    def asked_of(item: Item) -> str:
-        put = (
+    def question_text(item: Item) -> str:
+        shortened = (
             prompts.shorten(item, cut[item.id])
             if prompts.shorten is not None and item.id in cut
             else item
         )
-        return _showable(chat_text(prompts.render(put)))
+        return _showable(chat_text(prompts.render(shortened)))
 
     if "protocol" in recipe:
         several = "Of the several questions about an item the first is shown, and the final answer."
         remark = f"{remark} {several}".strip()
 
-    return asked_of, "", remark
+    return question_text, "", remark
 
 
 def chat_text(messages: Sequence[Message]) -> str:
-    """Writes a chat as text.
-
-    A single message of the user as it is, several with their roles before them.
-    """
+    """Writes a chat as text: a single user message unchanged, several with their roles."""
     if len(messages) == 1 and messages[0]["role"] == "user":
         return messages[0]["content"]
     return "\n\n".join(
@@ -311,8 +304,8 @@ _BASELINE = "baseline/"
 
 
 def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
-    """Refuses files that no run of the report scored: a slip is no missing answer."""
-    wanted = {_scored_file(recipe) for recipe in recipes} - {""}
+    """Refuses files that no run of the report scored, which are likely mistakes."""
+    scored_files = {_scored_file(recipe) for recipe in recipes} - {""}
     for path in places:
         if path.is_dir():
             continue
@@ -323,10 +316,10 @@ def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
                 "or the folder of the run."
             )
 
-        if file_sha256(path) not in wanted:
+        if file_sha256(path) not in scored_files:
             which = (
                 "none of the runs scored a file"
-                if not wanted
+                if not scored_files
                 else "its sha256 is of none that these runs scored"
             )
             raise UsageError(
@@ -335,7 +328,7 @@ def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
 
 
 def _scored_file(recipe: Recipe) -> str:
-    """SHA-256 of the file of answers that was scored; "" where a model or a baseline was asked."""
+    """Returns the SHA-256 of the scored file of answers; "" if a model or a baseline answered."""
     model = recipe["model"]
     return str(model.get("sha256", "")) if model["name"].startswith(_RESPONSES) else ""
 
@@ -345,15 +338,15 @@ def _answers(
     run: FinishedRun,
     data: TaskData,
     places: TextPlaces,
-    shown: Collection[str],
+    item_ids: Collection[str],
 ) -> tuple[dict[str, str], str]:
-    """The answers that were scored, by id of the items shown, and what is missing of them."""
+    """Returns the scored answers by item id, and a sentence about missing ones."""
     recipe = run.entries[task.name]["recipe"]
-    wanted = _answered_of(run.rows[task.name], shown)
+    answered = _answered_of(run.rows[task.name], item_ids)
     if not str(recipe["model"]["name"]).startswith((_RESPONSES, _BASELINE)):
-        # A store is asked for these alone; a file, or a baseline that draws on other
-        # items, goes with all.
-        data = replace(data, items=[item for item in data.items if item.id in shown])
+        # A store needs only these items; a file, or a baseline that draws on other items,
+        # needs all.
+        data = replace(data, items=[item for item in data.items if item.id in item_ids])
 
     upstream = places.upstream if _asked_officially(recipe) else None
     file, others = _answer_places(recipe, places)
@@ -361,33 +354,36 @@ def _answers(
     reason = ""
     for folder in (run.folder, *others):
         try:
-            there = run_responses(
+            stored = run_responses(
                 task, data, recipe, folder, responses=file, upstream=upstream
             )
         except (MissingError, UsageError) as error:
-            reason = reason or said(error)
+            reason = reason or public_message(error)
             continue
 
-        answers = {**{item: there[item] for item in there if item in wanted}, **answers}
-        if len(answers) == len(wanted):
+        answers = {
+            **{item: stored[item] for item in stored if item in answered},
+            **answers,
+        }
+        if len(answers) == len(answered):
             return answers, ""
 
     if reason and not answers:
         return answers, f"Answers are not shown: {reason}"
 
     return answers, (
-        f"{len(wanted) - len(answers)} of {len(wanted)} answers are not in the run's store. If "
+        f"{len(answered) - len(answers)} of {len(answered)} answers are not in the run's store. If "
         "`score` scored another run's answers, give that run's folder with --responses; else give "
         "the run's command again."
     )
 
 
-def _answered_of(rows: Iterable[Row], shown: Collection[str]) -> set[str]:
-    """The ids of the items shown that were answered."""
+def _answered_of(rows: Iterable[Row], item_ids: Collection[str]) -> set[str]:
+    """Returns the ids of the items that were answered."""
     return {
         row["id"]
         for row in rows
-        if row["id"] in shown
+        if row["id"] in item_ids
         and not str(row.get("unscored") or "").startswith(UNANSWERED)
     }
 
@@ -395,9 +391,9 @@ def _answered_of(rows: Iterable[Row], shown: Collection[str]) -> set[str]:
 def _answer_places(
     recipe: Recipe, places: TextPlaces
 ) -> tuple[Path | None, Sequence[Path]]:
-    """The file of answers that was scored, and the folders of other runs that may hold them.
+    """Returns the scored file of answers, and the folders of other runs that may hold them.
 
-    A run scored anew has its answers in the folder of the first one.
+    The answers of a run that was scored again are in the folder of the first run.
     """
     digest = _scored_file(recipe)
     if not digest:
@@ -407,13 +403,13 @@ def _answer_places(
 
 
 def _asked_officially(recipe: Recipe) -> bool:
-    """Whether the authors' prompts were put, to a model or by a baseline that goes by them."""
+    """Whether the authors' prompts were used, by a model or by a baseline."""
     prompts = (recipe.get("prompts") or {}).get("set", "own")
     baseline = (recipe.get("baseline") or {}).get("prompts", "own")
     return (prompts, baseline) != ("own", "own")
 
 
-def said(error: MedicalTasksError) -> str:
-    """An error's message as a report tells it, which others read: without the user's home."""
+def public_message(error: MedicalTasksError) -> str:
+    """Returns an error's message without the user's home, since others read the report."""
     home = str(Path.home())
     return str(error).replace(home, "~") if len(home) > 1 else str(error)

@@ -1,8 +1,8 @@
-"""Unclear answers, decided by a person or a judge: their sheet, and what scoring takes from it.
+"""Writes and reads the sheet in which a person or a judge decides unclear answers.
 
-A reader that cannot tell what an answer is says so and never guesses. The sheet has a
-row for each such answer, without the gold, so that whoever reads it says what the
-answer *is* and not whether it is right; scoring decides that.
+A task's reader that cannot tell what an answer is says so and never guesses. The sheet has a
+row for each such answer, without the gold: whoever fills it in says what the answer *is*, not
+whether it is right. Scoring decides that.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ COLUMNS: Final = (
     "task", "id", "question", "answer", "unclear", "what_to_read", "reading", "read_by", "response_sha256",
 )  # fmt: skip
 NONE: Final = "none"
-"""What stands in the column `reading` of a reply that gives no final answer; an empty cell is not decided yet."""
+"""The cell of the column `reading` for a reply without a final answer; an empty cell is undecided."""
 PERSON: Final = "person"
 
 _SUFFIXES: Final = (".csv", ".xlsx")
 _LONGEST_QUESTION: Final = 300
 _LONGEST_CELL: Final = 32_000
-"""A cell of an XLSX file holds 32,767 characters; of a longer answer the end is kept, where final answers are."""
+"""A cell of an XLSX file holds 32,767 characters; a longer answer keeps its end, where final answers are."""
 _LONGEST_READING: Final = 200
 _NAMED: Final = 5
 
@@ -70,13 +70,13 @@ _NAMED: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class UnclearAnswer:
-    """An answer of which the task's reader could not tell what it is.
+    """An answer that the task's reader could not determine.
 
     Attributes:
         task: the task.
-        item: what was asked.
-        answer: the reply, whole.
-        reason: why its reader could not tell.
+        item: the item that was asked about.
+        answer: the whole reply.
+        reason: why the reader could not determine it.
     """
 
     task: TaskSpec
@@ -86,12 +86,12 @@ class UnclearAnswer:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from all others of a run."""
+        """Identifies the answer within a run."""
         return self.task.name, self.item.id
 
     @property
     def question(self) -> str:
-        """What was asked, shortened; "" where the dataset has no column of that name."""
+        """The item's question, shortened; "" if the dataset has no column of that name."""
         text = " ".join(str(self.item.fields.get("question", "")).split())
         return (
             text if len(text) <= _LONGEST_QUESTION else f"{text[:_LONGEST_QUESTION]}..."
@@ -99,12 +99,12 @@ class UnclearAnswer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerPlaces:
-    """Where the answers of a run are looked for, and the data they are on.
+class AnswerSources:
+    """Where to find the answers of a run, and its data.
 
     Attributes:
-        data: of the built datasets; the user's data home by default.
-        source: the one file a dataset of the user's own is made of.
+        data: the folder of the built datasets; the user's data home by default.
+        source: the file from which a dataset of the user's own is made.
         responses: the file that `score` scored, or the run whose answers it scored.
         upstream: the authors' checkout, for runs with the official prompts.
     """
@@ -116,18 +116,18 @@ class AnswerPlaces:
 
 
 def response_sha256(text: str) -> str:
-    """The hash by which a decision is known to be about this very answer."""
+    """Returns the hash that ties a decision to this very answer."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def unclear_answers(
-    run: Path, tasks: Sequence[TaskSpec], specs: Specs, places: AnswerPlaces
+    run: Path, tasks: Sequence[TaskSpec], specs: Specs, places: AnswerSources
 ) -> list[UnclearAnswer]:
     """Finds the unclear answers of a run with their texts, in the order of its tasks and items."""
     entries = read_results(run)["tasks"]
     rows = read_items(run)
     answers: list[UnclearAnswer] = []
-    for task in (each for each in tasks if each.reads):
+    for task in (task for task in tasks if task.reads):
         _check_entry(run, task, entries[task.name])
         unclear = {
             row["id"]: row
@@ -142,27 +142,27 @@ def unclear_answers(
 
 
 def _check_entry(run: Path, task: TaskSpec, entry: Json) -> None:
-    """Refuses a run of which no sheet can be made, and says what to do instead."""
-    again = f"medical-tasks score {task.name} --responses {run}"
+    """Refuses a run that cannot get a sheet, and says what to do instead."""
+    command = f"medical-tasks score {task.name} --responses {run}"
     recipe = entry["recipe"]
     if "unclear" not in entry["coverage"]:
         raise UsageError(
             f"{run}: {task.name} was scored by a version that did not say which answers are "
-            f"unclear. Score it again ({again}), then: medical-tasks adjudicate NEW --responses "
+            f"unclear. Score it again ({command}), then: medical-tasks adjudicate NEW --responses "
             f"{run}"
         )
 
     if "repeats" in recipe:
         raise UsageError(
-            f"{run}: asked each question of {task.name} several times (--repeats), and a sheet has "
+            f"{run}: asked each question of {task.name} several times (--repeats), but a sheet has "
             "one answer to each. Give the run's command again without --repeats: it takes the "
             "first answers, and asks nothing."
         )
 
     if "adjudication" in recipe:
         raise UsageError(
-            f"{run}: {task.name} was scored with a sheet of decisions already. Fill in the rows "
-            "that are left open there, and score the same answers with it again (--adjudicated "
+            f"{run}: {task.name} was already scored with a sheet of decisions. Fill in its open "
+            "rows, and score the same answers with it again (--adjudicated "
             "FILE)."
         )
 
@@ -172,12 +172,12 @@ def _with_texts(
     task: TaskSpec,
     spec: DatasetSpec,
     unclear: Mapping[str, Json],
-    places: AnswerPlaces,
+    places: AnswerSources,
 ) -> Iterator[UnclearAnswer]:
-    """The unclear answers with their texts, from where the run's answers lie.
+    """Yields the unclear answers with their texts, from the run's store or file.
 
-    A hash tells whether a text is the one that was scored: a decision about another one
-    would be worth nothing.
+    A hash shows whether a text is the one that was scored: a decision about another text
+    would be worthless.
     """
     recipe = read_results(run)["tasks"][task.name]["recipe"]
     source, responses = run, places.responses
@@ -196,8 +196,8 @@ def _with_texts(
                 response_sha256(text),
             ):
                 raise UsageError(
-                    f"{source}: the answer to {name!r} of {task.name} that was scored is not found "
-                    "again. Give the run's command again, or give --responses with what was "
+                    f"{source}: the scored answer to {name!r} of {task.name} is not there any more. "
+                    "Give the run's command again, or give --responses with what was "
                     "scored."
                 )
 
@@ -238,11 +238,11 @@ _READING: Final = Checker(
 
 
 def reading_question(unclear: UnclearAnswer) -> Question:
-    """Asks a judge for the final answer of a reply.
+    """Makes the question that asks a judge for the final answer of a reply.
 
-    The value is what the judge copied, "" for none. A reading with a word or number
-    that the reply does not have is unreadable: whatever the reply says to the judge,
-    nothing comes of it but a part of the reply.
+    The value is what the judge copied, "" for none. A reading with a word or number that the
+    reply does not have is unreadable: whatever the reply tells the judge, the result is a part
+    of the reply.
     """
     question = str(unclear.item.fields.get("question", ""))
     text = _ASKED.format(
@@ -253,12 +253,12 @@ def reading_question(unclear: UnclearAnswer) -> Question:
     keys = {"reading": _READING}
     words = _words(unclear.answer)
 
-    def taken(value: Json) -> object:
+    def checked_reading(value: Json) -> object:
         reading = " ".join((value["reading"] or "").split())
-        strange = _words(reading) - words
+        foreign_words = _words(reading) - words
         return (
             Unreadable("the reading has words that the reply does not have")
-            if strange
+            if foreign_words
             else reading
         )
 
@@ -266,7 +266,7 @@ def reading_question(unclear: UnclearAnswer) -> Question:
         id="/".join(unclear.key),
         messages=({"role": "user", "content": text},),
         template=_TEMPLATE,
-        read=object_reader(keys, taken),
+        read=object_reader(keys, checked_reading),
         again=_AGAIN,
         max_tokens=_REPLY_TOKENS,
         schema=schema_of(keys),
@@ -290,13 +290,14 @@ def _words(text: str) -> set[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class UnclearSheet:
-    """What `adjudicate` made.
+    """The result of `adjudicate`.
 
     Attributes:
-        path: None where no answer is unclear, or after a forecast.
-        answers: how many are unclear.
+        path: the sheet; None if no answer is unclear, or after a forecast.
+        answers: how many answers are unclear.
         read: how many of them the judge read.
-        failed: those it did not, with the reason.
+        failed: the reasons why it did not read others, by question.
+        usage: the judge's usage.
         private: whether the sheet holds text of credentialed data.
     """
 
@@ -309,9 +310,9 @@ class UnclearSheet:
 
 
 def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
-    """Writes the sheet of a run's unclear answers, filled in where a judge was asked.
+    """Writes the sheet of a run's unclear answers, filled in if a judge was asked.
 
-    None in all but the main process.
+    Returns None in every process but the main one.
     """
     if not is_main_process():
         return None
@@ -319,34 +320,37 @@ def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
     run = arguments.run
     tasks = [task_spec(name) for name in read_results(run)["tasks"]]
     specs = {task.name: dataset_spec(task.dataset) for task in tasks}
-    readable = [task for task in tasks if task.reads]
-    if not readable:
+    tasks_with_reader = [task for task in tasks if task.reads]
+    if not tasks_with_reader:
         raise UsageError(
             f"{run}: {', '.join(task.name for task in tasks)} has no reader that leaves answers "
             "open, so there is nothing to adjudicate."
         )
 
-    request = _judge_request(arguments, readable)
+    request = _judge_request(arguments, tasks_with_reader)
     subjects = [
-        policy.Subject.of(specs[task.name], task=task.name) for task in readable
+        policy.Subject.of(specs[task.name], task=task.name)
+        for task in tasks_with_reader
     ]
-    places = AnswerPlaces(
+    places = AnswerSources(
         **{
             name: getattr(arguments, name)
             for name in ("data", "source", "responses", "upstream")
         }
     )
-    private = any(not policy.text_allowed(specs[task.name]) for task in readable)
+    private = any(
+        not policy.text_allowed(specs[task.name]) for task in tasks_with_reader
+    )
     with (
         policy.protect(subjects, policy.attestation_from(arguments)),
         doing(f"adjudicate {run}"),
     ):
-        out = _sheet_place(arguments.out, run, private=private)
-        answers = unclear_answers(run, readable, specs, places)
+        out = _sheet_path(arguments.out, run, private=private)
+        answers = unclear_answers(run, tasks_with_reader, specs, places)
         if not answers:
             return UnclearSheet(path=None, answers=0)
 
-        readings = _Readings() if request is None else _asked(run, request, answers)
+        readings = _Readings() if request is None else _ask_judge(run, request, answers)
         if request is not None and request.options.forecast:
             return UnclearSheet(path=None, answers=len(answers))
 
@@ -369,11 +373,13 @@ def adjudicate(arguments: Adjudicate) -> UnclearSheet | None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Readings:
-    """What a judge read; nothing where none was asked.
+    """A judge's readings; empty if no judge was asked.
 
     Attributes:
-        values: by question.
-        failed: reasons, which quote no text.
+        by: the judge's name.
+        values: the readings by question id.
+        failed: the reasons why others failed, which quote no text.
+        usage: the judge's usage.
     """
 
     by: str = PERSON
@@ -385,10 +391,10 @@ class _Readings:
 def _judge_request(
     arguments: Adjudicate, tasks: Sequence[TaskSpec]
 ) -> JudgeRequest | None:
-    """The judge that reads the answers first; None where a person reads them all."""
+    """Reads the request for a judge that reads the answers first; None without one."""
     if arguments.judging is not None:
         raise UsageError(
-            "--judging: each answer is asked about by itself. Leave it out."
+            "--judging: each answer is asked about separately. Leave it out."
         )
 
     if arguments.judge is not None:
@@ -403,9 +409,9 @@ def _judge_request(
         "max_judge_tokens",
     )
     switches = ("judge_batch", "forecast")
-    chosen = [name for name in (*options, *switches) if getattr(arguments, name)]
-    if chosen:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
+    given_options = [name for name in (*options, *switches) if getattr(arguments, name)]
+    if given_options:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in given_options)
         raise UsageError(
             f"{names}: no judge is asked. Give --judge MODEL, or leave it out."
         )
@@ -413,13 +419,10 @@ def _judge_request(
     return None
 
 
-def _asked(
+def _ask_judge(
     run: Path, request: JudgeRequest, answers: Sequence[UnclearAnswer]
 ) -> _Readings:
-    """Asks a judge about each answer.
-
-    Its replies are kept with the run, and are not asked for twice.
-    """
+    """Asks a judge about each answer; its replies are stored with the run and not asked twice."""
     opening: JsonDict = {
         "args": request.args,
         "options": request.options,
@@ -433,7 +436,7 @@ def _asked(
 
 
 def _read_by(session: JudgeSession, answers: Sequence[UnclearAnswer]) -> _Readings:
-    """What a judge says each answer is; why not, where it gave no such verdict."""
+    """Collects a judge's readings of the answers, and the reasons why others failed."""
     values: dict[str, str] = {}
     failed: dict[str, str] = {}
     for outcome in session.ask([reading_question(unclear) for unclear in answers]):
@@ -444,12 +447,8 @@ def _read_by(session: JudgeSession, answers: Sequence[UnclearAnswer]) -> _Readin
     return _Readings(by=session.name, values=values, failed=failed, usage=session.usage)
 
 
-def _sheet_place(out: Path | None, run: Path, *, private: bool) -> Path:
-    """Where the sheet goes.
-
-    In the run's folder, or where its private answers lie, unless the user names another
-    place.
-    """
+def _sheet_path(out: Path | None, run: Path, *, private: bool) -> Path:
+    """Returns the sheet's path: the user's, or one in the run's folder or its private store."""
     if out is None:
         return (
             existing_run_folder(run).answers.parent if private else run
@@ -457,8 +456,8 @@ def _sheet_place(out: Path | None, run: Path, *, private: bool) -> Path:
 
     if out.suffix.lower() not in _SUFFIXES:
         raise UsageError(
-            f"--out {out}: a sheet is CSV or XLSX, told by its name. Give one that ends in "
-            f"{' or '.join(_SUFFIXES)}."
+            f"--out {out}: a sheet is CSV or XLSX, by the ending of its name. Give a name that ends "
+            f"in {' or '.join(_SUFFIXES)}."
         )
 
     if private:
@@ -470,7 +469,7 @@ def _sheet_place(out: Path | None, run: Path, *, private: bool) -> Path:
 def _row(
     unclear: UnclearAnswer, readings: _Readings, *, whole: bool
 ) -> dict[str, object]:
-    """A row of the sheet; of a long answer the end, where the final answer stands."""
+    """Makes a row of the sheet; a long answer keeps its end, where the final answer is."""
     reading = readings.values.get("/".join(unclear.key))
     left_out = 0 if whole else max(0, len(unclear.answer) - _LONGEST_CELL)
     mark = f"[... {left_out:,} characters left out ...]\n" if left_out else ""
@@ -489,7 +488,7 @@ def _row(
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Writes the sheet as CSV or, by any other suffix, as a workbook."""
+    """Writes the sheet as CSV or, with any other suffix, as a workbook."""
     if path.suffix.lower() == ".csv":
         write_sheet(path, COLUMNS, rows)
         return
@@ -501,7 +500,7 @@ def _write(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def _check_unread(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    """Refuses to write over another file, or a sheet in which somebody filled in something else."""
+    """Refuses to overwrite another file, or a sheet with readings of its own."""
     if not path.exists():
         return
 
@@ -523,7 +522,8 @@ def read_adjudication(
 ) -> Adjudication:
     """Reads the decisions on answers to a task.
 
-    Everything that is wrong with rows is one `UsageError`.
+    Raises:
+        UsageError: rows are wrong; the message lists all problems.
     """
     if not task.reads:
         raise UsageError(
@@ -531,17 +531,17 @@ def read_adjudication(
         )
 
     rows = read_sheet(path, COLUMNS, numbers="reading")
-    own = [row for row in rows if row.cells["task"].strip() == task.name]
-    if not own:
-        there = listed(sorted({row.cells["task"] for row in rows}), _NAMED)
+    task_rows = [row for row in rows if row.cells["task"].strip() == task.name]
+    if not task_rows:
+        other_tasks = listed(sorted({row.cells["task"] for row in rows}), _NAMED)
         raise UsageError(
-            f"{path}: has no row of {task.name}, but of {there}. Give the sheet that "
+            f"{path}: has no row of {task.name}, but of {other_tasks}. Give the sheet that "
             "`medical-tasks adjudicate` wrote of its run."
         )
 
     problems: list[str] = []
     readings: dict[str, Reading] = {}
-    for row in own:
+    for row in task_rows:
         problem, reading = _decision(row, responses)
         name = row.cells["id"]
         if (
@@ -555,7 +555,7 @@ def read_adjudication(
             problems.append(f"{row.path}: row {row.number}: {problem}")
 
     refuse(problems)
-    unfilled = len({row.cells["id"] for row in own} - readings.keys())
+    unfilled = len({row.cells["id"] for row in task_rows} - readings.keys())
     if not readings:
         raise UsageError(
             f"{path}: no row of {task.name} has a reading. Fill in the column 'reading': "
@@ -575,7 +575,7 @@ def read_adjudication(
 def _decision(
     row: TableRow, responses: Mapping[str, str]
 ) -> tuple[str, Reading | None]:
-    """What is wrong with a row, "" for nothing, and its decision, None where there is none."""
+    """Returns a row's problem, "" for none, and its decision, None if there is none."""
     name, text, by = (
         row.cells[column].strip() for column in ("id", "reading", "read_by")
     )

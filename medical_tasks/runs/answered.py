@@ -1,6 +1,6 @@
-"""A task with its answers, as scoring takes it: of a model, a baseline, a file or another harness.
+"""A task with its answers, ready for scoring: from a model, a baseline, a file or another harness.
 
-What asks models is in `runner`: to score answers that are there needs nothing of it.
+`runner` asks models; scoring existing answers needs nothing from it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _NAMED: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One decision: the final answer of a reply, as somebody read it.
+    """One decision: the final answer of a reply, as a person or a judge read it.
 
     Attributes:
-        text: "" where the reply gives none.
+        text: the answer, "" where the reply gives none.
         by: `person`, or the judge's name.
     """
 
@@ -41,12 +41,12 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Adjudication:
-    """The decisions of a sheet on the answers to one task.
+    """A sheet's decisions on the answers to one task.
 
     Attributes:
-        sha256: of the file.
-        readings: by item.
-        unfilled: rows without a reading, whose answers stay unclear.
+        sha256: the file's hash.
+        readings: the decisions by item id.
+        unfilled: the number of rows without a reading, whose answers stay unclear.
     """
 
     sha256: str
@@ -55,14 +55,13 @@ class Adjudication:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The readings as `Benchmark.score_items` takes them."""
+        """The readings in the form that `Benchmark.score_items` expects."""
         return {name: reading.text for name, reading in self.readings.items()}
 
     def recipe(self, used: Collection[str]) -> JsonDict:
-        """What the recipe says.
+        """Describes the decisions for the recipe.
 
-        `used` are the items whose answers were unclear, for which alone a reading
-        counts.
+        A reading counts only for items whose answers were unclear, the `used` ones.
         """
         by = Counter(self.readings[name].by for name in self.readings if name in used)
         return {
@@ -74,7 +73,7 @@ class Adjudication:
         }
 
     def note_unused(self, task: TaskSpec, used: Collection[str]) -> None:
-        """Says which readings were not taken, since this version's reader finds the answers clear."""
+        """Prints which readings were not used, since this version reads those answers without them."""
         unused = [name for name in self.readings if name not in used]
         if unused:
             print(
@@ -86,28 +85,28 @@ class Adjudication:
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweredTask:
-    """A task with the answers there are.
+    """A task with its answers.
 
     Attributes:
         task: the task.
-        items: all that were asked.
+        items: all items that were asked.
         responses: item id to the model's text, for each answered item.
-        unanswered: item id to the reason.
-        recipe: what decided the answers.
+        unanswered: item id to the reason, for each item without an answer.
+        recipe: everything that decided the answers.
         cut: ids of items whose last answer was cut at the length limit.
-        thought_only: those of them whose answer holds no text, since reasoning took all
-            of it.
-        sources: item id to what its question was given beside it.
-        scoring_args: `TaskSpec.scoring_arguments` that were given.
-        asked: of a task with a protocol, item id to questions answered.
-        usage: what the answers took of the model, those of `repeats` included.
+        thought_only: ids of those among them whose answer holds no text, since reasoning
+            used up all tokens.
+        sources: item id to the documents that its question was given besides the item.
+        scoring_args: values of the task's `TaskSpec.scoring_arguments`.
+        asked: item id to the number of questions answered, for a task with a protocol.
+        usage: the model's usage for the answers, those of `repeats` included.
         repeats: the same items asked again, from the second repeat on.
         adjudication: what people or a judge decided about unclear answers.
-        details: item id to what is known of its answer beside the text; none for texts
-            of a file.
-        opening: makes the question of an item without a protocol, where one was asked.
-        role_usage: what the replies of other roles took, by role.
-        reported: of imported answers, the figures of the harness that collected them.
+        details: item id to JSON of what is known about its answer besides the text; empty
+            for answers from a file.
+        opening: renders the question of an item, where one was asked without a protocol.
+        role_usage: the usage of the other roles' replies, by role.
+        reported: for imported answers, the figures of the harness that collected them.
     """
 
     task: TaskSpec
@@ -119,7 +118,7 @@ class AnsweredTask:
     thought_only: frozenset[str] = frozenset()
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scoring_args: Mapping[str, str] = field(default_factory=dict)
-    asked: Mapping[str, int] = field(default_factory=dict)
+    question_counts: Mapping[str, int] = field(default_factory=dict)
     usage: Usage | None = None
     repeats: Sequence[AnsweredTask] = ()
     adjudication: Adjudication | None = None
@@ -129,17 +128,17 @@ class AnsweredTask:
     reported: Sequence[ReportedFigure] = ()
 
     @property
-    def given(self) -> frozenset[str]:
-        """Names of the settings of its questions and of its scoring that were given."""
+    def argument_names(self) -> frozenset[str]:
+        """Names of the task and scoring arguments that were given."""
         return frozenset([*mapping(self.recipe.get("task_args")), *self.scoring_args])
 
     @property
     def states_confidence(self) -> bool:
-        """Whether answers end with how sure the model is."""
+        """Whether each answer ends with the model's stated confidence."""
         return self.recipe.get(RECIPE_KEY) == ASKED
 
     def stated_confidences(self, items: Sequence[Item]) -> dict[str, float]:
-        """How sure the answers to some items say to be, by item id, where they say it."""
+        """Returns the confidence that answers state, by item id, for those that state one."""
         if not self.states_confidence:
             return {}
         stated = {
@@ -148,20 +147,20 @@ class AnsweredTask:
         }
         return {name: value for name, value in stated.items() if value is not None}
 
-    def told(self, item: Item) -> JsonDict:
-        """What is known of an item's answer beside its text; empty for an answer of a file."""
+    def details_of(self, item: Item) -> JsonDict:
+        """Returns what is known about an item's answer besides its text; empty if read from a file."""
         details: JsonDict = (
             json.loads(self.details[item.id]) if item.id in self.details else {}
         )
         return details
 
     def answer(self, item: Item) -> Answer:
-        """An item's answer, as its scorer gets it."""
+        """Returns an item's answer as its scorer receives it."""
         text = self.responses[item.id]
         if self.states_confidence:
             text = split_confidence(text).answer
 
-        details = self.told(item)
+        details = self.details_of(item)
         if not details:
             return Answer(text=text)
 

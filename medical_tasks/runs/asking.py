@@ -1,4 +1,4 @@
-"""Asking a model about each item of a construction, under the data guard and as judges are asked.
+"""Asks a model about each item of a construction, under the data guard and as judges are asked.
 
 The same command resumes.
 """
@@ -25,44 +25,49 @@ from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import UNANSWERED
 
 GENERATION: Final = "generation"
-"""Folder of what the model is asked and says, in that of the construction."""
+"""The folder of the model's questions and replies, inside that of the construction."""
 TRIES: Final = 3
 
 
-class Asked:
-    """A model that answers questions, and what came of them."""
+class ConstructionModel:
+    """A model that answers the questions of a construction, with its failures."""
 
     def __init__(self, session: JudgeSession, recipe: Json) -> None:
         self.session = session
         self.failed: dict[str, str] = {}
-        """Question to the reason why it has no usable reply, which quotes no text."""
+        """Question id to the reason why it has no usable reply; reasons quote no text."""
         self.tries: dict[str, int] = {}
-        """Question of the last `ask` with a value to the number of its replies."""
+        """Id of each question of the last `ask` with a value to the number of its replies."""
         self.recipe = {**recipe, "model": dict(session.identity)}
 
     def ask(self, questions: Sequence[Question], *, step: str = "") -> JsonDict:
-        """The value of each question that has one.
+        """Asks questions; returns the values of those with a usable reply.
 
-        `step` stands before the reasons of the others.
+        `step` is put before the reasons of the others.
         """
         values: JsonDict = {}
         self.tries = {}
-        for each in self.session.ask(questions):
-            if isinstance(each, Verdict):
-                values[each.id], self.tries[each.id] = each.value, 1 + each.reasked
+        for outcome in self.session.ask(questions):
+            if isinstance(outcome, Verdict):
+                values[outcome.id], self.tries[outcome.id] = (
+                    outcome.value,
+                    1 + outcome.reasked,
+                )
             else:
-                lost = redact_reason(UNANSWERED + each.reason.removeprefix("judge: "))
-                self.failed[each.id] = (
-                    f"{step}{each.problem}"
-                    if each.reason in (UNREADABLE, CUT)
-                    else lost
+                reason = redact_reason(
+                    UNANSWERED + outcome.reason.removeprefix("judge: ")
+                )
+                self.failed[outcome.id] = (
+                    f"{step}{outcome.problem}"
+                    if outcome.reason in (UNREADABLE, CUT)
+                    else reason
                 )
 
         return values
 
 
 @contextlib.contextmanager
-def asked(
+def open_construction_model(
     name: str,
     arguments: WithModel,
     settings: Json,
@@ -73,24 +78,22 @@ def asked(
     forecast: bool = False,
     finished: str = "",
     args: Mapping[str, str] | None = None,
-) -> Iterator[Asked]:
-    """Opens the model of a step; a forecast asks and leaves nothing.
+) -> Iterator[ConstructionModel]:
+    """Opens the model of a construction's step; a forecast asks nothing and leaves no folder.
 
     Args:
-        name: of the model.
+        name: the model's name.
         arguments: how it is asked.
-        settings: what else decides what it answers.
-        step: the benchmark and the step, as `ehrnoteqa generate`.
+        settings: further settings that decide its answers.
+        step: the benchmark and the step, such as `ehrnoteqa generate`.
         into: the folder of the construction.
         what: what is made, for messages.
-        forecast: only count requests and tokens; asks nobody.
-        finished: the file that is there once an outcome was written.
-        args: usual settings of the model, which those given overrule.
+        forecast: whether to count requests and tokens without asking.
+        finished: a file that exists once an outcome was written.
+        args: default settings of the model, which `arguments` overrule.
     """
-    tries, longest = (
-        TRIES if arguments.tries is None else arguments.tries,
-        arguments.max_new_tokens,
-    )
+    tries = TRIES if arguments.tries is None else arguments.tries
+    longest = arguments.max_new_tokens
     check_least({"--tries": tries, "--max-new-tokens": longest})
     model, args = full_name(name), {**(args or {}), **arguments.model_args}
     if model.partition("/")[0] in ("lexical", "nli", "recorded") or "/" not in model:
@@ -124,4 +127,5 @@ def asked(
         )
 
     with open_session_in(folder, model, **opening) as session:
-        yield Asked(session, {**settings, "tries": tries, "max_new_tokens": longest})
+        recipe = {**settings, "tries": tries, "max_new_tokens": longest}
+        yield ConstructionModel(session, recipe)

@@ -1,4 +1,4 @@
-"""Answering a task with a baseline: no model is asked, and nothing is kept but the results."""
+"""Answers a task with a baseline: no model is asked, and only the results are kept."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def run_baseline(
 
     `copy-example` copies from the set `prompts`.
     """
-    own = {
+    prompt_args = {
         key: value for key, value in (task_args or {}).items() if key in task.arguments
     }
     responses: Iterable[str]
     identity: Json
     if name == COPY_EXAMPLE:
-        shown = prompt_set(
+        example_prompts = prompt_set(
             task,
             prompts,
             upstream,
-            arguments=own,
+            arguments=prompt_args,
             config=data.config,
             exemplars=data.exemplars,
         )
-        if (example := shown.example) is None:
+        if (example := example_prompts.example) is None:
             raise UsageError(
                 f"{task.name}: its questions show no worked example, so that "
                 f"baseline/{COPY_EXAMPLE} has nothing to copy. Use it with a task that shows one, "
@@ -57,10 +57,10 @@ def run_baseline(
             )
 
         responses = (example(item).reply for item in data.items)
-        identity = {"prompts": shown.name, "sha256": shown.sha256}
-        leaking = leaking_examples(task, shown, data.items)
+        identity = {"prompts": example_prompts.name, "sha256": example_prompts.sha256}
+        leaking = leaking_examples(task, example_prompts, data.items)
     else:
-        (responses, identity), leaking = _answered(name, task, data, own), []
+        (responses, identity), leaking = _answered(name, task, data, prompt_args), []
 
     recipe = make_recipe(
         task,
@@ -68,9 +68,9 @@ def run_baseline(
         model={"name": f"baseline/{name}"},
         max_samples=max_samples,
     )
-    recipe |= data.part
-    if own:
-        recipe["task_args"] = own
+    recipe |= data.recipe_part
+    if prompt_args:
+        recipe["task_args"] = prompt_args
     if identity:
         recipe["baseline"] = identity
     if leaking:
@@ -84,14 +84,14 @@ def run_baseline(
         details=_conversations(name, task, data.items, texts) if task.tools else {},
         unanswered={},
         recipe=recipe,
-        scoring_args={**data.found, **task.scoring_args(task_args or {})},
+        scoring_args={**data.scoring_args, **task.scoring_args(task_args or {})},
     )
 
 
 def _conversations(
     name: str, task: TaskSpec, items: Sequence[Item], texts: Texts
 ) -> Texts:
-    """What led to the answers of a task with tools: right calls, or none."""
+    """Makes the conversations behind the answers to a task with tools: right calls, or none."""
 
     def conversation(item: Item) -> tuple[Message, ...]:
         if name == REFERENCE:
@@ -106,18 +106,20 @@ def _conversations(
 def _answered(
     name: str, task: TaskSpec, data: TaskData, arguments: Mapping[str, str]
 ) -> tuple[Iterable[str], Json]:
-    """A baseline's answers, and what its recipe says of it.
+    """Makes a baseline's answers and its description for the recipe.
 
-    A benchmark's own baseline comes before a general one of that name.
+    A benchmark's own baseline takes precedence over a general one with the same name.
     """
-    own = task.benchmark.baselines()
-    if name in own:
-        return own[name].respond(task, data.items, arguments), dict(
-            own[name].identity(task, arguments)
+    own_baselines = task.benchmark.baselines()
+    if name in own_baselines:
+        return own_baselines[name].respond(task, data.items, arguments), dict(
+            own_baselines[name].identity(task, arguments)
         )
 
     if name not in BASELINES:
-        names = ", ".join(f"baseline/{each}" for each in (*BASELINES, *own))
+        names = ", ".join(
+            f"baseline/{baseline}" for baseline in (*BASELINES, *own_baselines)
+        )
         raise UsageError(
             f"{task.name}: there is no baseline/{name}. Baselines: {names}."
         )

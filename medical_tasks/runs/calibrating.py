@@ -1,8 +1,8 @@
-"""Scores corrected for the judge's errors (`--calibration`): which check fits, what is reported.
+"""Corrects scores for the judge's errors (`--calibration`): reads the check, adds the figures.
 
-A check fits that asked the same judge in the same way about the task's own set of
-pairs. A general set (ANLI, MedNLI) says how the judge errs elsewhere: that is stated
-beside the numbers. How labels correct scores: `correcting`.
+The check must have asked the same judge in the same way, about the task's own set of pairs.
+A general set (ANLI, MedNLI) shows how the judge errs elsewhere; the report says so. How
+labels correct scores is in `correcting`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHARED: Final[tuple[Literal["unit", "comparable", "scored"], ...]] = (
     "comparable",
     "scored",
 )
-"""What a corrected figure has of the raw one."""
+"""The fields that a corrected figure copies from the raw one."""
 
 
 @dataclass(frozen=True)
@@ -36,22 +36,22 @@ class Corrections:
     """Corrected metrics.
 
     Attributes:
-        figures: by the raw metrics' names.
-        columns: the items' corrected values, as columns of `items.parquet`, by item id.
+        figures: the corrected figures by the raw metrics' names.
+        columns: the items' corrected values by item id, by column of `items.parquet`.
     """
 
     figures: Figures = field(default_factory=dict)
     columns: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def beside(self, summary: Summary) -> Summary:
-        """The summary with each corrected figure behind the raw one."""
+        """Adds each corrected figure to a summary, after the raw one."""
         metrics: Figures = {}
         for name, raw in summary.metrics.items():
             metrics[name] = raw
             if name in self.figures:
                 figure = self.figures[name].copy()
-                whole = None if "scored" in raw else figure["value"]
-                figure["bound_low"] = figure["bound_high"] = whole
+                bound = None if "scored" in raw else figure["value"]
+                figure["bound_low"] = figure["bound_high"] = bound
                 for key in _SHARED:
                     if key in raw:
                         figure[key] = raw[key]
@@ -61,7 +61,7 @@ class Corrections:
         return replace(summary, metrics=metrics)
 
     def added_to(self, rows: Sequence[Row]) -> list[JsonDict]:
-        """The items' rows with their corrected values."""
+        """Adds their corrected values to the items' rows."""
         return [
             {
                 **row,
@@ -74,20 +74,18 @@ class Corrections:
 
 
 def raw_name(name: str, declared: Container[str]) -> str:
-    """The metric that a name in `results.json` is of.
+    """Returns the declared metric that a name in `results.json` belongs to.
 
-    A corrected metric is of its raw one. A metric that is declared under such a name is
-    none, as MedCalc-Bench's `accuracy_corrected`, by corrected labels.
+    A corrected metric belongs to its raw one. A metric that is itself declared under such a
+    name is not corrected, such as MedCalc-Bench's `accuracy_corrected`, which uses corrected
+    labels.
     """
     return name if name in declared else name.removesuffix(SUFFIX)
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The judged answers, by item, and the name of the model that gave them.
-
-    "" where nobody says.
-    """
+    """The judged answers by item id, and the name of the model that gave them, "" if unknown."""
 
     texts: Mapping[str, str] = field(default_factory=dict)
     model: str = ""
@@ -98,9 +96,9 @@ class Calibration:
     """A check whose labels correct scores.
 
     Attributes:
-        path: of the check.
-        sha256: of its file.
-        check: content of `check.json`.
+        path: the check's path.
+        sha256: the hash of its file.
+        check: the content of `check.json`.
         form: how labels correct scores, see `scoring.correction`.
     """
 
@@ -110,7 +108,7 @@ class Calibration:
     form: Form
 
     def check_judge(self, recipe: Json, identity: Json) -> None:
-        """Refuses a judge, or a way of asking it, other than the checked one."""
+        """Refuses a judge, or a way of asking it, that differs from the checked one."""
         from medical_tasks.judges.checks import GENERAL, check_command
 
         keys = (
@@ -118,40 +116,40 @@ class Calibration:
         )
         checked = {"judge": dict(self.check["judge"]["identity"])}
         checked |= {key: self.check[key] for key in keys}
-        here = {"judge": dict(identity), **{key: recipe[key] for key in keys}}
-        if checked != here:
-            how = {"votes": recipe["votes"], "mode": recipe["mode"]}
-            how["prompts"] = recipe["prompts"]["set"]
-            command = check_command(self.check["set"], judge=recipe["name"], **how)
+        current = {"judge": dict(identity), **{key: recipe[key] for key in keys}}
+        if checked != current:
+            options = {"votes": recipe["votes"], "mode": recipe["mode"]}
+            options["prompts"] = recipe["prompts"]["set"]
+            command = check_command(self.check["set"], judge=recipe["name"], **options)
             raise UsageError(
-                f"{self.path}: is a check of another judge, or one asked otherwise: "
-                f"{differing(checked, here)} (the check and this run). Check this one: {command}"
+                f"{self.path}: is a check of another judge, or of one asked differently: "
+                f"{differing(checked, current)} (the check and this run). Check this one: {command}"
             )
 
     def columns(self, task: TaskSpec) -> list[str]:
-        """Columns of `items.parquet` with the items' corrected values."""
-        own = [
+        """Names the columns of `items.parquet` with the items' corrected values."""
+        corrected = [
             metric for metric in task.metrics if metric.verdict not in ("", "several")
         ]
-        return [name for metric in own for name in column_names(metric)]
+        return [name for metric in corrected for name in column_names(metric)]
 
 
 def column_names(metric: MetricSpec) -> list[str]:
-    """The columns of `items.parquet` with a metric's corrected values, and their denominators."""
+    """Names a metric's columns of `items.parquet`: corrected values, and denominators if pooled."""
     name = metric.name + SUFFIX
     return [name, weight_column(name)] if metric.kind == "ratio" else [name]
 
 
 def read_calibration(
-    path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **asked: Any
+    path: Path, tasks: Sequence[TaskSpec], *, sampled: bool, **settings: Any
 ) -> Calibration:
-    """Reads a check and refuses one that is not of the tasks' set of pairs.
+    """Reads a check, and refuses one on another set of pairs than the tasks'.
 
     Args:
-        path: of its folder, or its file.
-        tasks: what is scored.
-        sampled: whether its labels are of this run's verdicts.
-        asked: the judge, and how it is asked.
+        path: the check's folder, or its file.
+        tasks: the tasks that are scored.
+        sampled: whether its labels were drawn from this run's verdicts.
+        **settings: the judge, and how it is asked.
     """
     from medical_tasks.judges.checks import (
         GENERAL,
@@ -169,13 +167,17 @@ def read_calibration(
         )
 
     for task in (task for task in tasks if task.judge):
-        own = check_set_of(task)
-        entails = any(metric.verdict == "entailment" for metric in task.metrics)
-        if name != own and not (entails and name in GENERAL):
-            fitting = [own] * bool(task.benchmark.check_sets()) + [*GENERAL] * entails
+        task_set = check_set_of(task)
+        judges_entailment = any(
+            metric.verdict == "entailment" for metric in task.metrics
+        )
+        if name != task_set and not (judges_entailment and name in GENERAL):
+            fitting = [task_set] * bool(task.benchmark.check_sets()) + [
+                *GENERAL
+            ] * judges_entailment
             raise UsageError(
                 f"{path}: is a check on {name}, and {task.name} takes one on "
-                f"{' or '.join(fitting) or 'no set'}. Make it: {check_command(own, **asked)}"
+                f"{' or '.join(fitting) or 'no set'}. Make it: {check_command(task_set, **settings)}"
             )
 
     return Calibration(
@@ -187,9 +189,10 @@ def read_calibration(
 
 
 def same_calibration(entries: Sequence[Json]) -> bool:
-    """Whether corrected metrics were corrected alike."""
-    facts = [mapping(entry.get("calibration")) for entry in entries]
+    """Whether corrected metrics were corrected by the same check in the same way."""
+    calibrations = [mapping(entry.get("calibration")) for entry in entries]
     first, *others = (
-        [each.get(key) for key in ("sha256", "form", "classes")] for each in facts
+        [calibration.get(key) for key in ("sha256", "form", "classes")]
+        for calibration in calibrations
     )
-    return bool(first[0]) and all(each == first for each in others)
+    return bool(first[0]) and all(other == first for other in others)

@@ -1,7 +1,7 @@
-"""Whether a run's figures may stand beside the paper's, and why: the line below every table.
+"""Decides whether a run's figures are comparable with the paper's, and why: the line below every table.
 
-A benchmark declares how its paper ran a task (`spec.PaperSetting`); a run's recipe says
-how it was run here.
+A benchmark declares how its paper ran a task (`spec.PaperSetting`); a run's recipe says how
+it was run here.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Comparability:
 
     Attributes:
         comparable: whether they are.
-        reasons: what the run does not have in common with the paper, or, where it is
-            comparable, what it has.
-        official: why the authors' figures are not reported; "" where they are, or there
+        reasons: how the run differs from the paper's or, if it is comparable, what they
+            have in common.
+        official: why the authors' figures are not reported; "" if they are, or if there
             are none.
     """
 
@@ -49,13 +49,13 @@ class Comparability:
     official: str = ""
 
     def as_json(self) -> JsonDict:
-        """The entry `paper` of a task in `results.json`; `paper_lines` writes it in words."""
+        """Makes the entry `paper` of a task in `results.json`; `paper_lines` words it."""
         official = {"official": self.official} if self.official else {}
         return {"comparable": self.comparable, "why": list(self.reasons), **official}
 
 
 def comparability(task: TaskSpec, entry: Entry) -> Comparability:
-    """Compares how a task was run, by its entry of `results.json`, with how the paper ran it.
+    """Compares a task's run, described by its entry of `results.json`, with the paper's.
 
     Example: answers from a file, judged by words with this suite's prompts.
 
@@ -80,18 +80,12 @@ def comparability(task: TaskSpec, entry: Entry) -> Comparability:
 
 
 def comparability_lines(task: TaskSpec, entry: Entry) -> list[str]:
-    """The same lines for results that came from elsewhere.
-
-    What they say of the paper themselves counts for nothing.
-    """
+    """Writes the lines for results from elsewhere, ignoring their own entry `paper`."""
     return paper_lines({"paper": comparability(task, entry).as_json()})
 
 
 def paper_lines(entry: Entry) -> list[str]:
-    """Writes what an entry of `results.json` says of the paper.
-
-    Whether it is comparable, and why figures are missing.
-    """
+    """Words the entry `paper`: whether the run is comparable, and why figures are missing."""
     paper = mapping(entry.get("paper"))
     if not paper:
         return [f"Comparable with the paper: {_NOT_KNOWN}."]
@@ -104,48 +98,49 @@ def paper_lines(entry: Entry) -> list[str]:
 
 
 def is_comparable(entry: Entry) -> bool:
-    """Whether an entry of `results.json` is comparable with the paper; what is not known is not."""
+    """Whether an entry of `results.json` is known to be comparable with the paper."""
     return mapping(entry.get("paper")).get("comparable") is True
 
 
 def asked_officially(judge: Entry) -> bool:
     """Whether a judge, by its recipe, was asked with the authors' prompts.
 
-    One of entailment reads none.
+    An entailment judge reads no prompts.
     """
     reads_none = judge.get("kind") in ("lexical", "nli") or judge.get("reads") == "pair"
     return not reads_none and _prompts(judge) == "official"
 
 
 def other_questions(task: TaskSpec, recipe: Entry) -> Iterator[str]:
-    """Why a run's questions are not those of its dataset as released, a few words each.
+    """Yields how a run's questions differ from its dataset's as released.
 
     Example: `the patients were changed, sex=female`, `other questions by order`.
     """
     if swap := mapping(mapping(recipe.get("data")).get("swap")):
         yield f"the patients were changed, {short(swap.get('changed'))}"
-    if given := sorted(mapping(recipe.get("task_args")).keys() & task.item_arguments):
-        yield f"other questions by {', '.join(given)}"
+    if arguments := sorted(
+        mapping(recipe.get("task_args")).keys() & task.item_arguments
+    ):
+        yield f"other questions by {', '.join(arguments)}"
 
 
 def is_same_model(name: str, paper: str) -> bool:
     """Whether a judge's name is that of a paper's model, or of a dated version of it.
 
-    What counts is the last part of the name, in any case, and nothing but digits may
-    follow: `openai-api/host/gpt-4-0613` is `gpt-4`, and `gpt-4-turbo` and `gpt-4o` are
-    other models.
+    The last part of the name counts, in any case, and only digits may follow:
+    `openai-api/host/gpt-4-0613` is `gpt-4`; `gpt-4-turbo` and `gpt-4o` are other models.
     """
     last = name.rpartition("/")[2].casefold()
     return re.fullmatch(re.escape(paper.casefold()) + r"(-\d+)*", last) is not None
 
 
 def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
-    """All in which the run is not as the paper's, each in a few words."""
+    """Yields how the run differs from the paper's."""
     paper, judge = task.paper, _recipe(entry, "judge")
     if paper is None:
         yield "no paper has this task"
         if judge.get("comparable") is False:
-            yield _judge_said(judge)
+            yield _judge_text(judge)
 
         return
 
@@ -167,7 +162,7 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
     ]
     reported = mapping(entry.get("metrics"))
     values = [mapping(reported.get(metric.name)).get("value") for metric in figures]
-    # Without the authors' prompts there are none, which the line on them says.
+    # Without the authors' prompts there are none, as another reason already says.
     if (
         figures
         and set(values) == {None}
@@ -177,7 +172,7 @@ def _differences(task: TaskSpec, entry: Entry) -> Iterator[str]:
 
 
 def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
-    """How the prompts differ, or that no model was asked."""
+    """Yields how the prompts differ, or that no model was asked."""
     model = str(_recipe(entry, "model").get("name"))
     prompts = _recipe(entry, "prompts")
     if model.startswith(_BASELINE):
@@ -193,9 +188,9 @@ def _prompts_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterat
 
 
 def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
-    """How the judge differs: none, its prompts, another model, fewer votes.
+    """Yields how the judge differs: none, its prompts, another model, fewer votes.
 
-    More votes than the paper took are no difference.
+    More votes than the paper's are no difference.
     """
     if not judge:
         yield "no judge was asked"
@@ -206,21 +201,21 @@ def _judge_differs(paper: PaperSetting, judge: Entry) -> Iterator[str]:
     elif not asked_officially(judge):
         yield "the judge reads no prompts"
 
-    # Who gave the verdicts in a file, the file's name does not say.
+    # The name of a file of verdicts does not say who gave them.
     name = "" if judge.get("backend") == "recorded" else str(judge.get("name"))
-    if not any(is_same_model(name, each) for each in paper.judges):
-        yield f"{_judge_said(judge)}, the paper's is {' or '.join(paper.judges)}"
+    if not any(is_same_model(name, paper_judge) for paper_judge in paper.judges):
+        yield f"{_judge_text(judge)}, the paper's is {' or '.join(paper.judges)}"
     if (votes := judge.get("votes") or 1) < paper.votes:
         yield f"{votes} votes, the paper has {paper.votes}"
 
 
 def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator[str]:
-    """How the items differ: other data or questions, lacking answers, shortened ones."""
+    """Yields how the items differ: other data or questions, missing answers, shortened questions."""
     data, counts = _recipe(entry, "data"), mapping(entry.get("coverage"))
     yield from other_questions(task, mapping(entry.get("recipe")))
     if paper.configs and data.get("config") not in paper.configs:
-        theirs = " or ".join(paper.configs)
-        yield f"configuration {short(data.get('config'))}, the paper's is {theirs}"
+        paper_configs = " or ".join(paper.configs)
+        yield f"configuration {short(data.get('config'))}, the paper's is {paper_configs}"
     elif data.get("split") != task.split:
         yield f"split {short(data.get('split'))}, the paper's is {task.split}"
 
@@ -235,7 +230,7 @@ def _items_differ(task: TaskSpec, paper: PaperSetting, entry: Entry) -> Iterator
 
 
 def _shared(task: TaskSpec, entry: Entry) -> Iterator[str]:
-    """What a comparable run has in common with the paper's."""
+    """Yields what a comparable run has in common with the paper's."""
     paper = task.paper or PaperSetting()
     if any(metric.official is not None for metric in task.metrics):
         yield "by the metrics that end in _official"
@@ -244,15 +239,15 @@ def _shared(task: TaskSpec, entry: Entry) -> Iterator[str]:
 
     if paper.judges:
         judge = _recipe(entry, "judge")
-        yield _judge_said(judge)
+        yield _judge_text(judge)
         yield f"votes: {judge.get('votes') or 1}"
 
     yield f"all {entry['n_items']:,} items"
 
 
-def _judge_said(judge: Entry) -> str:
-    named = f"judge {short(judge.get('name'))}"
-    return named if judge.get("comparable") else f"{named} compares words"
+def _judge_text(judge: Entry) -> str:
+    description = f"judge {short(judge.get('name'))}"
+    return description if judge.get("comparable") else f"{description} compares words"
 
 
 def _recipe(entry: Entry, name: str) -> Entry:

@@ -1,13 +1,13 @@
-"""How sure a model says it is, and whether it should be: asking, taking off, figures.
+"""A model's confidence in its answers: asks for it, removes it from the answer, computes figures.
 
-Choice tasks say it by their probabilities. A text task is asked for it (`--confidence
-asked`): one instruction is added to the question, and the line that it asks for is
-taken off the answer before anything reads it. (`calibration` is another thing here: it
-corrects a judge's verdicts by people's labels.)
+Choice tasks express confidence by their probabilities. Text tasks ask for it
+(`--confidence asked`): the question gets one more instruction, and the line that it requests
+is removed from the answer before anything reads it. (In this package `calibration` means
+something else: correcting a judge's verdicts by people's labels.)
 
-Each answer whose confidence is known and whose headline metric is decided counts, of
-several repeats each, in the clusters of the task's items. All others are left out and
-counted. What they are not is guessed: an answer without a confidence may have any.
+An answer counts if its confidence is known and its headline metric is decided; every repeat
+counts, in the clusters of the task's items. Other answers are left out and counted. Nothing
+is imputed: an answer without a confidence may have any.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from medical_tasks.spec import (
 )
 
 if TYPE_CHECKING:
-    from medical_tasks.scoring.confidence import Bin, CalibrationError, Ranking
+    from medical_tasks.scoring.confidence import CalibrationError, Ranking
     from medical_tasks.scoring.estimates import Estimate, Figure
 
 Confidence = Literal["none", "asked"]
@@ -39,7 +39,7 @@ Confidence = Literal["none", "asked"]
 ASKED: Final = "asked"
 RECIPE_KEY: Final = "confidence"
 COLUMN: Final = "confidence"
-"""The column of `items.parquet`, and with `--repeats` the beginning of others."""
+"""The column of `items.parquet`, and the prefix of further columns with `--repeats`."""
 
 UNREAD: Final = "no confidence"
 UNCLEAR: Final = "the answer is unclear"
@@ -76,7 +76,7 @@ class BinFigures(TypedDict):
 
 
 class CurvePoint(TypedDict):
-    """The mean outcome of the surest share of the answers."""
+    """The mean outcome of the most confident share of the answers."""
 
     share: float
     value: float
@@ -85,28 +85,29 @@ class CurvePoint(TypedDict):
 
 
 class ConfidenceFigures(TypedDict):
-    """What `results.json` says of a task's confidence; figures have `value`, `ci_low`, `ci_high`, `n`.
+    """A task's confidence in `results.json`; figures have `value`, `ci_low`, `ci_high`, `n`.
 
     Attributes:
         source: `probabilities` of the choices, or `asked`.
-        metric: the headline metric, by which an answer is right.
-        answers: how many there are, of all repeats.
+        metric: the headline metric, which decides whether an answer is right.
+        answers: the number of answers, over all repeats.
         stated: how many of them have a confidence.
         n: how many count: with a confidence and a decided score.
-        left_out: why the others do not, with their number.
-        reason: why some figures are lacking.
-        mean_confidence: of the answers that count.
-        accuracy: the mean of the metric on the same answers.
-        ece: expected calibration error, freed of its bias, with `plug_in`.
+        left_out: the number of the others, by reason.
+        reason: why some figures are missing.
+        mean_confidence: the mean over the answers that count.
+        accuracy: the mean of the metric over the same answers.
+        ece: expected calibration error, corrected for its bias, with `plug_in`.
         bins: the answers by rising confidence.
-        brier: mean squared error of the confidence, with `reference`: that of who
-            always says the share of right answers.
-        brier_choices: Brier's own score over all choices, of `probabilities`; its
+        brier: mean squared error of the confidence; its `reference` is that of always
+            stating the share of right answers.
+        brier_choices: Brier's own score over all choices, for `probabilities`; its
             `reference` is that of equal shares.
-        auroc: how well confidence tells right from wrong.
-        aurc: mean shortfall over the shares of surest answers, with `reference`: that
-            of answers in any order.
-        curve: the mean outcome of the surest share of answers, from all of them down.
+        auroc: how well confidence separates right from wrong answers.
+        aurc: mean shortfall over the shares of most confident answers; its `reference` is
+            that of answers in random order.
+        curve: the mean outcome of the most confident share of answers, from all of them
+            down.
     """
 
     source: str
@@ -128,28 +129,28 @@ class ConfidenceFigures(TypedDict):
 
 
 def check_askable(tasks: Sequence[TaskSpec], model: str) -> None:
-    """Refuses to ask for a confidence what cannot be asked, with the reason.
+    """Refuses models and tasks that cannot be asked for a confidence.
 
     Raises:
-        UsageError: the model is asked nothing, or a task asks no text, or several.
+        UsageError: the model is a baseline, or a task asks for no text or in several steps.
     """
     if model.startswith("baseline/"):
         raise UsageError(
-            f"{model} is asked nothing, so that --confidence asked has no meaning for it. Leave it "
+            f"{model} is asked nothing, so --confidence asked has no meaning for it. Leave it "
             "out."
         )
 
     check_taken_off(tasks)
     if steps := [task.name for task in tasks if task.protocol]:
         raise UsageError(
-            f"--confidence asked: {', '.join(steps)} go on after the first answer, by a protocol "
-            "that reads each reply, and nobody knows which one is the last when it is asked. Run "
+            f"--confidence asked: {', '.join(steps)} continue after the first answer, with a protocol "
+            "that reads each reply, so the last question is not known when it is asked. Run "
             "these without it."
         )
 
 
 def check_taken_off(tasks: Sequence[TaskSpec]) -> None:
-    """Refuses a stated confidence of tasks whose answers are no texts."""
+    """Refuses tasks that cannot state a confidence, since their answers are not texts."""
     names = [task.name for task in tasks if task.asks != "text" or task.baseline]
     if names:
         raise UsageError(
@@ -160,22 +161,22 @@ def check_taken_off(tasks: Sequence[TaskSpec]) -> None:
 
 
 def asking_for_confidence(prompts: PromptSet) -> PromptSet:
-    """The prompts with the instruction at the end of each question."""
+    """Adds the instruction to the end of each question."""
     from medical_tasks.scoring.stated_confidence import INSTRUCTION, INSTRUCTION_SHA256
 
     def render(item: Item) -> tuple[Message, ...]:
         *before, last = prompts.render(item)
         if last["role"] != "user":
             raise UsageError(
-                "--confidence asked: the question begins the model's answer itself, so that "
-                "nothing can be added to it. Run the task without it."
+                "--confidence asked: the question itself begins the model's answer, so nothing "
+                "can be added to it. Run the task without it."
             )
 
-        asked: Message = {
+        question: Message = {
             "role": "user",
             "content": f"{last['content'].rstrip()}\n\n{INSTRUCTION}",
         }
-        return (*before, asked)
+        return (*before, question)
 
     return replace(
         prompts,
@@ -186,7 +187,7 @@ def asking_for_confidence(prompts: PromptSet) -> PromptSet:
 
 
 def with_confidence(score: ItemScore, stated: float | None) -> ItemScore:
-    """The score with how sure the model was: what it stated, or its most probable choice."""
+    """Adds the model's confidence to a score: the stated one, or that of its most probable choice."""
     if score.probabilities is not None:
         stated = max(score.probabilities.shares)
     return score if stated is None else replace(score, confidence=stated)
@@ -195,11 +196,11 @@ def with_confidence(score: ItemScore, stated: float | None) -> ItemScore:
 def confidence_cells(
     item: str, repeats: Sequence[Mapping[str, ItemScore]]
 ) -> dict[str, float | None]:
-    """An item's cells of `items.parquet`: the mean over the repeats that state one, and each."""
+    """Makes an item's cells: the mean over repeats with a confidence, and each repeat's."""
     scores = [repeat.get(item) for repeat in repeats]
     values = [None if score is None else score.confidence for score in scores]
-    known = [value for value in values if value is not None]
-    mean = math.fsum(known) / len(known) if known else None
+    stated = [value for value in values if value is not None]
+    mean = math.fsum(stated) / len(stated) if stated else None
     cells = {COLUMN: mean}
     if len(values) > 1:
         for number, value in enumerate(values, 1):
@@ -209,15 +210,15 @@ def confidence_cells(
 
 @dataclass
 class _Answers:
-    """The answers that count, in columns, and how many do not, by reason.
+    """The answers that count, in columns of one value per answer, and how many do not.
 
     Attributes:
-        confidence: from 0 to 1, one an answer that counts, as in the columns below.
-        outcome: its value of the headline metric.
-        cluster: its item's cluster, or its item.
-        probabilities: of all choices, for tasks that have them.
-        left_out: how many do not count, by reason.
-        answers: how many there are.
+        confidence: the confidences, from 0 to 1.
+        outcome: the values of the headline metric.
+        cluster: the items' clusters, or the items.
+        probabilities: the probabilities of all choices, for tasks that have them.
+        left_out: how many answers do not count, by reason.
+        answers: the number of all answers.
         stated: how many of them have a confidence.
     """
 
@@ -237,12 +238,12 @@ def confidence_figures(
     *,
     source: Literal["probabilities", "asked"],
 ) -> ConfidenceFigures:
-    """The figures of a task's answers.
+    """Computes the confidence figures of a task.
 
     Args:
         task: the task with the metrics that are reported, the headline first.
-        items: all that were asked.
-        repeats: the scores by item id, of each repeat.
+        items: all items that were asked.
+        repeats: each repeat's scores by item id.
         source: where confidences come from.
     """
     metric = task.metrics[0]
@@ -272,7 +273,7 @@ def confidence_figures(
 
 
 def _is_share(metric: MetricSpec) -> bool:
-    """Whether an answer's value of a metric is a share that is better the higher it is."""
+    """Whether an answer's value of a metric is a share, and higher is better."""
     of_items = metric.kind != "average" and metric.limits == (0.0, 1.0)
     return of_items and not metric.unit and metric.higher_is_better
 
@@ -283,7 +284,7 @@ def _collected(
     items: Sequence[Item],
     repeats: Sequence[Mapping[str, ItemScore]],
 ) -> _Answers:
-    """The answers that count, of all repeats, in columns; others by why they do not."""
+    """Collects the answers of all repeats that count, and counts the others by reason."""
     collected = _Answers()
     for item in items:
         cluster = item.cluster if task.cluster else item.id
@@ -304,7 +305,7 @@ def _collected(
 
 
 def _left_out(score: ItemScore, metric: MetricSpec) -> str:
-    """Why an answer does not count; "" where it does."""
+    """Says why an answer does not count; "" if it does."""
     if score.confidence is None:
         return UNREAD
     low, high = score.could_be(metric.name)
@@ -356,32 +357,34 @@ def _add_calibration(
     figures["bins"] = _bins(error)
     figures["brier"] = _figure(brier, reference=share * (1.0 - share))
     if answers.probabilities:
-        shares = [each.shares for each in answers.probabilities]
-        places = [each.right for each in answers.probabilities]
-        equal = math.fsum(1.0 - 1.0 / len(each) for each in shares) / len(shares)
-        score = choices_brier_score(shares, places, clusters=clusters)
-        figures["brier_choices"] = _figure(score, reference=equal)
+        shares = [choices.shares for choices in answers.probabilities]
+        right_choices = [choices.right for choices in answers.probabilities]
+        uniform = math.fsum(1.0 - 1.0 / len(choices) for choices in shares) / len(
+            shares
+        )
+        score = choices_brier_score(shares, right_choices, clusters=clusters)
+        figures["brier_choices"] = _figure(score, reference=uniform)
 
 
-def _figure(estimate: Estimate, **beside: float) -> Figure:
+def _figure(estimate: Estimate, **extra: float) -> Figure:
     from medical_tasks.scoring.estimates import as_json
 
-    return {**as_json(estimate), **beside}
+    return {**as_json(estimate), **extra}
 
 
 def _bins(error: CalibrationError) -> list[BinFigures]:
-    def of(one: Bin) -> BinFigures:
-        return {
-            "low": one.low,
-            "high": one.high,
-            "n": one.accuracy.n,
-            "confidence": one.confidence,
-            "accuracy": one.accuracy.value,
-            "ci_low": one.accuracy.ci_low,
-            "ci_high": one.accuracy.ci_high,
+    return [
+        {
+            "low": group.low,
+            "high": group.high,
+            "n": group.accuracy.n,
+            "confidence": group.confidence,
+            "accuracy": group.accuracy.value,
+            "ci_low": group.accuracy.ci_low,
+            "ci_high": group.accuracy.ci_high,
         }
-
-    return [of(one) for one in error.bins]
+        for group in error.bins
+    ]
 
 
 def _curve(ranked: Ranking) -> list[CurvePoint]:

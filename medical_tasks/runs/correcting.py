@@ -1,20 +1,19 @@
-"""How a check's labels correct a run's scores, and what widens the corrected intervals.
+"""Corrects a run's scores by a check's labels, and widens the corrected intervals.
 
 A correction assumes that the judge errs on a run's answers as on the labelled ones. Its
-errors may depend on three things: the group of the question, the length of the answer,
-and whether it is by a model of the judge's family. Where one is mixed otherwise in the
-run than in the labels, and there are enough labels of each kind, each kind is corrected
-by its own. What is left of length and family widens the interval: by how much further
-the judge is off on long answers (on its family's), both ends of that figure's 95 %
-interval, times how far the run's answers lie from the labelled ones, where 1 is the way
-from short to long.
+errors may depend on three factors: the group of the question, the length of the answer, and
+whether the answer is by a model of the judge's own family. If the run and the labels differ
+in the mix of a factor's kinds, and each kind has enough labels, each kind is corrected by its
+own labels. The remaining effect of length and family widens the interval, by the product of
+two numbers: how much further off the judge is on long answers (or on its family's), with both
+ends of that figure's 95 % interval; and how far the run's answers lie from the labelled ones,
+on a scale where the distance from short to long is 1.
 
 Example:
-    On labels of answers with 50 words the judge is right, on those with 200 it calls 10
-    points too
-    much entailed. A run whose answers have about 200 words is on the upper side: where
-    there are too few labels of long answers to correct it by those alone, its interval
-    becomes wider by about 10 points below.
+    On labelled answers with 50 words the judge is right; on those with 200 words it calls 10
+    percentage points too many entailed. A run whose answers have about 200 words is on the
+    upper side. If there are too few labels of long answers to correct it by those alone, its
+    interval becomes wider by about 10 points below.
 """
 
 from __future__ import annotations
@@ -59,11 +58,11 @@ from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 Texts = npt.NDArray[np.str_]
 
 LEAST_SHIFT: Final = 0.1
-"""The share of verdicts that would have to change places for the run's mix to be that of the labels; less is no shift."""
+"""The smallest shift of a mix: the share of verdicts to move for the run to match the labels."""
 MOST_BEYOND: Final = 0.1
 """The share of answers that may be longer or shorter than any labelled one."""
 LEAST_SAID: Final = 0.001
-"""The smallest widening that is said."""
+"""The smallest widening that is reported."""
 _NOWHERE: Final = 1e-9
 _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "length": ("short", "long"),
@@ -75,7 +74,7 @@ _SIDES: Final[Mapping[str, tuple[str, str]]] = {
 }
 _ELSEWHERE: Final = ". They are of another task: how the judge errs on them need not be how it errs here"
 HALF_WIDTH: Final = 0.05
-"""The half-width, as a share of verdicts, for which it is said how many labels it takes."""
+"""The half-width, as a share of verdicts, for which the number of labels needed is reported."""
 
 
 def correct(
@@ -86,20 +85,20 @@ def correct(
     limits: Limits | None,
     answers: Answers | None = None,
 ) -> Corrections:
-    """Corrects metrics that are means or ratios of verdicts; the others say why not.
+    """Corrects metrics that are means or ratios of verdicts; other metrics get a reason.
 
     Args:
         calibration: the check whose labels correct.
         task: the task with the metrics that are reported.
-        items: all that were asked.
-        scores: by item id.
-        limits: what an item without an answer could have been.
-        answers: what was judged; None where that is not known.
+        items: all items that were asked.
+        scores: the scores by item id.
+        limits: the metrics' limits on an item without an answer.
+        answers: the judged answers; None if they are unknown.
     """
     estimator = Estimator(task, scores, items=len(items), unanswered_limits=limits)
     run = _Run(task, items, scores, estimator, answers or Answers())
     corrections = Corrections()
-    for metric in (each for each in task.metrics if each.verdict):
+    for metric in (metric for metric in task.metrics if metric.verdict):
         try:
             _correct(calibration, metric, run, corrections)
         except NotCorrectableError as error:
@@ -117,16 +116,16 @@ def correct(
 
 @dataclass(frozen=True, eq=False)
 class _Factor:
-    """Something on which a judge's errors may depend.
+    """A factor on which a judge's errors may depend.
 
     Attributes:
-        name: what it is called.
-        labels: the kind that each label is of.
+        name: the factor's name.
+        labels: the kind of each label.
         items: the kind of each item.
-        labels_at: where each label stands on the factor's scale, if it has one: 0 is
-            the mean of the lower side, 1 of the upper.
-        items_at: where each item stands.
-        refused: why the labels do not reach as far as the items; "" where they do.
+        labels_at: each label's position on the factor's scale, if it has one: 0 is the
+            mean of the lower side, 1 that of the upper.
+        items_at: each item's position.
+        refused: why the labels do not cover the items' range; "" if they do.
     """
 
     name: str
@@ -150,13 +149,13 @@ class _Run:
     def verdicts(
         self, metric: MetricSpec, labels: Sequence[Sequence[str]]
     ) -> tuple[list[str], tuple[str, ...], Verdicts]:
-        """The verdicts of items with a value: their ids, the verdicts' classes, and counts.
+        """Counts the verdicts of items with a value; returns the ids, the classes and the counts.
 
-        Known verdicts stand for missing ones of the same item, as in the raw value.
-        They are of all classes where there are enough of each in the labels (gold,
-        judged), else of the one that counts and the rest.
+        Known verdicts estimate missing ones of the same item, as in the raw value. All
+        classes are counted if the labels (gold, judged) have enough of each; otherwise the
+        one that scores, and the rest.
         """
-        ids, rows, named, clusters = [], [], [], []
+        ids, rows, class_counts, clusters = [], [], [], []
         for item in self.items:
             score = self.scores.get(item.id)
             row = None if score is None else self._row(metric, score)
@@ -165,13 +164,15 @@ class _Run:
                 verdicts = counts.verdicts if counts is not None else ()
                 ids.append(item.id)
                 rows.append(row)
-                named.append(
-                    sum((Counter(each.classes) for each in verdicts), Counter())
+                class_counts.append(
+                    sum((Counter(judged.classes) for judged in verdicts), Counter())
                 )
                 clusters.append(item.cluster)
 
         table = np.array(rows).reshape(-1, 5)
-        classes, by_class = _by_class(metric.verdict, named, table[:, :2], labels)
+        classes, by_class = _by_class(
+            metric.verdict, class_counts, table[:, :2], labels
+        )
         unit, fixed, of = table[:, 2:].T
         apart = clusters if self.task.cluster is not None else None
 
@@ -180,13 +181,16 @@ class _Run:
     def has_points(self, metric: MetricSpec) -> bool:
         """Whether verdicts count with points of their own."""
         counts = (score.counts.get(metric.name) for score in self.scores.values())
-        return any(each is not None and each.how == "points" for each in counts)
+        return any(
+            metric_counts is not None and metric_counts.how == "points"
+            for metric_counts in counts
+        )
 
     def _row(self, metric: MetricSpec, score: ItemScore) -> tuple[float, ...] | None:
-        """Hits, other verdicts, what one adds, what is added without a judge, and the denominator.
+        """Returns an item's hits, other verdicts, unit, fixed part and denominator.
 
-        None for an item without a value, or whose value is but a guess from other
-        items.
+        The unit is what one verdict adds; the fixed part needs no judge. None for an item
+        without a value, or whose value is only estimated from other items.
         """
         value, of = self.estimator.item_value(metric, score)
         if not of or math.isnan(value):
@@ -194,15 +198,17 @@ class _Run:
 
         counts = score.counts.get(metric.name)
         unasked = (
-            sum(each.unasked for each in counts.verdicts) if counts is not None else 0
+            sum(verdicts.unasked for verdicts in counts.verdicts)
+            if counts is not None
+            else 0
         )
         if counts is not None and counts.how == "points" and counts.known:
-            # Were all of them hits, they would be worth `most`, in which minus points
-            # count too.
-            asked = [
-                (each.weight, each.known + each.missing) for each in counts.verdicts
+            # If all verdicts were hits, they would be worth `most`, minus points included.
+            weighted = [
+                (verdicts.weight, verdicts.known + verdicts.missing)
+                for verdicts in counts.verdicts
             ]
-            most = math.fsum(weight * number for weight, number in asked) / counts.of
+            most = math.fsum(weight * number for weight, number in weighted) / counts.of
             return (
                 value * counts.known,
                 (most - value) * counts.known,
@@ -228,20 +234,12 @@ def _correct(
     calibration: Calibration, metric: MetricSpec, run: _Run, corrections: Corrections
 ) -> None:
     """Adds a metric's corrected figure, and its items' values."""
-    labels = _decided(calibration.check["labels"])
+    labels = _decided_labels(calibration.check["labels"])
     gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
     _check_verdicts(metric, judged)
     ids, classes, verdicts = run.verdicts(metric, (gold, judged))
-    gold, judged = (
-        [name if name in classes else classes[-1] for name in names]
-        for names in (gold, judged)
-    )
-    # Labels drawn verdict by verdict stand for a metric in which each verdict weighs
-    # the same.
-    alike = len(
-        {*verdicts.unit[verdicts.unit > 0].tolist()}
-    ) < 2 and not run.has_points(metric)
-    form: Form = calibration.form if alike else "confusion"
+    gold, judged = _merge_rest(gold, classes), _merge_rest(judged, classes)
+    form = _form(calibration, metric, run, verdicts)
     factors = _factors(calibration, labels, run, ids)
     mass = verdicts.unit * verdicts.counts.sum(axis=1)
     if ids and mass.sum() <= 0.0 and run.has_points(metric):
@@ -253,9 +251,11 @@ def _correct(
     shifted = [factor for factor in factors if _is_shifted(factor, mass)]
     note = f"{len(gold):,} pairs of {calibration.check['set']}, {len({*clusters}):,} clusters"
     needed, half = 0, math.nan
-    share = float((verdicts.unit @ verdicts.counts).sum() / (verdicts.of.sum() or 1.0))
+    share = float(
+        (verdicts.unit @ verdicts.counts).sum() / (verdicts.denominators.sum() or 1.0)
+    )
     try:
-        # What labels would do is known, roughly, from fewer of them too.
+        # Even a few labels roughly tell how many would suffice.
         pooled = rescoring(
             gold, judged, classes, clusters=clusters, form=form, fewest=1
         )
@@ -276,8 +276,8 @@ def _correct(
         note += f": they alone leave ±{2.0 * half:.1%} of verdicts"
         note += _advice(needed, judged, verdicts, classes, form)
 
-    assumes = _assumed(calibration, len(gold), used)
-    note += f"; assumes {assumes}{_unlike_said(widened, shifted, used)}"
+    assumes = _assumption(calibration, len(gold), used)
+    note += f"; assumes {assumes}{_mix_note(widened, shifted, used)}"
     figure = _figure(value, widened, metric)
     figure["calibration"] = {
         **_error_json(own_error),
@@ -293,18 +293,50 @@ def _correct(
         "refused": None,
     }
     if metric.kind == "ratio":
-        figure["of"] = float(verdicts.of.sum())
+        figure["of"] = float(verdicts.denominators.sum())
 
     corrections.figures[metric.name] = figure
     rescored = verdicts.fixed + verdicts.unit * (spread.counts @ learnt.scores)
-    for name, numbers in zip(
-        column_names(metric), (rescored / verdicts.of, verdicts.of), strict=False
-    ):
-        corrections.columns[name] = dict(zip(ids, map(float, numbers), strict=True))
+    corrections.columns.update(
+        _item_columns(
+            metric, ids, rescored / verdicts.denominators, verdicts.denominators
+        )
+    )
+
+
+def _merge_rest(labels: Sequence[str], classes: Sequence[str]) -> list[str]:
+    """Replaces labels of other classes by the last class, which stands for the rest."""
+    return [label if label in classes else classes[-1] for label in labels]
+
+
+def _item_columns(
+    metric: MetricSpec, ids: Sequence[str], values: Floats, denominators: Floats
+) -> dict[str, dict[str, float]]:
+    """Returns a metric's corrected values by item id, with the denominators if it is pooled."""
+    names = column_names(metric)
+    columns = (values, denominators)[: len(names)]
+    return {
+        name: dict(zip(ids, map(float, numbers), strict=True))
+        for name, numbers in zip(names, columns, strict=True)
+    }
+
+
+def _form(
+    calibration: Calibration, metric: MetricSpec, run: _Run, verdicts: Verdicts
+) -> Form:
+    """Returns the form of the correction.
+
+    Labels drawn verdict by verdict represent only a metric in which all verdicts weigh the
+    same.
+    """
+    weights = set(verdicts.unit[verdicts.unit > 0].tolist())
+    if len(weights) > 1 or run.has_points(metric):
+        return "confusion"
+    return calibration.form
 
 
 def _is_elsewhere(calibration: Calibration) -> bool:
-    """Whether the labels are of other texts than a task's answers are."""
+    """Whether the labels come from another kind of text than the task's answers."""
     in_general = calibration.check["set"] in GENERAL
     return in_general or bool(calibration.check.get("elsewhere"))
 
@@ -315,36 +347,40 @@ def _factors(
     run: _Run,
     ids: Sequence[str],
 ) -> list[_Factor]:
-    """What the judge's errors may depend on, as far as the labels and the run tell it."""
+    """Collects the factors of the judge's errors that both the labels and the run have."""
     if calibration.form == "prediction" or _is_elsewhere(calibration):
         return []
 
     items = {item.id: item for item in run.items}
-    factors = _groups(labels, [items[name] for name in ids])
+    factors = _group_factors(labels, [items[name] for name in ids])
     texts = [run.answers.texts.get(name) for name in ids]
     if "words" in labels and None not in texts:
-        factors += _length(np.array(labels["words"]), list(map(str, texts)))
+        factors += _length_factor(np.array(labels["words"]), list(map(str, texts)))
 
     models = labels.get("model", ())
     if models and all(models) and run.answers.model:
         judge = str(calibration.check["judge"]["name"])
-        theirs = np.array([same_family(judge, model) for model in models])
-        mine = np.full(len(ids), same_family(judge, run.answers.model))
-        factors.append(_scaled("family", (theirs, mine), (theirs * 1.0, mine * 1.0)))
+        of_labels = np.array([same_family(judge, model) for model in models])
+        of_items = np.full(len(ids), same_family(judge, run.answers.model))
+        scale = (of_labels * 1.0, of_items * 1.0)
+        factors.append(_scaled("family", (of_labels, of_items), scale))
 
     return factors
 
 
-def _assumed(calibration: Calibration, labels: int, used: Sequence[_Factor]) -> str:
-    """What a correction by so many labels takes for granted."""
+def _assumption(calibration: Calibration, labels: int, used: Sequence[_Factor]) -> str:
+    """Words the assumption behind a correction."""
     if calibration.form == "prediction":
         return f"that the {labels:,} labels were drawn from this run's verdicts"
-    alike = f" of the same {' and '.join(each.name for each in used)}" if used else ""
-    return f"that the judge errs on these answers as on the {labels:,} labelled ones{alike}"
+    names = " and ".join(factor.name for factor in used)
+    same = f" of the same {names}" if used else ""
+    return (
+        f"that the judge errs on these answers as on the {labels:,} labelled ones{same}"
+    )
 
 
 def _check_verdicts(metric: MetricSpec, judged: Sequence[str]) -> None:
-    """Refuses metrics of which labels do not say how their verdicts err."""
+    """Refuses metrics whose verdicts' errors the labels do not show."""
     if metric.verdict == "several":
         raise NotCorrectableError(
             "more than one verdict goes into each count, so that errors do not average out"
@@ -357,18 +393,20 @@ def _check_verdicts(metric: MetricSpec, judged: Sequence[str]) -> None:
 
 def _by_class(
     hit: str,
-    named: Sequence[Counter[str]],
+    class_counts: Sequence[Counter[str]],
     sides: Floats,
     labels: Sequence[Sequence[str]],
 ) -> tuple[tuple[str, ...], Floats]:
-    """The classes of verdicts and how many of each an item has.
+    """Returns the classes of verdicts, and how many of each an item has.
 
-    They are all classes where items name the class of every verdict and there are
-    enough labels of each, else the one that counts (`hit`) and the rest, as `sides`
-    counts them.
+    All classes are used if the items name the class of every verdict and each class has
+    enough labels; otherwise the one that scores (`hit`) and the rest, as counted in `sides`.
     """
     classes = (hit, *(name for name in THREE_WAY.classes if name != hit))
-    counts = np.array([[each[name] for name in classes] for each in named], dtype=float)
+    counts = np.array(
+        [[item_counts[name] for name in classes] for item_counts in class_counts],
+        dtype=float,
+    )
     counts = counts.reshape(-1, len(classes))
     whole = (counts.sum(axis=1) == np.rint(sides.sum(axis=1))).all()
     fewest = min(side.count(name) for side in labels for name in classes)
@@ -383,7 +421,7 @@ def _by_class(
 
 
 def _figure(value: Estimate, widened: Mapping[str, Json], metric: MetricSpec) -> Figure:
-    """The corrected figure, its interval wider by what is left of length and family."""
+    """Makes the corrected figure, with the interval widened for length and family."""
     reaches = [widening(**reach) for reach in widened.values()]
     down, up = (math.fsum(reach[end] for reach in reaches) for end in (0, 1))
     low, high = metric.total or metric.limits
@@ -396,7 +434,7 @@ def _figure(value: Estimate, widened: Mapping[str, Json], metric: MetricSpec) ->
 
 
 def _error_json(error: JudgeError) -> JsonDict:
-    """What `comparison.statistics.with_judge_error` needs of the labels' error."""
+    """Returns the labels' error in the form that `comparison.statistics.with_judge_error` reads."""
     arrays = {
         "weights": error.weights,
         "slope": error.slope,
@@ -408,38 +446,40 @@ def _error_json(error: JudgeError) -> JsonDict:
     }
 
 
-def _decided(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    """The labels of pairs on which people agree, and which the judge gave a verdict."""
+def _decided_labels(labels: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """Selects the labels of pairs on which people agree and the judge gave a verdict."""
     pairs = zip(labels["gold"], labels["judge"], labels["cluster"], strict=True)
-    kept = [index for index, label in enumerate(pairs) if None not in label]
-    return {name: [column[index] for index in kept] for name, column in labels.items()}
+    decided = [index for index, label in enumerate(pairs) if None not in label]
+    return {
+        name: [column[index] for index in decided] for name, column in labels.items()
+    }
 
 
-def _groups(
+def _group_factors(
     labels: Mapping[str, Sequence[Any]], items: Sequence[Item]
 ) -> list[_Factor]:
-    """The groups of questions that labels and items both tell."""
+    """Collects the groups of questions that both the labels and the items have."""
     factors = []
     for name, of_labels in labels.items():
-        by = name.removeprefix("group_")
-        own = [item.groups.get(by) for item in items]
-        if by != name and all(isinstance(group, str) for group in own):
-            factors.append(_Factor(by, np.array(of_labels), np.array(own)))
+        group_name = name.removeprefix("group_")
+        own = [item.groups.get(group_name) for item in items]
+        if group_name != name and all(isinstance(group, str) for group in own):
+            factors.append(_Factor(group_name, np.array(of_labels), np.array(own)))
     return factors
 
 
-def _length(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
-    """How long the answers are, on a scale of log words.
+def _length_factor(words: npt.NDArray[np.int_], texts: Sequence[str]) -> list[_Factor]:
+    """Makes the factor of the answers' length, on a scale of log words.
 
-    Nothing where half of the labels are not longer.
+    Returns no factor if no label is longer than the median.
     """
     own = np.array([len(text.split()) for text in texts])
-    longer = [each > np.median(words) for each in (words, own)]
+    longer = [lengths > np.median(words) for lengths in (words, own)]
     if not longer[0].any():
         return []
 
     low, high = (np.log1p(words)[side].mean() for side in (~longer[0], longer[0]))
-    scale = [(np.log1p(each) - low) / (high - low) for each in (words, own)]
+    scale = [(np.log1p(lengths) - low) / (high - low) for lengths in (words, own)]
     beyond = float(np.mean((own < words.min()) | (own > words.max())))
     refused = f"{beyond:.0%} of these have not {words.min()} to {words.max()} words, as the labelled ones"
 
@@ -452,23 +492,23 @@ def _scaled(
     scale: Sequence[Floats],
     refused: str = "",
 ) -> _Factor:
-    """A factor by which labels and items are on the lower or the upper side."""
-    kinds = [np.where(each, _KINDS[name][1], _KINDS[name][0]) for each in upper]
+    """Makes a factor that puts labels and items on a lower or an upper side."""
+    kinds = [np.where(is_upper, _KINDS[name][1], _KINDS[name][0]) for is_upper in upper]
     return _Factor(name, kinds[0], kinds[1], scale[0], scale[1], refused)
 
 
 def _is_shifted(factor: _Factor, mass: Floats) -> bool:
-    """Whether a factor is mixed otherwise in the run than in the labels."""
-    every = np.concatenate([factor.labels, factor.items])
-    kinds, codes = np.unique(every, return_inverse=True)
+    """Whether the run's mix of a factor's kinds differs from the labels'."""
+    kinds_of_all = np.concatenate([factor.labels, factor.items])
+    kinds, codes = np.unique(kinds_of_all, return_inverse=True)
     labels = len(factor.labels)
     of_labels = np.bincount(codes[:labels], minlength=len(kinds)) / labels
     of_run = np.bincount(codes[labels:], mass, len(kinds)) / (mass.sum() or 1.0)
     return float(abs(of_labels - of_run).sum()) / 2.0 > LEAST_SHIFT
 
 
-def _joined(columns: Sequence[Texts], length: int) -> Texts:
-    """The kinds that each is of by several factors, as one; "" by none."""
+def _join_kinds(columns: Sequence[Texts], length: int) -> Texts:
+    """Joins the kinds that several factors give each label or item; "" without factors."""
     joined = np.full(length, "")
     for column in columns:
         joined = np.char.add(np.char.add(joined, column), " ")
@@ -482,16 +522,16 @@ def _stratified(
     form: Form,
     run: Verdicts,
 ) -> tuple[Sequence[_Factor], Rescoring, Verdicts]:
-    """Learns from the labels by as many factors as they suffice for.
+    """Learns the correction from the labels, stratified by as many factors as they suffice for.
 
     The verdicts are counted by the same strata.
     """
-    items = len(run.of)
+    items = len(run.denominators)
     for used in chain.from_iterable(
         combinations(factors, size) for size in range(len(factors), -1, -1)
     ):
-        of_labels = _joined([factor.labels for factor in used], len(labels[0]))
-        of_items = _joined([factor.items for factor in used], items)
+        of_labels = _join_kinds([factor.labels for factor in used], len(labels[0]))
+        of_items = _join_kinds([factor.items for factor in used], items)
         strata = np.unique(of_items[run.counts.sum(axis=1) > 0.0])
         if not np.isin(strata, of_labels).all():
             continue
@@ -520,13 +560,13 @@ def _stratified(
             replace(run, counts=counts.reshape(items, -1)),
         )
 
-    raise AssertionError("the last try is without factors")
+    raise AssertionError("the last attempt has no factors and cannot be skipped")
 
 
 def _distance(factor: _Factor, used: Sequence[_Factor], mass: Floats) -> float:
-    """How far the run's answers lie from the labelled ones, on the factor's scale."""
-    of_labels = _joined([each.labels for each in used], len(factor.labels))
-    of_items = _joined([each.items for each in used], len(mass))
+    """Measures how far the run's answers lie from the labelled ones, on a factor's scale."""
+    of_labels = _join_kinds([factor.labels for factor in used], len(factor.labels))
+    of_items = _join_kinds([factor.items for factor in used], len(mass))
     strata, codes = np.unique(of_labels, return_inverse=True)
     means = np.bincount(codes, factor.labels_at) / np.bincount(codes)
     near = means[np.searchsorted(strata, of_items).clip(max=len(strata) - 1)]
@@ -541,11 +581,11 @@ def _widened(
     error: JudgeError,
     clusters: Sequence[Any],
 ) -> dict[str, JsonDict]:
-    """What widens the interval of each factor that has a scale, as `widening` takes it.
+    """Returns, for each factor with a scale, the arguments of `widening`.
 
     Raises:
-        NotCorrectableError: the judge's errors depend on the factor, and no label
-            reaches so far.
+        NotCorrectableError: the judge's errors depend on the factor, and the labels do not
+            cover the run's range.
     """
     widened: dict[str, JsonDict] = {}
     for factor in factors:
@@ -573,21 +613,24 @@ def _widened(
     return widened
 
 
-def _unlike_said(
+def _mix_note(
     widened: Mapping[str, Json], shifted: Sequence[_Factor], used: Sequence[_Factor]
 ) -> str:
     """Says what widened the interval, and what could not be adjusted for."""
     text = ""
-    for name, each in widened.items():
-        down, up = widening(**each)
+    for name, arguments in widened.items():
+        down, up = widening(**arguments)
         if max(down, up) >= LEAST_SAID:
-            side = _SIDES[name][each["distance"] > 0.0]
+            side = _SIDES[name][arguments["distance"] > 0.0]
             text += f"; wider by {down:.1%} below and {up:.1%} above, as these answers are {side}"
 
-    if left := [
-        each.name for each in shifted if each not in used and each.name not in widened
-    ]:
-        text += f"; {' and '.join(left)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
+    unadjusted = [
+        factor.name
+        for factor in shifted
+        if factor not in used and factor.name not in widened
+    ]
+    if unadjusted:
+        text += f"; {' and '.join(unadjusted)}: mixed otherwise here, and too few labels of each kind to tell what that changes"
 
     return text
 
@@ -599,9 +642,12 @@ def _advice(
     classes: Sequence[str],
     form: Form,
 ) -> str:
-    """How many labels would do, and of which verdicts the run has most for each label."""
+    """Advises how many labels would suffice, and which verdicts need labels most."""
     counts = dict(zip(classes, run.counts.sum(axis=0), strict=True))
-    name = max(classes, key=lambda each: counts[each] / max(1, judged.count(each)))
+    name = max(
+        classes,
+        key=lambda class_name: counts[class_name] / max(1, judged.count(class_name)),
+    )
     more = (
         f"; about {needed:,} such pairs would leave ±{HALF_WIDTH:.0%} of verdicts"
         if needed

@@ -1,21 +1,21 @@
-"""From scored items to a metric's figure: number, interval and bounds.
+"""Computes a metric's figure from scored items: value, interval and bounds.
 
-Every item is in one of four states for a metric. It is *decided*: it has a value. It
-has *nothing to count*: its denominator is 0. It is *open*: verdicts of the judge are
-missing, or it has no answer. Or it is *unclear*: the reader could not tell the answer,
-which counts as not right and might be right.
+For a metric, every item is in one of four states. It is *decided*: it has a value. It has
+*nothing to count*: its denominator is 0. It is *open*: verdicts of the judge are missing, or
+it has no answer. Or it is *unclear*: the reader could not determine the answer, which counts
+as not right but might be right.
 
 Example:
-    Three answers have four statements each. The judge said of the first that 3 of 4
-    hold, of the second that 1 of 2 holds and nothing of the other two; of the third it
-    said nothing.
+    Three answers have four statements each. According to the judge, 3 of 4 statements of the
+    first hold, and 1 of 2 of the second; two verdicts on the second are missing, and all on
+    the third.
 
     - value: the second is estimated by its own verdicts as 0.5, the third by the judged answers'
       mean, (0.75 + 0.5) / 2 = 0.625. The value is (0.75 + 0.5 + 0.625) / 3 = 0.625.
     - bounds: the second lies between 1/4 and 3/4, the third between 0 and 1. So the value lies between
       (0.75 + 0.25 + 0) / 3 = 0.333 and (0.75 + 0.75 + 1) / 3 = 0.833.
 
-Why missing verdicts are estimated and not left out: docs/adr/0012-missing-verdicts.md.
+docs/adr/0012-missing-verdicts.md explains why missing verdicts are estimated and not left out.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ BOOTSTRAP_SEED: Final = 0
 NO_VERDICT: Final = "nothing to estimate from"
 NOT_ALL: Final = "needs all its metrics; not reported"
 _ABOUT_AS_LONG: Final = 2
-"""How many verdicts more or fewer an answer has that stands for another."""
+"""By how many verdicts answers of similar length may differ."""
 
 Limits = Callable[[Item], Mapping[str, tuple[float, float]]]
-"""What each metric could have been on an item without an answer."""
+"""Returns the limits of each metric on an item without an answer."""
 
 
 class Estimated(NamedTuple):
-    """What stands for an undecided metric of an answered item.
+    """An estimate for an undecided metric of an answered item.
 
     Attributes:
-        value: the value.
-        weight: its denominator, 1 but for a pooled ratio.
-        own: whether verdicts on the item itself went into it.
+        value: the estimated value.
+        weight: its denominator, 1 except for a pooled ratio.
+        own: whether it rests on verdicts on the item itself.
     """
 
     value: float
@@ -72,7 +72,7 @@ class Estimated(NamedTuple):
 
 
 class _Share(NamedTuple):
-    """What an item adds to a metric's numerator and denominator."""
+    """An item's contribution to a metric's numerator and denominator."""
 
     above: float
     below: float
@@ -80,7 +80,7 @@ class _Share(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """Between which values an item's lies, and its largest possible denominator, inf if unknown."""
+    """The limits of an item's value, and its largest possible denominator, inf if unknown."""
 
     low: float
     high: float
@@ -88,10 +88,10 @@ class _Open(NamedTuple):
 
 
 class Estimator:
-    """A task's scores, with estimates for the verdicts that are missing.
+    """Computes figures from a task's scores, with estimates for missing verdicts.
 
-    Figures of a group of items use the estimates of the whole task: the verdicts of
-    other answers that stand for missing ones need not be of the group.
+    Figures of a group of items use the estimates of the whole task: the verdicts that
+    estimate missing ones may come from answers outside the group.
     """
 
     def __init__(
@@ -102,19 +102,19 @@ class Estimator:
         items: int = 0,
         unanswered_limits: Limits | None = None,
     ) -> None:
-        """Estimates what is missing.
+        """Estimates the missing verdicts.
 
         Args:
             task: the task with the metrics that are reported.
-            scores: of the answered items, by id.
+            scores: the scores of the answered items, by id.
             items: how many items the task has, answered or not.
-            unanswered_limits: of an item without an answer; by default the metrics'
-                own.
+            unanswered_limits: the metrics' limits on an item without an answer; by default
+                the metrics' own.
         """
         self._task, self._scores, self._limits = task, scores, unanswered_limits
         self._reported = {metric.name: metric for metric in task.metrics}
         self._ended = {
-            metric.name: _ended(metric, scores, items) for metric in task.metrics
+            metric.name: _official_end(metric, scores, items) for metric in task.metrics
         }
         self._without_value = {
             metric.name: self._ended[metric.name] or _undecided(metric, scores.values())
@@ -124,11 +124,11 @@ class Estimator:
             metric.name: estimated(metric, scores) if metric.official is None else {}
             for metric in task.metrics
         }
-        # What items add to each metric, since each item is in the whole and in groups.
+        # Caches the items' contributions, since each item is in the whole and in groups.
         self._plain: dict[str, dict[str, _Share]] = {}
 
     def item_value(self, metric: MetricSpec, score: ItemScore) -> tuple[float, float]:
-        """A metric's value on an item, estimated where need be, and its denominator.
+        """Returns a metric's value on an item, estimated if undecided, and its denominator.
 
         The denominator is 1 for a mean. An item without a value has nan and 0.
         """
@@ -147,7 +147,7 @@ class Estimator:
         )
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
-        """Computes a metric's figure; what cannot be computed is None, and `reason` says why."""
+        """Computes a metric's figure; `reason` says why a number is None."""
         compute = self._average if metric.kind == "average" else self._single
         figure = compute(metric, items)
         if metric.unit:
@@ -155,15 +155,15 @@ class Estimator:
         return figure
 
     def of_whole_set(
-        self, figure: Figure, metric: MetricSpec, items: Sequence[Item], drawn: Json
+        self, figure: Figure, metric: MetricSpec, items: Sequence[Item], sampling: Json
     ) -> Figure:
-        """The figure of a random sample, as that of the set which it was drawn from.
+        """Turns a random sample's figure into one of the set that it was drawn from.
 
         Args:
-            figure: of the sample; the new one keeps its numbers as `sample`.
+            figure: the sample's figure; the new figure keeps its numbers as `sample`.
             metric: the metric.
             items: the sample.
-            drawn: how it was drawn, by the recipe.
+            sampling: how the sample was drawn, as in the recipe.
         """
         value = figure["value"]
         if value is None:
@@ -171,13 +171,14 @@ class Estimator:
 
         shares = components(metric, self._reported).shares
         weights = list(shares.values())
-        strata, units = strata_of(self._task, items, drawn)
+        strata, units = strata_of(self._task, items, sampling)
         clusters = [item.cluster for item in items] if self._task.drawn_whole else None
 
         def columns(end: int | None = None) -> list[list[float]]:
             metrics = (self._reported[name] for name in shares)
             return in_turns(
-                [self._sums(each, item, end) for item in items] for each in metrics
+                [self._sums(component, item, end) for item in items]
+                for component in metrics
             )
 
         def estimate(columns: Sequence[Sequence[float]]) -> Estimate:
@@ -196,10 +197,10 @@ class Estimator:
         if math.isnan(whole.value):
             return figure
 
-        moved = figure.copy()
-        moved["sample"] = {name: figure[name] for name in ENDS}
-        moved["value"] = whole.value
-        moved["ci_low"], moved["ci_high"] = (
+        whole_figure = figure.copy()
+        whole_figure["sample"] = {name: figure[name] for name in ENDS}
+        whole_figure["value"] = whole.value
+        whole_figure["ci_low"], whole_figure["ci_high"] = (
             _number(whole.ci_low),
             _number(whole.ci_high),
         )
@@ -211,16 +212,16 @@ class Estimator:
                 shift = whole_set_shift(
                     bound - value, end, counted, decided, weights, estimate
                 )
-                moved[name] = _clipped(whole.value + shift, metric.limits)
+                whole_figure[name] = _clip(whole.value + shift, metric.limits)
 
-        moved.pop("std", None)
-        return moved
+        whole_figure.pop("std", None)
+        return whole_figure
 
     def _sums(self, metric: MetricSpec, item: Item, end: int | None) -> Sums:
-        """What an item adds to a metric's numerator and denominator; nan where nothing is known.
+        """Returns an item's contribution to a metric's numerator and denominator, nan if unknown.
 
-        `end` is 0 or 1 for the smallest or largest value that an unclear answer could
-        have, and None for the value that it counts as.
+        `end` is 0 or 1 for the smallest or largest possible value of an unclear answer, and
+        None for the value that it counts as.
         """
         score = self._counted(metric, item)
         if score is None:
@@ -237,7 +238,7 @@ class Estimator:
         return value * weight, weight
 
     def _counted(self, metric: MetricSpec, item: Item) -> ItemScore | None:
-        """An item's score as a metric counts it; None for an item without an answer."""
+        """Returns an item's score as a metric counts it; None for an item without an answer."""
         score = self._scores.get(item.id)
         if score is None and self._scores and unanswered_value(metric) is not None:
             return ItemScore(id=item.id, values={metric.name: 0.0})
@@ -246,30 +247,35 @@ class Estimator:
     def _range(
         self, metric: MetricSpec, items: Sequence[Item]
     ) -> tuple[float, float] | None:
-        """The range of a metric's values: its own, or the widest of these items'.
-
-        None for no end.
-        """
+        """Returns the range of a metric's values, its own or the items' widest; None if infinite."""
         low, high = metric.limits
         if self._limits is not None and items:
             limits = [
                 self._limits(item).get(metric.name, metric.limits) for item in items
             ]
-            low = min(each[0] for each in limits) if math.isinf(low) else low
-            high = max(each[1] for each in limits) if math.isinf(high) else high
+            low = (
+                min(item_limits[0] for item_limits in limits)
+                if math.isinf(low)
+                else low
+            )
+            high = (
+                max(item_limits[1] for item_limits in limits)
+                if math.isinf(high)
+                else high
+            )
 
         return (low, high) if -math.inf < low < high < math.inf else None
 
     def _single(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
-        """The figure of a metric that is no average."""
+        """Computes the figure of a metric that is not an average."""
         tally = _Tally(metric, clustered=self._task.cluster is not None)
-        known = self._plain.setdefault(metric.name, {})
+        shares = self._plain.setdefault(metric.name, {})
         for item in items:
-            share = known.get(item.id)
+            share = shares.get(item.id)
             if share is not None:
                 tally.add_share(share)
             elif (share := self._add(tally, metric, item)) is not None:
-                known[item.id] = share
+                shares[item.id] = share
 
         answered = [self._scores[item.id] for item in items if item.id in self._scores]
         ended = self._ended[metric.name]
@@ -277,8 +283,7 @@ class Estimator:
         limits = self._range(metric, items)
         figure = tally.without_value(reason) if reason else tally.figure(limits)
         if ended and not metric.judged:
-            # The answers themselves end the script: nothing is missing that could bring
-            # a figure.
+            # The answers themselves end the official script: no verdict could bring a figure.
             figure["bound_low"] = figure["bound_high"] = None
 
         if unanswered_value(metric) is not None and len(answered) < len(items):
@@ -287,16 +292,16 @@ class Estimator:
         return figure
 
     def _add(self, tally: _Tally, metric: MetricSpec, item: Item) -> _Share | None:
-        """Adds an item to a tally: as decided, or with what it could have been.
+        """Adds an item to a tally: its decided value, or its limits.
 
         Returns:
-            What it adds where that is all, as of most items.
+            Its contribution if nothing else about the item matters, as for most items.
         """
         score = self._counted(metric, item)
         if score is None:
-            of_item = self._limits(item) if self._limits else {}
+            item_limits = self._limits(item) if self._limits else {}
             tally.add_open(
-                item, _Open(*of_item.get(metric.name, metric.limits), math.inf)
+                item, _Open(*item_limits.get(metric.name, metric.limits), math.inf)
             )
             return None
 
@@ -310,7 +315,7 @@ class Estimator:
         return None
 
     def _average(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
-        """The average of other metrics' totals, over the items on which all of them are decided."""
+        """Averages other metrics' totals, over the items on which all of them are decided."""
         parts = components(metric, self._reported)
         totals = [
             (share, self.entry(self._reported[name], items))
@@ -346,12 +351,12 @@ class Estimator:
             )
 
         clear = all(total["bound_low"] == total["bound_high"] for _, total in totals)
-        return _inside(figure, whole=clear and decided == len(items))
+        return _with_consistent_bounds(figure, whole=clear and decided == len(items))
 
     def _average_interval(
         self, metric: MetricSpec, parts: Components, answered: Sequence[Item]
     ) -> Estimate:
-        """The average of some components over answered items, with its interval."""
+        """Averages some components over answered items, with an interval."""
         scores = [self._scores[item.id] for item in answered]
         columns = in_turns(
             [
@@ -378,7 +383,7 @@ class Estimator:
 def _lacking_component(
     metric: MetricSpec, parts: Components, totals: Sequence[tuple[float, Figure]]
 ) -> str:
-    """Why an official average has no value: it is of all its metrics, or there is none."""
+    """Says why an official average has no value: it needs all its metrics."""
     if not metric.official:
         return ""
     reasons = (total["reason"] for _, total in totals if "reason" in total)
@@ -389,25 +394,23 @@ def _lacking_component(
 def _average_bound(
     name: BoundName, totals: Sequence[tuple[float, Figure]]
 ) -> float | None:
-    """A bound of an average: not all components need reach theirs at once, so it is no tighter."""
+    """Returns a bound of an average; its components need not reach their bounds together."""
     ends = [(share, total[name]) for share, total in totals]
     finite = [share * end for share, end in ends if end is not None]
     return math.fsum(finite) if ends and len(finite) == len(ends) else None
 
 
 class _Tally:
-    """What some items add to one metric.
+    """The contributions of some items to one metric.
 
     Attributes:
         decided: numerators and denominators of items with a value.
-        estimated: the same of items whose value is estimated.
-        partly: those of `estimated` that have verdicts of their own.
-        due: values of items whose denominator is 0 though there should have been
-            something.
+        estimated: the same for items whose value is estimated.
+        partly: the members of `estimated` with verdicts of their own.
+        due: values of items whose denominator is 0 although something should count.
         missing: open items.
-        left: those of `missing` without an estimate.
-        unclear: how far below and above its value each unclear answer could bring the
-            numerator.
+        left: the members of `missing` without an estimate.
+        unclear: by how much each unclear answer could lower and raise the numerator.
         joining: unclear answers that count only if they are right.
     """
 
@@ -432,7 +435,7 @@ class _Tally:
         """Adds an item on which the metric is decided.
 
         Returns:
-            What it adds where that is all, as of an answer that is not unclear.
+            Its contribution if nothing else about the item matters: its answer is clear.
         """
         self.items += 1
         value = score.values[self.metric.name]
@@ -458,7 +461,7 @@ class _Tally:
         return None
 
     def add_share(self, share: _Share) -> None:
-        """Adds what an item is known to add."""
+        """Adds an item's known contribution."""
         self.items += 1
         self.decided.append(share)
 
@@ -483,34 +486,33 @@ class _Tally:
             self.partly.append(share)
 
     def reason(self, answered: Iterable[ItemScore]) -> str:
-        """Why there is no value; "" where there is one."""
+        """Says why there is no value; "" if there is one."""
         if self.decided or self.estimated or self.due:
             return ""
         if not self.missing:
             return NOTHING
         return (
-            _lacking(s for s in answered if self.metric.name not in s.values)
+            _commonest_reason(s for s in answered if self.metric.name not in s.values)
             or NO_ANSWER
         )
 
     def without_value(self, reason: str) -> Figure:
-        """The figure without a value."""
+        """Makes a figure without a value."""
         figure = self._figure(None, None, None, 0)
         figure["reason"] = reason
         return figure
 
     def figure(self, limits: tuple[float, float] | None) -> Figure:
-        """The figure, with estimates for what is open.
+        """Makes the figure, with estimates for open items.
 
         Args:
-            limits: between which all values lie; None where there is no such end.
+            limits: the limits of all values; None if they are infinite.
         """
         if not self.decided and not self.estimated:
-            # What items say of nothing to share where there should have been something:
-            # the worst.
+            # Only items that lack what they should count: the worst of their values.
             low, high = map(_number, self.metric.limits)
             figure = self._figure(min(self.due), low, high, len(self.due))
-            return _inside(figure, whole=self._settled)
+            return _with_consistent_bounds(figure, whole=self._settled)
 
         shares = [*self.decided, *self.estimated]
         complete = self._interval(self.decided)
@@ -520,9 +522,9 @@ class _Tally:
         )
         if value != complete.value:
             partly = self._interval([*self.decided, *self.partly], fractions=True)
-            low, high = _around(value, (complete, partly), self.metric.limits)
+            low, high = _interval_around(value, (complete, partly), self.metric.limits)
 
-        # Where there is no largest value there is a smallest all the same.
+        # A metric without a largest value still has a smallest.
         least, most = limits or self.metric.limits
         ends = _number(max(low, least)), _number(min(high, most))
         figure = self._figure(value, *ends, len(shares), shares)
@@ -531,7 +533,7 @@ class _Tally:
             # independent.
             figure["std"] = math.sqrt(value * (1 - value) / len(self.decided))
 
-        return _inside(figure, whole=self._settled)
+        return _with_consistent_bounds(figure, whole=self._settled)
 
     @property
     def _settled(self) -> bool:
@@ -546,10 +548,9 @@ class _Tally:
         n: int,
         shares: Sequence[_Share] = (),
     ) -> Figure:
-        """A figure with the bounds, and with how many items are decided where not all are.
+        """Makes a figure with its bounds, and the number of decided items if not all are.
 
-        A settled value is its own bounds. A pooled one tells the denominator of its
-        `shares`.
+        A settled value equals its bounds. A pooled figure has the denominator of its `shares`.
         """
         settled = self._settled and value is not None
         bounds = (value, value) if settled else (self._bound(0), self._bound(1))
@@ -566,16 +567,16 @@ class _Tally:
         return figure
 
     def _with_left(self, value: float, shares: Sequence[_Share]) -> float:
-        """The value with open items that nothing estimates set to it, or as near as they can be.
+        """Returns the value with open items that nothing estimates set to it, or close to it.
 
-        The authors' scripts leave them out.
+        The authors' scripts leave such items out.
         """
         fits = all(limits.low <= value <= limits.high for limits in self.left)
         if fits or self.metric.official is not None:
             return value
 
         stand_ins = [
-            _Share(_clipped(value, (low, high)) * weight, weight, "")
+            _Share(_clip(value, (low, high)) * weight, weight, "")
             for low, high, weight in self.left
             if weight < math.inf
         ]
@@ -584,7 +585,7 @@ class _Tally:
     def _interval(
         self, shares: Sequence[_Share], *, fractions: bool = False
     ) -> Estimate:
-        """The value of some items with its interval; `fractions` are not all 0 or 1."""
+        """Computes the value of some items with its interval; `fractions` if not all are 0 or 1."""
         above = [share.above for share in shares]
         clusters = [share.cluster for share in shares] if self.clustered else None
         limits = self.metric.limits
@@ -596,14 +597,14 @@ class _Tally:
         return mean_interval(above, clusters=clusters, limits=limits)
 
     def _bound(self, end: int) -> float | None:
-        """The value if all that is open or unclear had been worst (`end` 0), or best (1).
+        """Computes the value if all open or unclear items were the worst (`end` 0) or the best (1).
 
-        The denominator is the largest possible one. None where there is no end: an item
-        may have any value, or nothing counts.
+        The denominator is the largest possible one. None if there is no bound: an item may
+        have any value, or nothing counts.
 
-        Example: two items are right, one is wrong, one is unclear and counts as wrong,
-            one has no answer. The bounds are 2/5 and 4/5: the last two had been wrong,
-            or right.
+        Example: two items are right, one is wrong, one is unclear and counts as wrong, one
+            has no answer. The bounds are 2/5 and 4/5: the last two are both wrong, or both
+            right.
         """
         limited = [limits for limits in self.missing if limits.weight < math.inf]
         below = [
@@ -630,10 +631,10 @@ class _Tally:
         if not ends:
             return None
 
-        # Of a pooled share an unclear answer leaves the denominator open as well: see
+        # In a pooled share an unclear answer leaves the denominator open as well: see
         # `ItemScore.limits`.
         worst = min if end == 0 else max
-        return _number(_clipped(worst(ends), self.metric.limits))
+        return _number(_clip(worst(ends), self.metric.limits))
 
 
 def _ratio(shares: Sequence[_Share]) -> float:
@@ -642,12 +643,12 @@ def _ratio(shares: Sequence[_Share]) -> float:
     )
 
 
-def _clipped(value: float, limits: tuple[float, float]) -> float:
+def _clip(value: float, limits: tuple[float, float]) -> float:
     return min(max(value, limits[0]), limits[1])
 
 
-def _lacking(scores: Iterable[ItemScore]) -> str:
-    """The most frequent reason for which something is not decided on these; "" for none."""
+def _commonest_reason(scores: Iterable[ItemScore]) -> str:
+    """Returns the most frequent reason why these scores are undecided; "" if there is none."""
     reasons = Counter(score.unscored for score in scores if score.unscored)
     return (
         f"{NO_VERDICT}: {max(sorted(reasons), key=reasons.__getitem__)}"
@@ -657,9 +658,9 @@ def _lacking(scores: Iterable[ItemScore]) -> str:
 
 
 def _undecided(metric: MetricSpec, scores: Iterable[ItemScore]) -> str:
-    """Why nothing stands for the missing verdicts of these.
+    """Says why the missing verdicts of these scores cannot be estimated.
 
-    "" where something does, or none lack.
+    "" if they can, or if none is missing.
     """
     judged = [score for score in scores if metric.name in score.counts]
     missing = [score for score in judged if metric.name not in score.values]
@@ -671,13 +672,17 @@ def _undecided(metric: MetricSpec, scores: Iterable[ItemScore]) -> str:
     ):
         return ""
 
-    return _lacking(missing) or NO_VERDICT
+    return _commonest_reason(missing) or NO_VERDICT
 
 
-def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> str:
-    """Why an official figure has no value: on how many items of the whole task; "" for a value."""
+def _official_end(
+    metric: MetricSpec, scores: Mapping[str, ItemScore], items: int
+) -> str:
+    """Says why an official figure has no value, with the number of items; "" if it has one."""
     official = metric.official
-    if official is None or metric.kind == "average":  # which is of metrics that end
+    if (
+        official is None or metric.kind == "average"
+    ):  # an average's components end instead
         return ""
 
     items = max(items, len(scores))
@@ -693,14 +698,14 @@ def _ended(metric: MetricSpec, scores: Mapping[str, ItemScore], items: int) -> s
     return ""
 
 
-def _around(
+def _interval_around(
     value: float, estimates: Iterable[Estimate], limits: tuple[float, float]
 ) -> tuple[float, float]:
-    """An interval around a value that is on no side narrower than those of what is decided.
+    """Returns an interval around a value that on no side is narrower than the estimates'.
 
-    Example: the value is 0.95, and what is decided has 0.9 from 0.85 to 0.97. The end
-        above, 0.95 + 0.07, is 0.02 too high, by which the lower one goes down: 0.88 to
-        1.
+    Example: the value is 0.95, and the decided items give 0.9 with an interval from 0.85 to
+        0.97. The upper end, 0.95 + 0.07, exceeds 1 by 0.02, by which the lower end goes down:
+        0.88 to 1.
     """
     sides = [
         (estimate.value - estimate.ci_low, estimate.ci_high - estimate.value)
@@ -714,15 +719,15 @@ def _around(
         value - max(down for down, _ in sides),
         value + max(up for _, up in sides),
     )
-    # What does not fit inside the limits on one side is needed on the other.
+    # Width beyond the limits on one side is added on the other.
     over, under = max(0.0, high - limits[1]), max(0.0, limits[0] - low)
     return max(limits[0], low - over), min(limits[1], high + under)
 
 
-def _inside(figure: Figure, *, whole: bool) -> Figure:
-    """A figure whose bounds hold its value; with nothing open (`whole`) they are the value.
+def _with_consistent_bounds(figure: Figure, *, whole: bool) -> Figure:
+    """Makes a figure's bounds include its value; with nothing open (`whole`) they equal it.
 
-    Else rounding moves the value past none of them.
+    Otherwise rounding could move the value past a bound.
     """
     value = figure["value"]
     if value is not None:
@@ -738,7 +743,7 @@ def _inside(figure: Figure, *, whole: bool) -> Figure:
 
 
 def _number(value: float) -> float | None:
-    """JSON has neither nan nor inf; a value that cannot be computed, or has no end, is null."""
+    """Returns None for nan and inf, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -747,9 +752,9 @@ def estimated(
 ) -> dict[str, Estimated]:
     """Estimates undecided items by id.
 
-    An answer's own verdicts of a kind stand for its missing ones; where it has none,
-    those of all judged answers; where these have none, those of the kind above
-    (`subjective/entailed` is within `subjective`).
+    An answer's own verdicts of a kind estimate its missing ones; if it has none, those of all
+    judged answers do; if these have none, those of the parent kind (`subjective/entailed` is
+    within `subjective`).
 
     Example: of four statements two have a verdict, of which one holds. The value is
     0.5, and `own`.
@@ -773,7 +778,7 @@ def estimated(
         hits, weight = rates.completed(counts)
         limits = scores[name].limits.get(metric.name, metric.limits)
         estimates[name] = Estimated(
-            value=_clipped(hits / weight if weight else 0.0, limits),
+            value=_clip(hits / weight if weight else 0.0, limits),
             weight=weight if metric.kind == "ratio" else 1.0,
             own=any(verdicts.known for verdicts in counts.verdicts),
         )
@@ -782,7 +787,7 @@ def estimated(
 
 
 class _Rates:
-    """What verdicts of judged answers say of verdicts that are missing."""
+    """Rates of hits in the verdicts of judged answers, which estimate missing verdicts."""
 
     def __init__(self, judged: Collection[Counts], *, by_item: bool) -> None:
         self._judged, self._by_item = judged, by_item
@@ -790,7 +795,7 @@ class _Rates:
         self._lengths: dict[str, float] = {}
 
     def completed(self, counts: Counts) -> tuple[float, float]:
-        """Hits of an answer and what its value divides them by, estimates for what is missing.
+        """Returns an answer's hits and the denominator of its value, with estimates for missing verdicts.
 
         Example: of four statements three have verdicts, of which two hold. The fourth
             counts as 2/3, so that the hits are 2.67 of 4.
@@ -811,7 +816,7 @@ class _Rates:
         return math.fsum(hits), math.fsum(of) if counts.is_share else 1.0
 
     def _unlisted(self, verdicts: Verdicts) -> float:
-        """How many verdicts a list that could not be made would have had: as others, 1 at least."""
+        """Estimates the length of a list that could not be made: the others' mean, 1 at least."""
         return (
             min(max(self._length(verdicts.kind), 1.0), verdicts.more)
             if verdicts.more
@@ -819,29 +824,29 @@ class _Rates:
         )
 
     def _any_of(self, of: int, missing: int) -> float:
-        """How probably missing verdicts hold a hit where none is known.
+        """Estimates the probability that missing verdicts include a hit when none is known.
 
-        The known verdicts of answers about as long stand for it, so many of them hidden
-        by chance. Example: of a clean answer's 4 verdicts 1 is missing. An answer with
-        1 hit in 4 hides just that one in 1 of 4 cases, two clean answers always hide
-        none: (1/4) / (1/4 + 1 + 1) = 0.11.
+        It imagines as many verdicts hidden at random in answers of similar length. Example: 1
+        of an answer's 4 verdicts is missing, and the others are no hits. An answer with 1 hit
+        in 4 hides exactly that one in 1 of 4 cases; two answers without hits always look
+        clean: (1/4) / (1/4 + 1 + 1) = 0.11.
         """
         judged = [counts for counts in self._judged if counts.known]
-        alike = [
+        similar = [
             counts for counts in judged if abs(round(counts.of) - of) <= _ABOUT_AS_LONG
         ]
         sizes = Counter(
             (counts.known, int(sum(verdicts.hits for verdicts in counts.verdicts)))
-            for counts in alike or judged
+            for counts in similar or judged
         )
         clean, hidden = [], []
-        for (known, hits), times in sizes.items():
-            taken = min(missing, known)
-            if hits <= taken:
+        for (n_known, hits), count in sizes.items():
+            n_hidden = min(missing, n_known)
+            if hits <= n_hidden:
                 share = (
-                    times
-                    * math.comb(known - hits, taken - hits)
-                    / math.comb(known, taken)
+                    count
+                    * math.comb(n_known - hits, n_hidden - hits)
+                    / math.comb(n_known, n_hidden)
                 )
                 clean.append(share)
                 hidden.append(share if hits else 0.0)
@@ -849,28 +854,28 @@ class _Rates:
         return math.fsum(hidden) / math.fsum(clean) if clean else 1.0
 
     def _rate_within(self, kind: str, counts: Counts) -> float:
-        """The share of hits in a kind: of the answer's own verdicts, else of all answers'."""
-        hits, known = _within(kind, counts.verdicts)
-        return hits / known if known else self._rate(kind, counts.how)
+        """Returns the share of hits in a kind, among the answer's own verdicts or all answers'."""
+        hits, n_known = _within(kind, counts.verdicts)
+        return hits / n_known if n_known else self._rate(kind, counts.how)
 
     def _rate(self, kind: str, how: str) -> float:
-        """The share of hits in a kind: of a share the mean over answers, else over all verdicts."""
+        """Returns the share of hits in a kind: a mean over answers for shares, else over verdicts."""
         if kind not in self._sums:
             pairs = [_within(kind, counts.verdicts) for counts in self._judged]
-            pairs = [(hits, known) for hits, known in pairs if known]
+            pairs = [(hits, n_known) for hits, n_known in pairs if n_known]
             if how == "share" and self._by_item:
-                pairs = [(hits / known, 1.0) for hits, known in pairs]
+                pairs = [(hits / n_known, 1.0) for hits, n_known in pairs]
 
             self._sums[kind] = (
                 math.fsum(pair[0] for pair in pairs),
                 math.fsum(p[1] for p in pairs),
             )
 
-        hits, known = self._sums[kind]
-        return hits / known if known else self._rate(kind.rpartition("/")[0], how)
+        hits, n_known = self._sums[kind]
+        return hits / n_known if n_known else self._rate(kind.rpartition("/")[0], how)
 
     def _length(self, kind: str) -> float:
-        """How long a list is that could not be made: the mean of those that could."""
+        """Returns the mean length of a kind's lists."""
         if kind not in self._lengths:
             lengths = [
                 verdicts.known + verdicts.missing
@@ -887,8 +892,7 @@ def _is_within(kind: str, other: str) -> bool:
 
 
 def _within(kind: str, verdicts: Iterable[Verdicts]) -> tuple[float, float]:
-    """Hits and known verdicts of a kind."""
-    within = [each for each in verdicts if _is_within(each.kind, kind)]
-    return float(sum(each.hits for each in within)), float(
-        sum(each.known for each in within)
-    )
+    """Returns the hits and the known verdicts of a kind."""
+    within = [counts for counts in verdicts if _is_within(counts.kind, kind)]
+    hits = sum(counts.hits for counts in within)
+    return float(hits), float(sum(counts.known for counts in within))

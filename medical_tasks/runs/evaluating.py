@@ -1,8 +1,4 @@
-"""Running tasks from the options of `run` and `score`: data, model or answers, judge, results.
-
-Both take the options as their verbs declare them, and the tasks with their datasets'
-specs by task name.
-"""
+"""Runs tasks from the options of `medical-tasks run`: data, model, judge and results."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ from medical_tasks.data.task_data import (
 from medical_tasks.errors import UsageError, check_least, doing
 from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
-from medical_tasks.models.base import processes
+from medical_tasks.models.base import Model, processes
 from medical_tasks.models.batch_journal import JOURNAL, note_left
 from medical_tasks.models.budget import Ceiling, RunBudget
 from medical_tasks.models.opener import (
@@ -52,15 +48,15 @@ from medical_tasks.runs.folder import (
     locked,
     open_run_folder,
 )
-from medical_tasks.runs.forecasting import TaskForecast, forecast_said, forecast_task
+from medical_tasks.runs.forecasting import TaskForecast, forecast_task, forecast_text
 from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.rescoring import (
     check_judge,
-    check_one,
+    check_one_source_of_error,
     checked_task_args,
+    existing_store,
     forecast_judging,
     judge_of,
-    kept_store,
 )
 from medical_tasks.runs.results import (
     JsonDict,
@@ -88,7 +84,8 @@ BASELINE: Final = "baseline/"
 def evaluate(arguments: Run) -> Path | None:
     """Asks a model and scores its answers.
 
-    The run's folder, or None after a forecast and in all but the main process.
+    Returns:
+        The run's folder; None after a forecast and in every process but the main one.
     """
     tasks = parse_task_names(arguments.tasks)
     checked_task_args(arguments.task_args, tasks)
@@ -96,20 +93,20 @@ def evaluate(arguments: Run) -> Path | None:
     specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     check_least({"--max-new-tokens": arguments.max_new_tokens})
     subjects = [policy.Subject.of(specs[task.name], task=task.name) for task in tasks]
-    # Before a row is read: what goes wrong with one may not be told in its own words.
+    # Before a row is read: an error about private rows may not quote them.
     with policy.protect(subjects, policy.attestation_from(arguments)):
-        return _evaluated(arguments, tasks, specs)
+        return _run_or_forecast(arguments, tasks, specs)
 
 
 class RunForecast(TypedDict):
-    """What a run would take, and what was not asked for that."""
+    """The forecast usage of a run, for the tasks that ask its model."""
 
     model: str
-    tasks: dict[str, TaskForecast]  # those that ask the model
+    tasks: dict[str, TaskForecast]
 
 
-def _foreseen(setup: _Setup, store: Path | None) -> RunForecast:
-    """The forecast of a run, but for the answers that a store has."""
+def _forecast(setup: _Setup, store: Path | None) -> RunForecast:
+    """Forecasts a run without the answers that are already stored."""
     asking = [task for task in setup.tasks if not task.baseline]
     if setup.name.startswith(BASELINE) or not asking:
         return RunForecast(model=setup.name, tasks={})
@@ -132,15 +129,15 @@ def _foreseen(setup: _Setup, store: Path | None) -> RunForecast:
 
 @dataclass(frozen=True, kw_only=True)
 class _Setup:
-    """A run before anything is opened: what is asked of whom, and the settings of its folder.
+    """A run before anything is opened, with its checked options and the settings of its folder.
 
     Attributes:
-        name: of the model, whole.
-        tasks: in the order in which they are asked.
-        data: the items of each, by task name.
-        options: how they are asked.
-        judge: None where no task takes one.
-        settings: those that decide answers: another value is another folder.
+        name: the model's full name.
+        tasks: the tasks in the order in which they are asked.
+        data: the tasks' items, by task name.
+        options: how the tasks are asked.
+        judge: the judge; None if no task needs one.
+        settings: the settings that decide answers; other settings need another folder.
     """
 
     name: str
@@ -152,9 +149,9 @@ class _Setup:
 
 
 def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
-    """Checks all options and loads the data, before a model is opened.
+    """Checks all options and loads the data before a model is opened.
 
-    What is wrong with them shows now, and not after hours of answers.
+    Errors show up now and not after hours of answers.
     """
     name = full_name(arguments.model)
     if arguments.confidence == ASKED:
@@ -169,7 +166,7 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
         arguments, tasks, prompts=arguments.prompts, upstream=arguments.upstream
     )
     drawn = read_drawn(arguments, max_samples=arguments.max_samples)
-    check_one(
+    check_one_source_of_error(
         subset=drawn,
         repeats=arguments.repeats > 1,
         evaluations=arguments.evaluations > 1,
@@ -223,10 +220,12 @@ def _set_up(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> _Setup:
     )
 
 
-def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path | None:
-    """Runs or forecasts; the folder, or None after a forecast.
+def _run_or_forecast(
+    arguments: Run, tasks: Sequence[TaskSpec], specs: Specs
+) -> Path | None:
+    """Runs or forecasts the tasks; returns what `evaluate` returns.
 
-    A folder is private as soon as texts of one of its datasets may not be kept openly.
+    The folder is private if the texts of any of its datasets are.
     """
     setup = _set_up(arguments, tasks, specs)
     path = arguments.out or default_folder(setup.name, setup.settings)
@@ -242,29 +241,19 @@ def _evaluated(arguments: Run, tasks: Sequence[TaskSpec], specs: Specs) -> Path 
         if is_main_process():
             write_run_file(folder.path, arguments)
 
-        return _finished(
-            setup.name,
-            dict(setup.options.model_args),
-            tasks,
-            setup.data,
-            folder,
-            setup.options,
-            setup.judge,
-        )
+        return _answer_and_score(setup, folder)
 
 
 def _tell_forecasts(setup: _Setup, path: Path) -> None:
-    """Says what answering and judging would take, but for what a run in the folder has."""
-    foreseen = _foreseen(setup, kept_store(path))
-    said = (
-        forecast_said(setup.name, foreseen["tasks"])
+    """Prints the forecast of answering and judging, without what the folder already has."""
+    forecast = _forecast(setup, existing_store(path))
+    text = (
+        forecast_text(setup.name, forecast["tasks"])
         or f"{setup.name} is asked nothing."
     )
-    tell(said, foreseen)
+    tell(text, forecast)
     if setup.judge is not None:
-        forecast_judging(
-            setup.judge, _references(setup.tasks, setup.data, setup.options)
-        )
+        forecast_judging(setup.judge, _references(setup))
         once = " for each repeat" if setup.options.repeats > 1 else ""
         tell(f"Judging is{once} with the reference answers in place of the model's.")
 
@@ -277,19 +266,19 @@ def _budget(
     model_args: Mapping[str, str],
     roles: Mapping[str, RoleChoice],
 ) -> RunBudget | None:
-    """What the answers may take; None where no ceiling is given."""
+    """Reads the ceilings for the answers; None if none is given."""
     ceilings = {
         option_name(field): getattr(arguments, field)
         for field in parameters(WithCeilings)
     }
     if not (
-        named := [option for option, limit in ceilings.items() if limit is not None]
+        options := [option for option, limit in ceilings.items() if limit is not None]
     ):
         return None
 
     if name.startswith(BASELINE):
         raise UsageError(
-            f"{name} is asked nothing, so that {', '.join(named)} has no meaning for it. Leave it "
+            f"{name} is asked nothing, so {', '.join(options)} has no meaning for it. Leave it "
             "out."
         )
 
@@ -320,11 +309,11 @@ def _settings(
     options: RunOptions,
     judge: JudgeRequest | None,
 ) -> JsonDict:
-    """What tells a run from others: the settings of its folder.
+    """Collects the settings of a run's folder, which identify the run.
 
-    How much is asked at once, and for how long, changes no answer: such arguments may
-    differ when a run goes on. What is optional is named only where it is given, so that
-    folders of tasks without it stay what they were.
+    Arguments that change no answer, such as how much is asked at once, may differ when a run
+    is resumed. Optional settings appear only where they are given, so that older folders
+    still match.
     """
     own = {argument for task in tasks for argument in task.arguments}
     optional = {
@@ -354,22 +343,24 @@ def _settings(
 
 
 def read_roles(
-    given: Sequence[str], tasks: Sequence[TaskSpec], *, model: str
+    options: Sequence[str], tasks: Sequence[TaskSpec], *, model: str
 ) -> dict[str, RoleChoice]:
-    """Reads `--role ROLE=MODEL` or `ROLE=MODEL,KEY=VALUE,...`: each role of the tasks' protocols has a model.
+    """Reads `--role ROLE=MODEL` or `ROLE=MODEL,KEY=VALUE,...` for each role of the tasks' protocols.
 
-    A baseline as `model` talks with nobody.
+    The roles need no models if `model` is a baseline, which talks with nobody.
     """
-    wanted = {role: about for task in tasks for role, about in task.roles.items()}
+    declared = {role: about for task in tasks for role, about in task.roles.items()}
     roles: dict[str, RoleChoice] = {}
-    for text in given:
+    for text in options:
         role, equals, rest = text.partition("=")
         name, _, args = rest.partition(",")
-        if role not in wanted:
-            known = f"They have: {', '.join(wanted)}." if wanted else "They have none."
+        if role not in declared:
+            available = (
+                f"They have: {', '.join(declared)}." if declared else "They have none."
+            )
             raise UsageError(
                 f"--role {text}: {role!r} is no role of {', '.join(task.name for task in tasks)}. "
-                f"{known}"
+                f"{available}"
             )
 
         if not equals or not name:
@@ -390,148 +381,133 @@ def read_roles(
             name=name, args=read_settings(args, option=f"--role {role}")
         )
 
-    lacking = [role for role in wanted if role not in roles]
-    if lacking and not model.startswith("baseline/"):
-        role = lacking[0]
+    missing = [role for role in declared if role not in roles]
+    if missing and not model.startswith("baseline/"):
+        role = missing[0]
         raise UsageError(
-            f"the role {role} ({wanted[role]}) needs a model: --role {role}=MODEL, named as for "
+            f"the role {role} ({declared[role]}) needs a model: --role {role}=MODEL, named as for "
             "--model."
         )
 
     return roles
 
 
-def _finished(
-    name: str,
-    model_args: dict[str, str],
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    folder: RunFolder,
-    options: RunOptions,
-    request: JudgeRequest | None,
-) -> Path | None:
-    """Answers, then scores.
+def _answer_and_score(setup: _Setup, folder: RunFolder) -> Path | None:
+    """Answers the tasks and scores the answers.
 
-    A judge that needs no weights is opened first, so that what it lacks is told at
-    once.
+    A judge that needs no weights is opened first, so that its errors show up at once.
     """
-    check_judge(request, tasks)
-    for task in tasks:
-        if arguments := task.scoring_args(options.task_args):
-            # Says what is missing before a model answers.
+    check_judge(setup.judge, setup.tasks)
+    for task in setup.tasks:
+        if arguments := task.scoring_args(setup.options.task_args):
+            # Reports missing files before a model answers.
             task.benchmark.scoring_identity(task, arguments)
 
-    early = None if request is None else _opened_early(request, tasks, folder)
-    from_model = not name.startswith(BASELINE)
-    if (
-        request
-        and early
-        and from_model
-        and early.asked.endpoint is not None
-        and not folder.answers.exists()
-    ):
-        once = " each repeat" if options.repeats > 1 else ""
-        print(
-            f"With the reference answers in place of the model's, judging{once} would take:",
-            file=sys.stderr,
-        )
-        forecast = replace(request, options=replace(request.options, forecast=True))
-        forecast_judging(forecast, _references(tasks, data, options))
+    early = _open_early(setup, folder)
+    if early is not None:
+        _forecast_server_judge(setup, folder, early)
 
-    with doing(f"answer {', '.join(task.name for task in tasks)} with {name}"):
-        answered = _answers(name, model_args, tasks, data, folder, options)
+    with doing(
+        f"answer {', '.join(task.name for task in setup.tasks)} with {setup.name}"
+    ):
+        answered = _answers(setup, folder)
 
     if answered is None:
         return None
 
-    with early or judge_of(request, folder) as judge:
+    with early or judge_of(setup.judge, folder) as judge:
         finish(answered, folder, judge)
 
     return folder.path
 
 
-def _opened_early(
-    request: JudgeRequest, tasks: Sequence[TaskSpec], folder: RunFolder
-) -> RunJudge | None:
-    """A judge that needs no weights, before the model answers; None for any other."""
+def _open_early(setup: _Setup, folder: RunFolder) -> RunJudge | None:
+    """Opens a judge that needs no weights before the model answers; None for any other."""
     from medical_tasks.runs.judging import RunJudge, opens_early
 
-    if not is_main_process() or not opens_early(request.name):
+    request = setup.judge
+    if request is None or not is_main_process() or not opens_early(request.name):
         return None
+
     early = RunJudge(request, store=folder.answers, log_dir=folder.logs)
-    early.check_calibration(tasks)
+    early.check_calibration(setup.tasks)
     return early
 
 
-def _references(
-    tasks: Sequence[TaskSpec], data: Mapping[str, TaskData], options: RunOptions
-) -> Iterator[AnsweredTask]:
-    """The reference answers to judged tasks, in place of the model's."""
-    judged = (task for task in tasks if task.judge)
-    return (
-        run_baseline(
-            "reference", task, data[task.name], max_samples=options.max_samples
-        )
-        for task in judged
+def _forecast_server_judge(setup: _Setup, folder: RunFolder, judge: RunJudge) -> None:
+    """Prints what judging by a server will take, before a model's first answers."""
+    from_model = not setup.name.startswith(BASELINE)
+    on_server = judge.backend.endpoint is not None
+    if not from_model or not on_server or folder.answers.exists():
+        return
+
+    once = " each repeat" if setup.options.repeats > 1 else ""
+    print(
+        f"With the reference answers in place of the model's, judging{once} would take:",
+        file=sys.stderr,
     )
+    request = judge.request
+    forecast = replace(request, options=replace(request.options, forecast=True))
+    forecast_judging(forecast, _references(setup))
 
 
-def _answers(
-    name: str,
-    model_args: dict[str, str],
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    folder: RunFolder,
-    options: RunOptions,
-) -> list[AnsweredTask] | None:
-    """The answers of a model or a baseline; None in all but the main process.
+def _references(setup: _Setup) -> Iterator[AnsweredTask]:
+    """Yields the reference answers to judged tasks, in place of the model's."""
+    for task in setup.tasks:
+        if task.judge:
+            yield run_baseline(
+                "reference",
+                task,
+                setup.data[task.name],
+                max_samples=setup.options.max_samples,
+            )
 
-    Tasks that ask no model are answered by their own baseline, beside the others.
+
+def _answers(setup: _Setup, folder: RunFolder) -> list[AnsweredTask] | None:
+    """Gets the answers of a model or a baseline; None in every process but the main one.
+
+    Tasks that ask no model are answered by their own baseline.
     """
-    if name.startswith(BASELINE):
-        return _baseline_answers(name, model_args, tasks, data, options)
+    if setup.name.startswith(BASELINE):
+        return _baseline_answers(setup)
 
-    alone = [task for task in tasks if task.baseline]
-    of_model = [task for task in tasks if not task.baseline]
+    baseline_tasks = [task for task in setup.tasks if task.baseline]
+    model_tasks = [task for task in setup.tasks if not task.baseline]
     answered: list[AnsweredTask] | None = []
-    if alone:
-        own = replace(options, prompts="own", truncate="refuse")
+    others: list[AnsweredTask] | None = []
+    if baseline_tasks:
+        options = replace(
+            setup.options, prompts="own", truncate="refuse", model_args={}
+        )
+        name = f"{BASELINE}{baseline_tasks[0].baseline}"
         answered = _baseline_answers(
-            f"{BASELINE}{alone[0].baseline}", {}, alone, data, own
+            replace(setup, name=name, tasks=baseline_tasks, options=options)
         )
 
-    others = (
-        _model_answers(name, model_args, of_model, data, folder, options)
-        if of_model
-        else []
-    )
+    if model_tasks:
+        others = _model_answers(replace(setup, tasks=model_tasks), folder)
+
     if answered is None or others is None:
         return None
 
-    by_task = {each.task.name: each for each in (*answered, *others)}
-    return [by_task[task.name] for task in tasks]
+    by_name = {answers.task.name: answers for answers in (*answered, *others)}
+    return [by_name[task.name] for task in setup.tasks]
 
 
-def _baseline_answers(
-    name: str,
-    model_args: Mapping[str, str],
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    options: RunOptions,
-) -> list[AnsweredTask] | None:
-    """The answers of a baseline, which is asked nothing."""
+def _baseline_answers(setup: _Setup) -> list[AnsweredTask] | None:
+    """Makes the answers of a baseline, which is asked nothing."""
+    name, options = setup.name, setup.options
     copies = name == f"{BASELINE}{COPY_EXAMPLE}"
     no_meaning = (
-        f"{name} is asked nothing, so that {{}} has no meaning for it. Leave it out."
+        f"{name} is asked nothing, so {{}} has no meaning for it. Leave it out."
     )
-    if model_args:
-        raise UsageError(f"{name} takes no --model-args, got {', '.join(model_args)}.")
+    if options.model_args:
+        raise UsageError(
+            f"{name} takes no --model-args, got {', '.join(options.model_args)}."
+        )
 
-    if (
-        options.prompts != "own"
-        and not copies
-        and not any(task.judge for task in tasks)
-    ):
+    judged = any(task.judge for task in setup.tasks)
+    if options.prompts != "own" and not copies and not judged:
         raise UsageError(no_meaning.format(f"--prompts {options.prompts}"))
 
     if options.truncate != "refuse":
@@ -543,71 +519,73 @@ def _baseline_answers(
         run_baseline(
             name.removeprefix(BASELINE),
             task,
-            data[task.name],
+            setup.data[task.name],
             max_samples=options.max_samples,
             task_args=options.task_args,
             prompts=options.prompts if copies else "own",
             upstream=options.upstream if copies else None,
         )
-        for task in tasks
+        for task in setup.tasks
     ]
 
 
-def _model_answers(
-    name: str,
-    model_args: dict[str, str],
-    tasks: Sequence[TaskSpec],
-    data: Mapping[str, TaskData],
-    folder: RunFolder,
-    options: RunOptions,
-) -> list[AnsweredTask] | None:
-    """The answers of a model, which is opened when nothing else can be missing any more."""
-    for task in tasks:
+def _model_answers(setup: _Setup, folder: RunFolder) -> list[AnsweredTask] | None:
+    """Gets the answers of a model, which is opened after everything else was checked."""
+    options = setup.options
+    for task in setup.tasks:
         if task.arguments or options.prompts != "own":
-            load_task_prompts(task, options, data[task.name])
+            load_task_prompts(task, options, setup.data[task.name])
 
-    open_protocols(tasks, options)
+    open_protocols(setup.tasks, options)
     policy.require_processes()
     with contextlib.ExitStack() as opened:
-        model = open_model(name, model_args, log_dir=folder.logs)
-        opened.callback(model.close)
-        policy.require_endpoint(model.endpoint, "model")
-        if options.budget is not None:
-            model.ceiling = Ceiling(options.budget, read_prices(model_args, model=name))
+        choice = RoleChoice(name=setup.name, args=options.model_args)
+        model = _open_guarded(choice, "model", options, folder, opened)
         if model.is_main and not is_main_process():
-            return None  # one process asks a server, however many were started
+            return None  # only one process asks a server
 
         if options.batch:
             model.ask_in_batches(folder.answers.with_name(JOURNAL))
         elif is_main_process():
             note_left(folder.answers, "model", ANSWER, option="--batch")
 
-        roles = _opened_roles(options, folder, opened)
-        return run_model(tasks, data, model, folder, replace(options, roles=roles))
+        roles = _open_roles(options, folder, opened)
+        options = replace(options, roles=roles)
+        return run_model(setup.tasks, setup.data, model, folder, options)
 
 
-def _opened_roles(
+def _open_guarded(
+    choice: RoleChoice,
+    use: str,
+    options: RunOptions,
+    folder: RunFolder,
+    opened: contextlib.ExitStack,
+) -> Model:
+    """Opens a model until the end of the run, under the guard and the run's budget."""
+    model = open_model(choice.name, choice.args, log_dir=folder.logs)
+    opened.callback(model.close)
+    policy.require_endpoint(model.endpoint, use)
+    if options.budget is not None:
+        prices = read_prices(choice.args, model=choice.name)
+        model.ceiling = Ceiling(options.budget, prices)
+
+    return model
+
+
+def _open_roles(
     options: RunOptions, folder: RunFolder, opened: contextlib.ExitStack
 ) -> dict[str, RoleModel]:
-    """Opens the models of the roles in the main process, which alone asks them.
-
-    The guard checks each.
-    """
+    """Opens and guards the models of the roles, in the main process, which alone asks them."""
     roles: dict[str, RoleModel] = {}
     for role, choice in options.role_choices.items() if is_main_process() else ():
         if is_local(choice.name) and processes() > 1:
             raise UsageError(
-                f"--role {role}={choice.name}: a model in this process plays no role where several "
-                "processes were started. Serve it, or start one process."
+                f"--role {role}={choice.name}: a model inside the process cannot play a role when "
+                "several processes were started. Serve it, or start one process."
             )
 
-        model = open_model(choice.name, choice.args, log_dir=folder.logs)
-        opened.callback(model.close)
-        policy.require_endpoint(model.endpoint, f"model of the role {role}")
-        if options.budget is not None:
-            prices = read_prices(choice.args, model=choice.name)
-            model.ceiling = Ceiling(options.budget, prices)
-
+        use = f"model of the role {role}"
+        model = _open_guarded(choice, use, options, folder, opened)
         roles[role] = RoleModel(model=model, args=choice.args)
 
     return roles

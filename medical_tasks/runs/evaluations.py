@@ -1,9 +1,9 @@
-"""How far several evaluations of the same answers agree (`--evaluations`).
+"""Measures how far several evaluations of the same answers agree (`--evaluations`).
 
-`--repeats` asks the model anew; here the answers stay, and a judge that samples decides
-them again. Value, interval and bounds are those of `repeating`, with evaluations in
-place of repeats: the mean over all is a better estimate than any one, and its interval
-holds what the judge's sampling adds.
+`--repeats` asks the model again; here the answers stay, and a judge that samples decides
+them again. Value, interval and bounds are computed as in `repeating`, with evaluations in
+place of repeats: the mean over all is a better estimate than any single one, and its
+interval includes the variance that the judge's sampling adds.
 
 Example:
     Two answers of four claims each were judged three times:
@@ -42,59 +42,59 @@ from medical_tasks.scoring.reliability import (
 from medical_tasks.spec import ItemScore, MetricSpec, TaskSpec
 
 SD: Final = "_evaluation_sd"
-"""Ends the name of the column with the standard deviation of an item's values."""
+"""The suffix of the column with the standard deviation of an item's values."""
 _WORD: Final = re.compile(r"[\w /-]{1,40}")
-"""A verdict in words; a longer text is what a judge wrote, and no class."""
+"""A class in words; a longer verdict is a text that the judge wrote."""
 
 
 def reliability(
     scored: ScoredTask, figures: Figures, decided: Sequence[Row]
 ) -> JsonDict:
-    """How far a task's evaluations agree: by metric over items, and over all verdicts.
+    """Measures how far a task's evaluations agree, for each metric and over all verdicts.
 
     Args:
         scored: the task with the scores of each evaluation.
-        figures: of all items, which hold the value in each evaluation.
+        figures: the figures over all items, with the value in each evaluation.
         decided: every question of every evaluation with its verdict.
     """
     metrics = {
-        metric.name: _of_metric(metric, scored, figures)
+        metric.name: _metric_agreement(metric, scored, figures)
         for metric in scored.task.metrics
         if metric.judged and "evaluations" in figures.get(metric.name, {})
     }
     return {
         "n": len(scored.repeats),
         "metrics": metrics,
-        "verdicts": _of_verdicts(scored, decided),
+        "verdicts": _verdict_agreement(scored, decided),
     }
 
 
 def sd_columns(task: TaskSpec) -> list[str]:
-    """The columns with the standard deviations of items' values over evaluations."""
-    return [metric.name + SD for metric in _with_items(task)]
+    """Names the columns with the standard deviations of items' values over evaluations."""
+    return [metric.name + SD for metric in _item_metrics(task)]
 
 
 def with_sd(
     task: TaskSpec, rows: Sequence[Row], evaluations: Sequence[Scores]
 ) -> list[JsonDict]:
-    """The items' rows with the standard deviation of each judged value over evaluations."""
+    """Adds to the items' rows the standard deviation of each judged value over evaluations."""
     added = []
     for row in rows:
         values = {
             metric.name + SD: _values(metric, row["id"], evaluations)
-            for metric in _with_items(task)
+            for metric in _item_metrics(task)
         }
         spread = {
-            name: stdev(some) if len(some) > 1 else None
-            for name, some in values.items()
+            name: stdev(decided) if len(decided) > 1 else None
+            for name, decided in values.items()
         }
         added.append({**row, **spread})
 
     return added
 
 
-def _with_items(task: TaskSpec) -> list[MetricSpec]:
-    """The judged metrics of which an item has a value."""
+def _item_metrics(task: TaskSpec) -> list[MetricSpec]:
+    """Returns the judged metrics with a value for each item."""
     return [
         metric for metric in task.metrics if metric.judged and metric.kind != "average"
     ]
@@ -103,36 +103,38 @@ def _with_items(task: TaskSpec) -> list[MetricSpec]:
 def _values(
     metric: MetricSpec, item: str, evaluations: Sequence[Scores]
 ) -> list[float]:
-    """An item's values in the evaluations that decide it."""
+    """Returns an item's values in the evaluations that decide it."""
     values = (_value(metric, scores.get(item)) for scores in evaluations)
     return [value for value in values if not math.isnan(value)]
 
 
 def _value(metric: MetricSpec, score: ItemScore | None) -> float:
-    """An item's value; `nan` where it is not decided, or counts nothing."""
+    """Returns an item's value; `nan` if it is undecided or has no weight."""
     if score is None or not score.weights.get(metric.name, 1.0):
         return math.nan
     return score.values.get(metric.name, math.nan)
 
 
-def _of_metric(metric: MetricSpec, scored: ScoredTask, figures: Figures) -> JsonDict:
-    """How far evaluations agree on a metric: its values, and agreement over the items.
+def _metric_agreement(
+    metric: MetricSpec, scored: ScoredTask, figures: Figures
+) -> JsonDict:
+    """Measures the agreement on a metric: its values, and the agreement over items.
 
     Intraclass correlation and exact agreement need items that all evaluations decide;
     alpha needs two values of an item.
     """
     figure = figures[metric.name]
     values = figure["evaluations"]["values"]
-    known = [value for value in values if value is not None]
-    found: JsonDict = {
+    defined = [value for value in values if value is not None]
+    agreement: JsonDict = {
         "values": values,
         "mean": figure["value"],
-        "sd": stdev(known) if len(known) > 1 else None,
-        "min": min(known, default=None),
-        "max": max(known, default=None),
+        "sd": stdev(defined) if len(defined) > 1 else None,
+        "min": min(defined, default=None),
+        "max": max(defined, default=None),
     }
-    if metric.kind == "average":  # of totals: items have no value of it
-        return found
+    if metric.kind == "average":  # computed from totals: items have no value
+        return agreement
 
     table = np.array(
         [
@@ -140,30 +142,30 @@ def _of_metric(metric: MetricSpec, scored: ScoredTask, figures: Figures) -> Json
             for item in scored.items
         ]
     ).reshape(len(scored.items), len(scored.repeats))
-    whole = np.isfinite(table).all(axis=1)
+    complete = np.isfinite(table).all(axis=1)
     labels = _labels(scored)
-    clusters = [label for label, kept in zip(labels, whole, strict=True) if kept]
+    clusters = [label for label, kept in zip(labels, complete, strict=True) if kept]
     same = proportion_interval(_alike(table), clusters=labels)
-    spread = within_sd(table[whole])
+    spread = within_sd(table[complete])
 
     return {
-        **found,
-        "items": int(whole.sum()),
+        **agreement,
+        "items": int(complete.sum()),
         "within_item_sd": None if math.isnan(spread) else spread,
-        "icc": as_json(intraclass_interval(table[whole], clusters=clusters)),
+        "icc": as_json(intraclass_interval(table[complete], clusters=clusters)),
         "alpha": as_json(interval_alpha(table, clusters=labels)),
         "exact_agreement": as_json(same),
     }
 
 
 def _alike(table: Floats) -> Floats:
-    """Of each item whether it has one value in all evaluations; `nan` where one lacks it."""
+    """Whether each item has the same value in all evaluations; `nan` if one evaluation lacks it."""
     reach = np.ptp(table, axis=1)
     return np.where(np.isnan(reach), np.nan, reach <= ALIKE)
 
 
 def _labels(scored: ScoredTask) -> list[str]:
-    """The cluster of each item, or its id where items stand alone."""
+    """Returns the cluster of each item, or its id if items are not clustered."""
     clustered = scored.task.cluster is not None
     return [
         str(item.cluster) if clustered and item.cluster else item.id
@@ -171,17 +173,17 @@ def _labels(scored: ScoredTask) -> list[str]:
     ]
 
 
-def _of_verdicts(scored: ScoredTask, decided: Sequence[Row]) -> JsonDict:
-    """Agreement of verdicts as classes.
+def _verdict_agreement(scored: ScoredTask, decided: Sequence[Row]) -> JsonDict:
+    """Measures the agreement of verdicts as classes.
 
-    Questions on what the judge itself wrote, as claims that it took a text apart into,
-    may be put in one evaluation alone: they are left out.
+    Questions about texts that the judge itself wrote, such as claims that it extracted, may
+    occur in one evaluation only; these are left out.
     """
     evaluations = len(scored.repeats)
     units: dict[tuple[str, str, int], list[Hashable | None]] = {}
     for row in decided:
-        for place, verdict in enumerate(_classes(row.get("value"))):
-            key = (str(row["id"]), str(row["sha256"]), place)
+        for index, verdict in enumerate(_classes(row.get("value"))):
+            key = (str(row["id"]), str(row["sha256"]), index)
             unit = units.setdefault(key, [None] * evaluations)
             unit[row.get("evaluation", 1) - 1] = verdict
 
@@ -210,11 +212,11 @@ def _label(question: str, by_item: Mapping[str, str]) -> str:
 
 
 def _classes(value: object) -> Sequence[Hashable | None]:
-    """The classes that a verdict names: one, or one for each statement of a batch.
+    """Returns the classes that a verdict names: one, or one for each statement of a batch.
 
-    None are in a text that the judge wrote. Example: `True` is one class, `(True, None,
-    False)` are two and a missing one, and `(True, (1, 4))` is one, a sentence with the
-    citations that it needs.
+    A text that the judge wrote has none. Example: `True` is one class, `(True, None, False)`
+    are two and a missing one, and `(True, (1, 4))` is one: a sentence with the citations
+    that it needs.
     """
     if isinstance(value, bool | int | float):
         return [value]
@@ -222,11 +224,13 @@ def _classes(value: object) -> Sequence[Hashable | None]:
         return [value] if _WORD.fullmatch(value) else []
 
     if isinstance(value, tuple | list):
-        plain = all(isinstance(each, bool | str | None) for each in value)
+        plain = all(isinstance(element, bool | str | None) for element in value)
         if not plain:
             return [str(value)]
 
-        words = (_WORD.fullmatch(each) for each in value if isinstance(each, str))
+        words = (
+            _WORD.fullmatch(element) for element in value if isinstance(element, str)
+        )
         return tuple(value) if all(words) else []
 
     return []

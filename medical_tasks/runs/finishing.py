@@ -1,6 +1,6 @@
-"""From answers to a run's files: scoring, by a judge where a task takes one, and results.
+"""Turns answers into a run's files: scores them, with a judge where a task needs one, and writes the results.
 
-What happens to the scores of a task on their way to `results.json` is in `summary`.
+`summary` turns a task's scores into its entry in `results.json`.
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ if TYPE_CHECKING:
     from medical_tasks.runs.judging import RunJudge, TaskJudge
 
 _BLOCK: Final = 2_000
-"""Items that are scored at once where no judge is asked: their texts are in memory together."""
+"""Items scored at once, their texts in memory together, where no judge is asked."""
 _NAMED: Final = 5
-_ROUNDING: Final = 1e-9  # by which a value may exceed its limits
 """How many items a message names."""
+_ROUNDING: Final = 1e-9
+"""By how much a value may exceed its limits."""
 PACKAGE_FAULT: Final = "a fault of the task's package"
-"""Why items are unscored whose scorer failed."""
+"""The reason why items are unscored when their scorer failed."""
 
 
 def score_responses(
@@ -80,7 +81,10 @@ def finish(
     evaluations = 1 if request is None else request.options.evaluations
     private = folder.private
     check_evaluations(answered, evaluations)
-    tasks = [_reported(each, official=official, private=private) for each in answered]
+    tasks = [
+        _with_reported_metrics(task, official=official, private=private)
+        for task in answered
+    ]
     items = ItemsFile(
         name
         for task in tasks
@@ -89,37 +93,15 @@ def finish(
     entries: dict[str, TaskEntry] = {}
     verdicts: list[JsonDict] = []
     for original, task in zip(answered, tasks, strict=True):
-        task_judge = (
-            judge.task_judge(task.task)
-            if judge is not None and task.task.judge
-            else None
-        )
+        task_judge = None
+        if judge is not None and task.task.judge:
+            task_judge = judge.task_judge(task.task)
+
         recipe = _recipe(task, original.task, task_judge, official=official)
         scoring = _Scoring(
             task, task_judge, calibration, private, alone=len(tasks) == 1
         )
-        scored = scoring.run(items)
-        summary = summary_of(scored, sample=drawn_from_set(recipe))
-        if task_judge is not None and not task_judge.recipe["comparable"]:
-            summary = not_comparable(summary, task.task)
-
-        summary = scoring.corrections.beside(summary)
-        if task.adjudication is not None:
-            recipe["adjudication"] = task.adjudication.recipe(scoring.adjudicated)
-            task.adjudication.note_unused(task.task, scoring.adjudicated)
-
-        entry = summary.as_json(recipe)
-        _add_confidence(entry, task, scored)
-        _add_asking(entry, task)
-        if task_judge is not None and scored.source == "evaluations":
-            from medical_tasks.runs.evaluations import (
-                reliability,
-            )  # for these runs alone
-
-            entry["evaluations"] = reliability(
-                scored, summary.metrics, task_judge.decided
-            )
-
+        entry = scoring.write(items, recipe)
         if task_judge is not None:
             task_judge.report(cast(JsonDict, entry), private=private)
             verdicts += task_judge.rows(private=private)
@@ -133,36 +115,40 @@ def finish(
 
 
 def check_evaluations(answered: Sequence[AnsweredTask], evaluations: int) -> None:
-    """Refuses several evaluations of several answers: what varies would be two things at once."""
-    repeated = [each.task.name for each in answered if each.repeats]
+    """Refuses several evaluations of several answers: two things would vary at once."""
+    repeated = [task.task.name for task in answered if task.repeats]
     if evaluations > 1 and repeated:
         raise UsageError(
             f"--evaluations {evaluations}: {', '.join(repeated)} was asked several times (--repeats), "
-            "and it would not be known whether answers or verdicts differ. Leave it out, or judge a "
-            "run without --repeats; --votes 3 with --repeats says what the judge adds (sd_judge)."
+            "so it would be unknown whether answers or verdicts differ. Omit --evaluations, or judge a "
+            "run without --repeats; --votes 3 with --repeats reports what the judge adds (sd_judge)."
         )
 
 
-def _reported(answered: AnsweredTask, *, official: bool, private: bool) -> AnsweredTask:
-    """An answered task, and its repeats, with the metrics that are reported.
+def _with_reported_metrics(
+    answered: AnsweredTask, *, official: bool, private: bool
+) -> AnsweredTask:
+    """Returns an answered task and its repeats with only the metrics that are reported.
 
-    Of private data reasons are reduced to classes that can hold no text of the source.
+    For private data, reasons are reduced to classes that can hold no source text.
     """
-    task = answered.task.reporting(answered.given, official=official)
+    task = answered.task.reporting(answered.argument_names, official=official)
     arguments = answered.scoring_args
     repeats = [
-        replace(each, task=task, scoring_args=arguments) for each in answered.repeats
+        replace(repeat, task=task, scoring_args=arguments)
+        for repeat in answered.repeats
     ]
     if private:
         repeats = [
-            replace(each, unanswered=_closed(each.unanswered)) for each in repeats
+            replace(repeat, unanswered=_redacted_reasons(repeat.unanswered))
+            for repeat in repeats
         ]
-        answered = replace(answered, unanswered=_closed(answered.unanswered))
+        answered = replace(answered, unanswered=_redacted_reasons(answered.unanswered))
 
     return replace(answered, task=task, repeats=repeats)
 
 
-def _closed(reasons: Mapping[str, str]) -> dict[str, str]:
+def _redacted_reasons(reasons: Mapping[str, str]) -> dict[str, str]:
     return {item: redact_reason(reason) for item, reason in reasons.items()}
 
 
@@ -172,7 +158,7 @@ def _columns(
     private: bool,
     evaluations: int,
 ) -> list[str]:
-    """The columns of a task's rows: those of its first, and those of a judge's errors."""
+    """Names the columns of a task's rows: those of its first row, and those of a judge's errors."""
     first = task.items[:1]
     unanswered = replace(task, unanswered={item.id: "" for item in first})
     columns = [
@@ -192,10 +178,12 @@ def _columns(
 def _recipe(
     task: AnsweredTask, declared: TaskSpec, judge: TaskJudge | None, *, official: bool
 ) -> JsonDict:
-    """The recipe of the answers, and of this scoring in place of one that a run had before."""
-    before = ("scoring", "adjudication", "evaluations")
-    recipe = {name: value for name, value in task.recipe.items() if name not in before}
-    may_report = {*declared.scoring_arguments, *task.given}
+    """Adds this scoring to the recipe of the answers, in place of any earlier scoring."""
+    replaced = ("scoring", "adjudication", "evaluations")
+    recipe = {
+        name: value for name, value in task.recipe.items() if name not in replaced
+    }
+    may_report = {*declared.scoring_arguments, *task.argument_names}
     all_metrics = declared.reporting(may_report, official=official)
     recipe["metrics"] = metric_kinds(all_metrics)
     if task.task.scoring_arguments:
@@ -213,24 +201,24 @@ def _recipe(
 
 
 def _add_confidence(entry: TaskEntry, task: AnsweredTask, scored: ScoredTask) -> None:
-    """Adds how sure the model was, where it was asked or its probabilities say it."""
-    known = any(
+    """Adds the model's confidence, where it was asked for it or its probabilities tell it."""
+    has_probabilities = any(
         score.probabilities for repeat in scored.repeats for score in repeat.values()
     )
-    if known or task.states_confidence:
+    if has_probabilities or task.states_confidence:
         entry["confidence"] = confidence_figures(
             scored.task,
             scored.items,
             scored.repeats,
-            source="probabilities" if known else "asked",
+            source="probabilities" if has_probabilities else "asked",
         )
 
 
 def _add_asking(entry: TaskEntry, task: AnsweredTask) -> None:
-    """Adds what asking took: cut answers, usage, shortened questions."""
+    """Adds figures about the asking: cut answers, usage, shortened questions."""
     repeats = (task, *task.repeats)
-    entry["cut_at_length"] = sum(len(each.cut) for each in repeats)
-    if thought_only := sum(len(each.thought_only) for each in repeats):
+    entry["cut_at_length"] = sum(len(repeat.cut) for repeat in repeats)
+    if thought_only := sum(len(repeat.thought_only) for repeat in repeats):
         entry["thought_only"] = thought_only
     if task.usage:
         entry["usage"] = task.usage
@@ -244,19 +232,42 @@ def _add_asking(entry: TaskEntry, task: AnsweredTask) -> None:
 
 @dataclass
 class _Scoring:
-    """Scores a task block by block, writes the items' rows, and keeps what a summary needs."""
+    """Scores a task block by block, writes the items' rows and keeps what its summary needs."""
 
     task: AnsweredTask
     judge: TaskJudge | None
     calibration: Calibration | None
     private: bool
     alone: bool = True
-    """Whether no other task waits, so that a fault of the task's package ends the command."""
+    """Whether it is the only task, so that a fault of its package ends the command."""
     adjudicated: list[str] = field(default_factory=list)
     """Items whose unclear answers were decided by adjudication."""
     corrections: Corrections = field(default_factory=Corrections)
 
-    def run(self, items: ItemsFile) -> ScoredTask:
+    def write(self, items: ItemsFile, recipe: JsonDict) -> TaskEntry:
+        """Scores the task, writes its rows to `items` and returns its entry in `results.json`."""
+        task, judge = self.task, self.judge
+        scored = self._score(items)
+        summary = summary_of(scored, sample=drawn_from_set(recipe))
+        if judge is not None and not judge.recipe["comparable"]:
+            summary = not_comparable(summary, task.task)
+
+        summary = self.corrections.beside(summary)
+        if task.adjudication is not None:
+            recipe["adjudication"] = task.adjudication.recipe(self.adjudicated)
+            task.adjudication.note_unused(task.task, self.adjudicated)
+
+        entry = summary.as_json(recipe)
+        _add_confidence(entry, task, scored)
+        _add_asking(entry, task)
+        if judge is not None and scored.source == "evaluations":
+            from medical_tasks.runs.evaluations import reliability  # slow
+
+            entry["evaluations"] = reliability(scored, summary.metrics, judge.decided)
+
+        return entry
+
+    def _score(self, items: ItemsFile) -> ScoredTask:
         """Scores all repeats of all items, or all evaluations; rows go to `items`."""
         task = self.task
         judges: list[Judging | None] = [None]
@@ -264,7 +275,7 @@ class _Scoring:
             judges = list(self.judge.by_evaluation())
 
         source: Source = "evaluations" if len(judges) > 1 else "repeats"
-        # One of the two is of length 1 (`check_evaluations`).
+        # Either the repeats or the evaluations are one (`check_evaluations`).
         repeats = (task, *task.repeats) * len(judges)
         judges *= 1 + len(task.repeats)
         unanswered = [repeat.unanswered for repeat in repeats]
@@ -272,17 +283,17 @@ class _Scoring:
         kept: list[dict[str, ItemScore]] = [{} for _ in repeats]
         values: dict[tuple[tuple[str, float], ...], Mapping[str, float]] = {}
         blocks = (
-            _scored_blocks(each, judging, (source, n), self.private, alone=self.alone)
-            for n, (each, judging) in enumerate(zip(repeats, judges, strict=True), 1)
+            _scored_blocks(repeat, judging, (source, n), self.private, alone=self.alone)
+            for n, (repeat, judging) in enumerate(zip(repeats, judges, strict=True), 1)
         )
         for block, *others in zip(*blocks, strict=True):
-            scores = [each.scores for each in (block, *others)]
-            together = over_repeats(task.task, scores, unanswered)
-            rows = _rows(task, block.items, together, scores, self.private)
+            scores = [repeat.scores for repeat in (block, *others)]
+            item_scores = over_repeats(task.task, scores, unanswered)
+            rows = _rows(task, block.items, item_scores, scores, self.private)
             if self.judge is not None and self.calibration is not None:
                 from medical_tasks.runs.correcting import correct  # slow
 
-                # Where a judge is asked, all items are one block.
+                # Where a judge is asked, one block holds all items.
                 model = str(mapping(task.recipe.get("model")).get("name") or "")
                 answers = Answers(task.responses, model)
                 self.corrections = correct(
@@ -302,8 +313,8 @@ class _Scoring:
 
             items.add(rows)
             self.adjudicated += block.adjudicated
-            for own, scored in zip(kept, scores, strict=True):
-                own |= _without_texts(scored, values)
+            for totals, scored in zip(kept, scores, strict=True):
+                totals |= _without_texts(scored, values)
 
         return ScoredTask(
             task=task.task,
@@ -316,7 +327,7 @@ class _Scoring:
         )
 
     def _by_vote(self) -> list[list[Scores]]:
-        """The scores of each repeat by each of the judge's first votes; none without repeats."""
+        """Returns the scores of each repeat by each vote of the judge; empty without repeats."""
         repeats = (self.task, *self.task.repeats)
         if self.judge is None or len(repeats) == 1:
             return []
@@ -327,7 +338,7 @@ class _Scoring:
 
 
 class _Block(NamedTuple):
-    """Some of a task's items with their scores; `adjudicated` are those that a sheet decided."""
+    """Some of a task's items with their scores; a sheet decided the `adjudicated` ones."""
 
     items: Sequence[Item]
     scores: dict[str, ItemScore]
@@ -337,7 +348,7 @@ class _Block(NamedTuple):
 def _scored_blocks(
     answered: AnsweredTask,
     judging: Judging | None,
-    of: tuple[Source, int] = ("repeats", 1),
+    origin: tuple[Source, int] = ("repeats", 1),
     private: bool = False,
     *,
     alone: bool = True,
@@ -347,58 +358,74 @@ def _scored_blocks(
     Verdicts of the second repeat or evaluation, and of later ones, are marked with its
     number. Where the task is not `alone`, a fault of its package leaves its items unscored.
     """
-    task, responses = answered.task, answered.responses
+    task = answered.task
     scoring = Scoring(judging=judging, arguments=answered.scoring_args)
     for items in _blocks(answered):
-        answered_items = [item for item in items if item.id in responses]
         rows: list[JsonDict] = getattr(judging.judge, "rows", []) if judging else []
         before = len(rows)
-        decided: dict[str, ItemScore] = {}
         try:
-            with (
-                plugins.telling(),
-                doing(f"score {len(responses):,} answers to {task.name}"),
-            ):
-                answers = [answered.answer(item) for item in answered_items]
-                scored = task.benchmark.score_items(
-                    task, answered_items, answers, scoring
-                )
-                check_scores(task, answered_items, scored)
-                stated = answered.stated_confidences(answered_items)
-                scores = {
-                    score.id: with_confidence(score, stated.get(score.id))
-                    for score in scored
-                }
-                decided = _adjudicated(answered, answered_items, scores, scoring)
+            block = _scored_block(answered, items, scoring)
         except plugins.PluginError as error:
             if alone:
                 raise
 
-            # of private data it may hold a text
-            said = PACKAGE_FAULT if private else error
+            # The error may quote private text.
+            reason = PACKAGE_FAULT if private else error
             print(
-                f"{task.name} is left unscored, and the others go on: {said}",
+                f"{task.name} is left unscored, and the others go on: {reason}",
                 file=sys.stderr,
             )
-            scores = {
-                item.id: ItemScore(id=item.id, values={}, unscored=PACKAGE_FAULT)
-                for item in answered_items
-            }
+            block = _unscored_block(answered, items)
 
-        source, number = of
-        for row in rows[before:] if number > 1 else ():
-            row[source.removesuffix("s")] = number
+        source, number = origin
+        if number > 1:
+            for row in rows[before:]:
+                row[source.removesuffix("s")] = number
 
-        read = () if answered.adjudication is None else answered.adjudication.readings
-        adjudicated = [
-            name for name in decided if name in read and scores[name].unclear
-        ]
-        scores |= decided
-        yield _Block(items, _redacted(task, scores) if private else scores, adjudicated)
+        if private:
+            block = block._replace(scores=_redacted(task, block.scores))
+
+        yield block
+
+
+def _scored_block(
+    answered: AnsweredTask, items: Sequence[Item], scoring: Scoring
+) -> _Block:
+    """Scores some items, the unclear ones by their adjudication."""
+    task, responses = answered.task, answered.responses
+    with (
+        plugins.attributing_errors(),
+        doing(f"score {len(responses):,} answers to {task.name}"),
+    ):
+        answered_items = [item for item in items if item.id in responses]
+        answers = [answered.answer(item) for item in answered_items]
+        returned = task.benchmark.score_items(task, answered_items, answers, scoring)
+        check_scores(task, answered_items, returned)
+        stated = answered.stated_confidences(answered_items)
+        scores = {
+            score.id: with_confidence(score, stated.get(score.id)) for score in returned
+        }
+        rescored = _adjudicated(answered, answered_items, scores, scoring)
+
+    readings = answered.adjudication.readings if answered.adjudication else ()
+    adjudicated = [
+        name for name in rescored if name in readings and scores[name].unclear
+    ]
+    return _Block(items, scores | rescored, adjudicated)
+
+
+def _unscored_block(answered: AnsweredTask, items: Sequence[Item]) -> _Block:
+    """Leaves some items unscored, by a fault of their task's package."""
+    scores = {
+        item.id: ItemScore(id=item.id, values={}, unscored=PACKAGE_FAULT)
+        for item in items
+        if item.id in answered.responses
+    }
+    return _Block(items, scores, [])
 
 
 def check_scores(task: TaskSpec, items: Sequence[Item], scores: object) -> None:
-    """Checks what a benchmark's scorer returned, which may be another package's.
+    """Checks what a benchmark's scorer returned; the scorer may come from another package.
 
     Raises:
         PluginError: The scores are not one `ItemScore` for each item, or a value lies
@@ -409,14 +436,14 @@ def check_scores(task: TaskSpec, items: Sequence[Item], scores: object) -> None:
         package = package_of(task.benchmark)
         raise plugins.PluginError(
             f"{task.name} of the package {package}: score_items {problem}. That is a fault of the "
-            "package, and nothing was scored."
+            "package; nothing was scored."
         )
 
 
 def _scores_problem(task: TaskSpec, items: Sequence[Item], scores: object) -> str:
-    """What is wrong with the scores of items, as the end of a sentence; "" where nothing is."""
+    """Describes what is wrong with the scores, as the end of a sentence; "" where nothing is."""
     if not isinstance(scores, Sequence) or not all(
-        isinstance(each, ItemScore) for each in scores
+        isinstance(score, ItemScore) for score in scores
     ):
         return f"must return a list of ItemScore, got {type(scores).__name__} of something else"
 
@@ -441,10 +468,9 @@ def _scores_problem(task: TaskSpec, items: Sequence[Item], scores: object) -> st
 
 
 def _blocks(answered: AnsweredTask) -> Iterator[Sequence[Item]]:
-    """Cuts a task's items into blocks; one without items is a block too.
+    """Cuts a task's items into blocks; a task without items has one empty block.
 
-    Of a cluster that stands together all items are scored at once: some metrics compare
-    them.
+    Adjacent items of one cluster are scored at once, since some metrics compare them.
     """
     items = answered.items
     size = max(1, len(items)) if answered.task.judge else _BLOCK
@@ -464,45 +490,47 @@ def _adjudicated(
     scores: Scores,
     scoring: Scoring,
 ) -> dict[str, ItemScore]:
-    """Scores unclear answers again by what somebody read in them.
-
-    Other readings count for nothing.
-    """
+    """Scores unclear answers again by their readings; readings of other answers are ignored."""
     if answered.adjudication is None:
         return {}
 
     texts, task = answered.adjudication.texts, answered.task
     unclear = [item for item in items if item.id in texts and scores[item.id].unclear]
     readings = {item.id: texts[item.id] for item in unclear}
-    again = unclear
-    if task.drawn_whole:  # what compares an answer with others is theirs as well
+    rescored_items = unclear
+    if task.drawn_whole:  # a metric that compares answers needs the whole cluster
         clusters = {item.cluster for item in unclear}
-        again = [item for item in items if item.cluster in clusters]
+        rescored_items = [item for item in items if item.cluster in clusters]
 
-    answers = [answered.answer(item) for item in again]
-    read = task.benchmark.score_items(
-        task, again, answers, replace(scoring, readings=readings)
+    answers = [answered.answer(item) for item in rescored_items]
+    rescored = task.benchmark.score_items(
+        task, rescored_items, answers, replace(scoring, readings=readings)
     )
-    check_scores(task, again, read)
-    unread = [
+    check_scores(task, rescored_items, rescored)
+    _check_readings(task, readings, rescored)
+    return {score.id: _with_reading(scores[score.id], score) for score in rescored}
+
+
+def _check_readings(
+    task: TaskSpec, readings: Mapping[str, str], rescored: Sequence[ItemScore]
+) -> None:
+    """Refuses readings in which the task's reader finds no clear answer."""
+    unreadable = [
         score.id
-        for score in read
+        for score in rescored
         if readings.get(score.id) and (score.unclear or not score.parsed)
     ]
-    if unread:
-        # Only the items are named: a reading may quote an answer that nobody else may
-        # see.
+    if unreadable:
+        # Names only the items: a reading may quote private text.
         raise UsageError(
-            f"--adjudicated: {len(unread)} readings say no answer to {task.name}, or leave it "
-            f"open: those of the items {listed(unread, _NAMED)}. In the column 'reading' write "
+            f"--adjudicated: {len(unreadable)} readings give no answer to {task.name}, or leave it "
+            f"open: those of the items {listed(unreadable, _NAMED)}. In the column 'reading' write "
             f"{task.reads}; or 'none' where the reply gives none."
         )
 
-    return {score.id: _read_anew(scores[score.id], score) for score in read}
 
-
-def _read_anew(before: ItemScore, read: ItemScore) -> ItemScore:
-    """The score of an answer by what somebody read in it; what rests on no reader stays."""
+def _with_reading(before: ItemScore, rescored: ItemScore) -> ItemScore:
+    """Updates an answer's score by its reading; parts that no reading decides stay."""
     undecided = {
         name: limits
         for name, limits in before.limits.items()
@@ -510,18 +538,18 @@ def _read_anew(before: ItemScore, read: ItemScore) -> ItemScore:
     }
     return replace(
         before,
-        values={**before.values, **read.values},
-        parsed=read.parsed,
-        why=read.why,
-        unclear=read.unclear,
-        limits={**undecided, **read.limits},
-        weights={**before.weights, **read.weights},
-        notes=read.notes,
+        values={**before.values, **rescored.values},
+        parsed=rescored.parsed,
+        why=rescored.why,
+        unclear=rescored.unclear,
+        limits={**undecided, **rescored.limits},
+        weights={**before.weights, **rescored.weights},
+        notes=rescored.notes,
     )
 
 
 def _redacted(task: TaskSpec, scores: Scores) -> dict[str, ItemScore]:
-    """The scores with reasons reduced to what can hold no text of the source."""
+    """Returns the scores with their reasons reduced to classes that can hold no source text."""
     words = task.benchmark.note_words()
     return {
         name: replace(
@@ -536,19 +564,19 @@ def _redacted(task: TaskSpec, scores: Scores) -> dict[str, ItemScore]:
 def _without_texts(
     scores: Scores, values: dict[tuple[tuple[str, float], ...], Mapping[str, float]]
 ) -> dict[str, ItemScore]:
-    """The scores without their texts, which stand in the items' rows.
+    """Returns the scores without their texts, which are in the items' rows.
 
-    Equal values are held once, in `values`, as long as they are few: 50,000 items fit
-    in memory.
+    Equal values are stored once, in `values`, as long as they are few, so that 50,000 items
+    fit in memory.
     """
-    small: dict[str, ItemScore] = {}
+    light: dict[str, ItemScore] = {}
     for name, score in scores.items():
         key = tuple(score.values.items())
         few = key in values or len(values) < _BLOCK
-        own = values.setdefault(key, score.values) if few else score.values
-        small[name] = replace(score, values=own, parsed="", why="")
+        shared = values.setdefault(key, score.values) if few else score.values
+        light[name] = replace(score, values=shared, parsed="", why="")
 
-    return small
+    return light
 
 
 def _rows(
@@ -558,28 +586,23 @@ def _rows(
     repeats: Sequence[Scores],
     private: bool,
 ) -> list[JsonDict]:
-    """The rows of some items, with the values of each repeat beside their mean."""
+    """Makes the rows of some items, with the values of each repeat besides their mean."""
     rows = item_rows(
         task.task,
         items,
         scores,
         task.unanswered,
         sources=task.sources,
-        asked=task.asked,
+        question_counts=task.question_counts,
     )
+    scores_by_repeat = repeats or [{}] * (1 + len(task.repeats))
     if task.states_confidence or task.task.asks == "choices":
         for row in rows:
-            given = repeats or [{}] * (1 + len(task.repeats))
-            row |= confidence_cells(row["id"], given)
+            row |= confidence_cells(row["id"], scores_by_repeat)
 
-    metrics = task.task.metrics if task.repeats else ()
-    for row in rows:
-        for name in [metric.name for metric in metrics if metric.name in row]:
-            for number in range(1 + len(task.repeats)):
-                score = repeats[number].get(row["id"]) if repeats else None
-                row[f"{name}_repeat_{number + 1}"] = (
-                    score.values.get(name) if score else None
-                )
+    if task.repeats:
+        for row in rows:
+            row |= _repeat_cells(task.task, row, scores_by_repeat)
 
     if any(repeat.details for repeat in (task, *task.repeats)):
         for row, item in zip(rows, items, strict=True):
@@ -595,34 +618,57 @@ def _rows(
     return rows
 
 
+def _repeat_cells(task: TaskSpec, row: JsonDict, repeats: Sequence[Scores]) -> JsonDict:
+    """Returns the values of an item's metrics in each repeat; None where it has no score."""
+    scores = [repeat.get(row["id"]) for repeat in repeats]
+    return {
+        f"{metric.name}_repeat_{number}": score.values.get(metric.name)
+        if score
+        else None
+        for metric in task.metrics
+        if metric.name in row
+        for number, score in enumerate(scores, 1)
+    }
+
+
 def _spent_cells(task: AnsweredTask, item: Item) -> JsonDict:
-    """What an item's answers took, all repeats together, and who gave them; None where not told."""
-    told = [details for each in (task, *task.repeats) if (details := each.told(item))]
+    """Sums the usage of an item's answers over repeats and names who gave them; None if unreported."""
+    all_details = [
+        details
+        for repeat in (task, *task.repeats)
+        if (details := repeat.details_of(item))
+    ]
     cells: JsonDict = {}
     for name in SPENT_COLUMNS:
-        counts = [details.get(name) for details in told]
-        known = [count for count in counts if count is not None]
-        cells[name] = sum(known) if known and len(known) == len(counts) else None
+        counts = [details.get(name) for details in all_details]
+        reported = [count for count in counts if count is not None]
+        cells[name] = (
+            sum(reported) if reported and len(reported) == len(counts) else None
+        )
 
     for name in ANSWERED_BY_COLUMNS:
-        names = dict.fromkeys(details[name] for details in told if details.get(name))
+        names = dict.fromkeys(
+            details[name] for details in all_details if details.get(name)
+        )
         cells[name] = ", ".join(names) or None
 
     return cells
 
 
 def _unanswered_limits(task: TaskSpec, items: Sequence[Item]) -> Limits | None:
-    """What metrics without limits of their own could be on an unanswered item."""
+    """Returns what metrics without limits of their own could be on an unanswered item."""
     if all(math.isfinite(limit) for metric in task.metrics for limit in metric.limits):
         return None
 
     limits_of = task.benchmark.unanswered_limits
-    # An item that may not count at all must be able to leave the mean of the others
-    # where it is, and that of any of them.
+    # An item may not count at all: its limits must allow any value that leaves the mean of
+    # the other items, whichever they are, unchanged.
     widest: dict[str, tuple[float, float]] = {}
     for name in task.benchmark.sometimes_counted:
         limits = [
-            each[name] for item in items if name in (each := limits_of(task, item))
+            item_limits[name]
+            for item in items
+            if name in (item_limits := limits_of(task, item))
         ]
         if limits:
             widest[name] = (

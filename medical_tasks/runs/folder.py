@@ -1,6 +1,6 @@
-"""The folder of a run: settings, store of answers, results. The same command goes on with it.
+"""The folder of a run: settings, store of answers, results.
 
-Another one is refused.
+The same command resumes the run; a command with other settings is refused.
 """
 
 from __future__ import annotations
@@ -30,23 +30,20 @@ from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.runs.run_file import RUN_FILE
 
 _WRITTEN_FIRST = (SETTINGS_FILE, RUN_FILE)
-"""What a run writes before it asks anything."""
+"""The files that a run writes before it asks anything."""
 ANSWERS_FILE = "answers.sqlite"
-GIVEN_FILE = "responses.jsonl"
+IMPORTED_FILE = "responses.jsonl"
 PRIVATE = "private"
 
 
 def is_main_process() -> bool:
-    """Says whether this is the process that writes.
-
-    The only one, or the first that torchrun or accelerate started.
-    """
+    """Whether this process writes: it is the only one, or torchrun or accelerate started it first."""
     return os.environ.get("RANK", "0") == "0"
 
 
 @contextlib.contextmanager
 def locked(folder: RunFolder) -> Iterator[None]:
-    """Keeps a run's folder to one command at a time.
+    """Locks a run's folder for one command at a time.
 
     The processes of one distributed run count as one command.
     """
@@ -69,8 +66,8 @@ def locked(folder: RunFolder) -> Iterator[None]:
             try:
                 yield
             except BaseException:
-                # Nothing was made: no folder of a run is left that holds none.
-                if not _begun(folder):
+                # A command that asked nothing leaves no folder behind.
+                if not _has_begun(folder):
                     for name in _WRITTEN_FIRST:
                         (folder.path / name).unlink(missing_ok=True)
 
@@ -83,7 +80,7 @@ def locked(folder: RunFolder) -> Iterator[None]:
 class RunFolder:
     """Paths of a run; answers, verdicts and logs of credentialed tasks are elsewhere, at `home`.
 
-    `private`: no text of the source may stand in the folder.
+    `private`: the folder may hold no text of the source.
     """
 
     def __init__(
@@ -103,7 +100,8 @@ class RunFolder:
     def answers(self) -> Path:
         """The store of finished answers and verdicts.
 
-        An error in a process that does not keep answers.
+        Raises:
+            UsageError: this process does not write.
         """
         if not self._writes:
             raise UsageError(
@@ -116,9 +114,9 @@ class RunFolder:
         return self._home / ANSWERS_FILE
 
     @property
-    def given(self) -> Path:
+    def imported_answers(self) -> Path:
         """The answers of an imported run."""
-        return self._home / GIVEN_FILE
+        return self._home / IMPORTED_FILE
 
     @property
     def logs(self) -> Path:
@@ -127,10 +125,7 @@ class RunFolder:
 
 
 def default_folder(model: str, settings: Json) -> Path:
-    """Names the folder a command uses when no `--out` is given.
-
-    The same command, the same folder.
-    """
+    """Names the folder that a command uses without `--out`: the same command, the same folder."""
     slug = re.sub(r"[^A-Za-z0-9.-]+", "_", model).strip("_.") or "model"
     digest = hashlib.sha256(
         json.dumps(settings, sort_keys=True, default=str).encode()
@@ -140,7 +135,7 @@ def default_folder(model: str, settings: Json) -> Path:
 
 _MOVED = (
     " Only the server's address differs, which is part of a run: start the server at the old one, "
-    "or begin a run with --model-args served=NAME, which answers are then known by in its place."
+    "or begin a run with --model-args served=NAME, which then identifies its answers instead."
 )
 _REFUSAL = "holds another run ({}). Choose another --out, or repeat that run's command to resume it."
 
@@ -153,12 +148,16 @@ def open_run_folder(
     begun: bool = False,
     refusal: str = _REFUSAL,
 ) -> RunFolder:
-    """Makes a run's folder, or enters it again with the same settings (JSON values).
+    """Makes a run's folder, or reopens it with the same settings (JSON values).
 
-    With other settings it is entered only while nothing is in it.
+    Other settings replace those of a folder that has no results yet.
 
-    `begun`: something outside of it was made with its settings; `refusal`: what is said
-    of others, which stand for `{}`.
+    Args:
+        path: the folder.
+        settings: the settings that identify the run.
+        private: whether the folder may hold no text of the source.
+        begun: whether something outside the folder was already made with its settings.
+        refusal: the message for other settings; `{}` stands for the differences.
     """
     path = path.expanduser()
     if path.exists() and not path.is_dir():
@@ -167,9 +166,46 @@ def open_run_folder(
         return RunFolder(path, private=private, writes=False)
 
     file = path / SETTINGS_FILE
+    stored_text = _make_and_read(path, file)
+    if stored_text is None:
+        stored = _write_settings(file, settings, new_private_id() if private else None)
+    else:
+        stored = _parse_settings(file, stored_text)
+        existing = {key: value for key, value in stored.items() if key != PRIVATE}
+        # Through JSON, which has no tuples.
+        requested = json.loads(json.dumps(settings))
+        if (
+            existing != requested
+            and not begun
+            and not _has_begun(_run_folder(path, stored))
+        ):
+            # A command that was refused or misspelt must not occupy the folder for good.
+            with locked(_run_folder(path, stored)):
+                stored, existing = (
+                    _write_settings(file, settings, stored.get(PRIVATE)),
+                    requested,
+                )
+
+        if existing != requested:
+            moved = _MOVED if _only_address_differs(existing, requested) else ""
+            raise UsageError(
+                f"{path}: {refusal.format(_differing(existing, requested))}{moved}"
+            )
+
+        if private != (PRIVATE in stored):
+            raise UsageError(
+                f"{path}: was made when the dataset had another access class. Choose another "
+                "--out."
+            )
+
+    return _run_folder(path, stored)
+
+
+def _make_and_read(path: Path, file: Path) -> str | None:
+    """Makes a folder unless it exists; returns the text of a file in it, None without one."""
     try:
         path.mkdir(0o755, parents=True, exist_ok=True)
-        there = read_text(file) if file.exists() else None
+        return read_text(file) if file.exists() else None
     except OSError as error:
         raise IncompleteError(
             f"{path}: cannot be used ({system_reason(error)}). Make it readable and writable, or "
@@ -180,35 +216,8 @@ def open_run_folder(
             f"{file}: not UTF-8 text. Choose another --out, or remove the folder."
         ) from error
 
-    if there is None:
-        stored = _written(file, settings, new_private_id() if private else None)
-    else:
-        stored = _settings(file, there)
-        before = {key: value for key, value in stored.items() if key != PRIVATE}
-        # Through JSON, which has no tuples.
-        wanted = json.loads(json.dumps(settings))
-        if before != wanted and not begun and not _begun(_run_folder(path, stored)):
-            # A command that was refused, or misspelt, must not keep the folder for
-            # good.
-            with locked(_run_folder(path, stored)):
-                stored, before = _written(file, settings, stored.get(PRIVATE)), wanted
 
-        if before != wanted:
-            moved = _MOVED if _moved(before, wanted) else ""
-            raise UsageError(
-                f"{path}: {refusal.format(_differing(before, wanted))}{moved}"
-            )
-
-        if private != (PRIVATE in stored):
-            raise UsageError(
-                f"{path}: was made when the dataset's access class was another one. Choose another "
-                "--out."
-            )
-
-    return _run_folder(path, stored)
-
-
-def _written(file: Path, settings: Json, private_id: str | None) -> JsonDict:
+def _write_settings(file: Path, settings: Json, private_id: str | None) -> JsonDict:
     content = (
         dict(settings) if private_id is None else {**settings, PRIVATE: private_id}
     )
@@ -219,23 +228,23 @@ def _written(file: Path, settings: Json, private_id: str | None) -> JsonDict:
     return content
 
 
-def _begun(run: RunFolder) -> bool:
-    """Whether a run left anything but its settings."""
+def _has_begun(run: RunFolder) -> bool:
+    """Whether a run left anything besides its settings."""
     return run.answers.exists() or any(
         path.name not in _WRITTEN_FIRST for path in run.path.iterdir()
     )
 
 
 def existing_run_folder(path: Path) -> RunFolder:
-    """Opens the folder of a run that was made before, wherever its answers lie."""
+    """Opens the folder of an existing run, wherever its answers lie."""
     return _run_folder(path, run_settings(path))
 
 
 def run_settings(path: Path) -> JsonDict:
-    """Reads the settings of a run's folder, the id of its private store among them."""
+    """Reads the settings of a run's folder, including the id of its private store."""
     file = path / SETTINGS_FILE
     with readable(file, again="Give the folder of a run, whole.", error=MissingError):
-        return _settings(file, read_text(file))
+        return _parse_settings(file, read_text(file))
 
 
 def _run_folder(path: Path, settings: Json) -> RunFolder:
@@ -247,34 +256,38 @@ def _run_folder(path: Path, settings: Json) -> RunFolder:
     )
 
 
-def _settings(file: Path, text: str) -> JsonDict:
+def _parse_settings(file: Path, text: str) -> JsonDict:
     try:
-        there = json.loads(text)
+        settings = json.loads(text)
     except ValueError as error:
         raise UsageError(
             f"{file}: not valid JSON ({error}). Choose another --out, or remove the folder."
         ) from error
 
-    if not isinstance(there, dict):
+    if not isinstance(settings, dict):
         raise UsageError(
             f"{file}: not the settings of a run. Choose another --out, or remove the folder."
         )
 
-    return there
+    return settings
 
 
-def _moved(there: Json, settings: Json) -> bool:
-    """Whether nothing but the address of a server differs."""
-    parts = [dict(each.get("model_args") or {}) for each in (there, settings)]
+def _only_address_differs(existing: Json, settings: Json) -> bool:
+    """Whether only the address of a server differs."""
+    parts = [
+        dict(settings_of_run.get("model_args") or {})
+        for settings_of_run in (existing, settings)
+    ]
     addresses = [args.pop("base_url", None) for args in parts]
     same = parts[0] == parts[1] and addresses[0] != addresses[1]
-    return same and {**there, "model_args": None} == {**settings, "model_args": None}
+    return same and {**existing, "model_args": None} == {**settings, "model_args": None}
 
 
-def _differing(there: Json, settings: Json) -> str:
+def _differing(existing: Json, settings: Json) -> str:
     names = sorted(
-        key for key in {*there, *settings} if there.get(key) != settings.get(key)
+        key for key in {*existing, *settings} if existing.get(key) != settings.get(key)
     )
     return "; ".join(
-        f"{key}: {there.get(key)!r} there, {settings.get(key)!r} now" for key in names
+        f"{key}: {existing.get(key)!r} there, {settings.get(key)!r} now"
+        for key in names
     )

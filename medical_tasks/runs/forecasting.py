@@ -1,4 +1,4 @@
-"""What a model's answers will take, before anything is asked: questions, tokens and cost by task."""
+"""Forecasts questions, tokens and cost of a model's answers, before anything is asked."""
 
 from __future__ import annotations
 
@@ -24,20 +24,31 @@ from medical_tasks.runs.runner import (
 from medical_tasks.spec import TaskSpec
 
 _BLOCK: Final = 2_000
-"""Questions that are in memory together."""
+"""Questions that are held in memory together."""
 
 
 class TaskForecast(TypedDict):
-    """What the answers to one task's questions will take."""
+    """The forecast for the answers to one task's questions.
 
-    questions: int  # those of all repeats
-    stored: int  # that an earlier command got answers to
+    Attributes:
+        questions: the first questions of all repeats.
+        stored: how many of them earlier commands got answers to.
+        to_ask: how many are left to ask.
+        prompt_tokens: the tokens of the questions to ask.
+        tokens_by: `tokenizer`, the model's own, or `estimate`, which tends to be too high.
+        output_tokens_at_most: the most tokens of their answers.
+        cost_usd_at_most: the most that these cost; None without prices.
+        more_questions: whether a protocol asks more, depending on the answers.
+    """
+
+    questions: int
+    stored: int
     to_ask: int
-    prompt_tokens: int  # of the questions to ask
-    tokens_by: str  # `tokenizer`, the model's own, or `estimate`, which is rather above
+    prompt_tokens: int
+    tokens_by: str
     output_tokens_at_most: int
-    cost_usd_at_most: float | None  # None without prices
-    more_questions: bool  # whether a protocol asks more, which depends on the answers
+    cost_usd_at_most: float | None
+    more_questions: bool
 
 
 def forecast_task(
@@ -47,14 +58,14 @@ def forecast_task(
     options: RunOptions,
     store: Path | None,
 ) -> TaskForecast:
-    """Says what the answers to a task will take. Nothing is asked.
+    """Forecasts the answers to a task without asking.
 
     Args:
-        task: whose questions are counted: those with which each item begins.
+        task: the task; only the first question about each item is counted.
         data: its items.
-        model: opened, and not loaded.
+        model: the model, opened but not loaded.
         options: how the task would be run.
-        store: the answers of a run that was begun, None for none.
+        store: the answers of an earlier command, None if there are none.
     """
     stored = to_ask = 0
     total, by = Amount(), "tokenizer"
@@ -66,9 +77,9 @@ def forecast_task(
         if counts is None:
             by = "estimate"
 
-        for place, request in enumerate(pending):
+        for index, request in enumerate(pending):
             most = most_of(request, None, model.longest(request))
-            prompt = most.prompt_tokens if counts is None else counts[place]
+            prompt = most.prompt_tokens if counts is None else counts[index]
             total = Amount(
                 total.prompt_tokens + prompt, total.output_tokens + most.output_tokens
             )
@@ -82,14 +93,14 @@ def forecast_task(
         tokens_by=by,
         output_tokens_at_most=total.output_tokens,
         cost_usd_at_most=cost_usd(total.prompt_tokens, total.output_tokens, prices),
-        more_questions=task.protocol is not None and bool(task.protocol),
+        more_questions=bool(task.protocol),
     )
 
 
 def _requests(
     task: TaskSpec, data: TaskData, model: Model, options: RunOptions
 ) -> Iterator[Request]:
-    """The first question about each item, for each repeat; the same question once."""
+    """Yields the first question about each item in each repeat, the same question only once."""
     prompts = load_task_prompts(task, options, data)
     items = Fitted(items=data.items).items
     if model.measures_alone:
@@ -118,7 +129,7 @@ def _blocks(requests: Iterator[Request]) -> Iterator[list[Request]]:
 
 
 def _pending(requests: Sequence[Request], store: Path | None) -> list[Request]:
-    """Those that have no answer yet."""
+    """Returns the requests without an answer in the store."""
     if store is None:
         return list(requests)
     with Store(store) as opened:
@@ -126,32 +137,34 @@ def _pending(requests: Sequence[Request], store: Path | None) -> list[Request]:
     return [request for request in requests if request.key not in answered]
 
 
-def forecast_said(model: str, forecasts: Mapping[str, TaskForecast]) -> str:
-    """The forecasts in words, a line a task."""
-    return "\n".join(_line(model, task, each) for task, each in forecasts.items())
+def forecast_text(model: str, forecasts: Mapping[str, TaskForecast]) -> str:
+    """Words the forecasts, one line per task."""
+    return "\n".join(
+        _line(model, task, forecast) for task, forecast in forecasts.items()
+    )
 
 
-def _line(model: str, task: str, foreseen: TaskForecast) -> str:
-    """The forecast of a task in a line; what cannot be known is called "at most"."""
+def _line(model: str, task: str, forecast: TaskForecast) -> str:
+    """Words a task's forecast in one line; unknown numbers are given as "at most"."""
     by = (
         "by the model's tokenizer"
-        if foreseen["tokens_by"] == "tokenizer"
+        if forecast["tokens_by"] == "tokenizer"
         else "an estimate"
     )
     parts = [
-        f"{foreseen['questions']:,} questions",
-        f"{foreseen['stored']:,} in the store",
-        f"{foreseen['to_ask']:,} to ask",
+        f"{forecast['questions']:,} questions",
+        f"{forecast['stored']:,} in the store",
+        f"{forecast['to_ask']:,} to ask",
     ]
     tokens = [
-        f"{count_said(foreseen['prompt_tokens'])} prompt tokens ({by})",
-        f"at most {count_said(foreseen['output_tokens_at_most'])} output tokens",
+        f"{count_said(forecast['prompt_tokens'])} prompt tokens ({by})",
+        f"at most {count_said(forecast['output_tokens_at_most'])} output tokens",
     ]
-    cost = foreseen["cost_usd_at_most"]
+    cost = forecast["cost_usd_at_most"]
     tokens += [] if cost is None else [f"at most {dollars(cost)}"]
     more = ". Each item's first question; what follows depends on the answers"
 
     return (
         f"{task} with {model}: {', '.join(parts)}; {', '.join(tokens)}"
-        f"{more if foreseen['more_questions'] else ''}"
+        f"{more if forecast['more_questions'] else ''}"
     )

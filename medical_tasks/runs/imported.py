@@ -1,8 +1,8 @@
-"""Runs of answers that another harness collected: what they are made of, and how they are kept.
+"""Runs of answers that another harness collected: their parts, and how they are stored.
 
-A source (`PublishedSource`) finds the answers to a task's items in its files. They are
-scored as those of any file, and kept in the run's folder, of credentialed data in the
-private store, so that they can be scored again without the source.
+A source (`PublishedSource`) finds the answers to a task's items in its files. They are scored
+like those of any file, and kept in the run's folder, or for credentialed data in the private
+store, so that they can be scored again without the source.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from medical_tasks.runs.results import Json, JsonDict, ReportedFigure
 from medical_tasks.spec import Item, TaskSpec
 
 IMPORTED: Final = "imported/"
-"""Begins the model's name in the recipe of such a run; what follows is the source's name of it."""
+"""The prefix of the model's name in the recipe of such a run; the source's name for it follows."""
 
 MATCHED_BY: Final = ("id", "text", "id and bare question", "id alone")
-"""How an answer was matched with its item; in `imported.matched` of a recipe what else is counted was left out."""
+"""How an answer was matched with its item; other counts in a recipe's `imported.matched` were left out."""
 NOT_THERE: Final = "not in the source"
 _FORM: Final = '{"id": "17", "repeat": 1, "response": "the raw text of the model"}'
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundAnswers:
+class SourceAnswers:
     """The answers of one repeat.
 
     Attributes:
-        texts: by item id.
-        unanswered: why an item that the source has no answer of it, by id.
+        texts: the answers by item id.
+        unanswered: why the source has no answer to an item, by id.
         cut: ids of items whose answer was cut at its length limit.
     """
 
@@ -50,18 +50,18 @@ class FoundAnswers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundRun:
-    """What a source has of a task.
+class SourceRun:
+    """A source's answers to a task.
 
     Attributes:
-        model: as the source names it.
+        model: the source's name for the model.
         repeats: the answers of each repeat, one or more.
-        origin: where they come from, as the recipe says it.
-        reported: the figures that the source reports of them.
+        origin: where they come from, for the recipe.
+        reported: the figures that the source reports for them.
     """
 
     model: str
-    repeats: Sequence[FoundAnswers]
+    repeats: Sequence[SourceAnswers]
     origin: Json
     reported: Sequence[ReportedFigure] = ()
 
@@ -70,95 +70,96 @@ class PublishedSource(ABC):
     """Files in which another harness wrote answers."""
 
     name: str
-    """What tells it from other sources, such as `helm run.json`."""
+    """The source's name, such as `helm run.json`."""
 
     @property
     def stem(self) -> str:
-        """Begins the name of the default folder."""
+        """The beginning of the default folder's name."""
         return self.name
 
     @abstractmethod
-    def found(self, task: TaskSpec, items: Sequence[Item]) -> FoundRun:
-        """Finds the answers to the items; what they say of the model is not trusted.
+    def find_answers(self, task: TaskSpec, items: Sequence[Item]) -> SourceRun:
+        """Finds the answers to the items; their statements about the model are not trusted.
 
-        Called where the data guard is on, since messages about texts may be of
-        credentialed data.
+        It is called under the data guard, since messages may quote credentialed data.
         """
 
 
-def answered_of(
-    task: TaskSpec, data: TaskData, found: FoundRun, *, scoring_args: Mapping[str, str]
+def answered_task(
+    task: TaskSpec, data: TaskData, run: SourceRun, *, scoring_args: Mapping[str, str]
 ) -> AnsweredTask:
-    """Makes what is scored of the answers of a source."""
-    model = {"name": f"{IMPORTED}{found.model}"}
-    recipe = make_recipe(task, data=data.revision, model=model) | data.part
-    recipe["imported"] = dict(found.origin)
-    if len(found.repeats) > 1:
-        recipe["repeats"] = len(found.repeats)
+    """Makes a task with its answers from a source's run."""
+    model = {"name": f"{IMPORTED}{run.model}"}
+    recipe = make_recipe(task, data=data.revision, model=model) | data.recipe_part
+    recipe["imported"] = dict(run.origin)
+    if len(run.repeats) > 1:
+        recipe["repeats"] = len(run.repeats)
 
-    answered = _answered(
-        task, data, recipe, found.repeats, scoring_args, found.reported
+    answered = _answered_task(
+        task, data, recipe, run.repeats, scoring_args, run.reported
     )
     recipe["model"]["sha256"] = hashlib.sha256(_lines(answered)).hexdigest()
     return answered
 
 
-def _answered(
+def _answered_task(
     task: TaskSpec,
     data: TaskData,
     recipe: Json,
-    found: Sequence[FoundAnswers],
+    answer_sets: Sequence[SourceAnswers],
     scoring_args: Mapping[str, str],
     reported: Sequence[ReportedFigure] = (),
 ) -> AnsweredTask:
-    """What a source collected as a task's answers; second answers are repeats."""
+    """Makes a task's answers from the sets that a source collected; further sets are repeats."""
     first, *others = (
         AnsweredTask(
             task=task,
             items=data.items,
-            responses=each.texts,
+            responses=answers.texts,
             unanswered={
-                item.id: each.unanswered.get(item.id, NOT_THERE)
+                item.id: answers.unanswered.get(item.id, NOT_THERE)
                 for item in data.items
-                if item.id not in each.texts
+                if item.id not in answers.texts
             },
             recipe=recipe,
-            cut=each.cut & {item.id for item in data.items},
+            cut=answers.cut & {item.id for item in data.items},
             scoring_args=scoring_args,
             reported=reported,
         )
-        for each in found
+        for answers in answer_sets
     )
     return replace(first, repeats=others)
 
 
 def keep_answers(answered: AnsweredTask, folder: RunFolder) -> None:
-    """Writes the answers of an imported run, from which it can be scored again."""
+    """Stores the answers of an imported run, so that it can be scored again."""
     if not is_imported(answered.recipe):
         return
-    with WholeFile(folder.given, private=folder.private) as file:
+    with WholeFile(folder.imported_answers, private=folder.private) as file:
         file.write_bytes(_lines(answered))
 
 
 def kept_answers(
     task: TaskSpec, data: TaskData, recipe: Json, folder: Path
 ) -> AnsweredTask:
-    """Reads the answers of an imported run."""
-    path = existing_run_folder(folder).given
-    again = "Give the folder that `medical-tasks import` wrote, whole, or import again."
+    """Reads the stored answers of an imported run."""
+    path = existing_run_folder(folder).imported_answers
+    advice = (
+        "Give the folder that `medical-tasks import` wrote, whole, or import again."
+    )
     if not path.is_file():
-        raise MissingError(f"{path}: not there. {again}")
+        raise MissingError(f"{path}: not there. {advice}")
 
     content = read_bytes(path)
     if hashlib.sha256(content).hexdigest() != mapping(recipe["model"]).get("sha256"):
         raise UsageError(
-            f"{path}: not the answers that were scored (their sha256 differs). {again}"
+            f"{path}: not the answers that were scored (their sha256 differs). {advice}"
         )
 
-    found = [FoundAnswers(texts={}) for _ in range(recipe.get("repeats", 1))]
-    texts: list[dict[str, str]] = [{} for _ in found]
-    reasons: list[dict[str, str]] = [{} for _ in found]
-    cut: list[set[str]] = [set() for _ in found]
+    answer_sets = [SourceAnswers(texts={}) for _ in range(recipe.get("repeats", 1))]
+    texts: list[dict[str, str]] = [{} for _ in answer_sets]
+    reasons: list[dict[str, str]] = [{} for _ in answer_sets]
+    cut: list[set[str]] = [set() for _ in answer_sets]
     for _, line in json_lines(path, content, form=_FORM):
         number, item = line["repeat"] - 1, line["id"]
         if line["response"] is None:
@@ -170,10 +171,10 @@ def kept_answers(
             cut[number].add(item)
 
     repeats = [
-        FoundAnswers(texts=here, unanswered=why, cut=frozenset(ended))
-        for here, why, ended in zip(texts, reasons, cut, strict=True)
+        SourceAnswers(texts=responses, unanswered=unanswered, cut=frozenset(cut_items))
+        for responses, unanswered, cut_items in zip(texts, reasons, cut, strict=True)
     ]
-    return _answered(task, data, recipe, repeats, data.found)
+    return _answered_task(task, data, recipe, repeats, data.scoring_args)
 
 
 def is_imported(recipe: Json) -> bool:
@@ -189,10 +190,10 @@ def _lines(answered: AnsweredTask) -> bytes:
 
 
 def _records(answered: AnsweredTask) -> Iterator[JsonDict]:
-    """A record for each item of each repeat, as `kept_answers` reads them."""
-    for number, each in enumerate((answered, *answered.repeats), start=1):
-        for item in each.items:
-            text = each.responses.get(item.id)
+    """Yields a record for each item of each repeat, as `kept_answers` reads them."""
+    for number, answers in enumerate((answered, *answered.repeats), start=1):
+        for item in answers.items:
+            text = answers.responses.get(item.id)
             record: JsonDict = {"id": item.id, "repeat": number, "response": text}
-            record |= {"reason": each.unanswered[item.id]} if text is None else {}
-            yield record | ({"cut": True} if item.id in each.cut else {})
+            record |= {"reason": answers.unanswered[item.id]} if text is None else {}
+            yield record | ({"cut": True} if item.id in answers.cut else {})

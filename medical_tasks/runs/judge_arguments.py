@@ -1,4 +1,4 @@
-"""The options by which a user chooses a judge; the same for every verb that takes one."""
+"""Reads the options by which a user chooses a judge, the same in every verb that takes one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from medical_tasks.options import (
     WithJudge,
     WithJudges,
     WithJudging,
-    given,
     option_name,
     parameters,
+    set_values,
 )
 from medical_tasks.runs.calibrating import read_calibration
 from medical_tasks.spec import TaskSpec
@@ -29,7 +29,7 @@ _DEFAULT: Final = "lexical"
 
 
 def each_judge(arguments: WithJudges) -> list[WithJudge]:
-    """Returns the options of each judge alone; the settings are one for all, or one for each.
+    """Returns the options of each judge; `--judge-args` is given once for all, or once for each.
 
     Raises:
         UsageError: there is neither one `--judge-args` nor as many as judges.
@@ -44,10 +44,10 @@ def each_judge(arguments: WithJudges) -> list[WithJudge]:
     shared = {
         field.name: getattr(arguments, field.name) for field in fields(WithJudging)
     }
-    several = zip(
+    pairs = zip(
         names, settings * len(names) if len(settings) == 1 else settings, strict=True
     )
-    return [WithJudge(**shared, judge=name, judge_args=args) for name, args in several]
+    return [WithJudge(**shared, judge=name, judge_args=args) for name, args in pairs]
 
 
 def judge_request(
@@ -57,12 +57,12 @@ def judge_request(
     prompts: str = "own",
     upstream: Path | None = None,
 ) -> JudgeRequest | None:
-    """Reads whom to ask and how; None when no task needs a judge.
+    """Reads which judge to ask and how; None when no task needs a judge.
 
     Args:
-        arguments: of a verb; those with `WithCalibration` say what is known of the
+        arguments: a verb's options; those with `WithCalibration` also name a check of the
             judge's errors.
-        tasks: whose answers are judged.
+        tasks: the tasks whose answers are judged.
         prompts: the judge's prompts, own or official.
         upstream: the authors' checkout, for the official ones.
     """
@@ -79,24 +79,15 @@ def judge_request(
         )
 
     if not any(task.judge for task in tasks):
-        of_judge = {*parameters(WithJudge), "calibration", "evaluations"}
-        # Where a model is asked, a forecast is about its answers too.
-        of_judge -= {"forecast"} if isinstance(arguments, WithCeilings) else set()
-        unused = [option_name(name) for name in given(arguments) if name in of_judge]
-        if unused:
-            raise UsageError(
-                f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. "
-                "Leave it out."
-            )
-
+        _refuse_judge_options(arguments, tasks)
         return None
 
-    evaluations = arguments.evaluations if isinstance(arguments, WithEvaluations) else 1
-    # What judges need is loaded where one is asked.
+    # Slow to import, and most verbs ask no judge.
     from medical_tasks.judges.base import JudgeOptions
     from medical_tasks.models.opener import full_name
     from medical_tasks.runs.judging import JudgeRequest, default_mode, default_votes
 
+    evaluations = arguments.evaluations if isinstance(arguments, WithEvaluations) else 1
     check_least(
         {
             "--evaluations": evaluations,
@@ -120,13 +111,15 @@ def judge_request(
     calibration = None
     if check is not None and evaluations > 1:
         raise UsageError(
-            "--calibration and --evaluations: the interval would carry the error of one of them "
-            "alone. Give one."
+            "--calibration and --evaluations: the interval would include the error of only one of "
+            "them. Give one."
         )
 
     if check is not None:
-        asked = {"judge": name, "votes": votes, "mode": mode, "prompts": prompts}
-        calibration = read_calibration(check, tasks, sampled=source == "run", **asked)
+        settings = {"judge": name, "votes": votes, "mode": mode, "prompts": prompts}
+        calibration = read_calibration(
+            check, tasks, sampled=source == "run", **settings
+        )
 
     return JudgeRequest(
         name=name,
@@ -145,3 +138,20 @@ def judge_request(
         prompts=prompts,
         calibration=calibration,
     )
+
+
+def _refuse_judge_options(arguments: WithJudge, tasks: Sequence[TaskSpec]) -> None:
+    """Refuses options of a judge for tasks that need none."""
+    judge_options = {*parameters(WithJudge), "calibration", "evaluations"}
+    if isinstance(arguments, WithCeilings):
+        # A model is asked, and a forecast is about its answers too.
+        judge_options.discard("forecast")
+
+    unused = [
+        option_name(name) for name in set_values(arguments) if name in judge_options
+    ]
+    if unused:
+        raise UsageError(
+            f"{', '.join(unused)}: {', '.join(task.name for task in tasks)} needs no judge. "
+            "Leave it out."
+        )

@@ -1,6 +1,6 @@
-"""The judge of a run: opened once, asked by every judged task, and reported beside each of their scores.
+"""The judge of a run: opened once, used by every judged task, and reported with each task's scores.
 
-One that cannot be reached leaves questions without a verdict and never ends a run; the
+A judge that cannot be reached leaves questions without a verdict and never ends a run; the
 same command asks for the rest.
 """
 
@@ -57,23 +57,21 @@ Chosen = TypeVar("Chosen", int, Literal["single", "batched"])
 RECORDED = "recorded/"
 _ONE_REPLY = ("lexical", "nli")
 _NO_CHANCE = ("0", "0.0")
-# Local weights are loaded when the model under test has left the device.
+# Local weights are loaded after the model under test has left the device.
 _LOADS_WEIGHTS = ("hf", "nli", "vllm", "vllm-server", "transformers-server")
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRequest:
-    """The judge a user asked for, such as `openai-api/my-host/my-model`.
-
-    `recorded/FILE` for verdicts that are there already.
+    """The judge that a user requested, such as `openai-api/my-host/my-model`.
 
     Attributes:
-        name: the model, or the file of verdicts.
-        args: how it is opened (`--judge-args`).
-        options: votes, evaluations, budget and the like.
-        mode: one question a call, or several (`--judging`).
+        name: the model, or `recorded/FILE` for existing verdicts.
+        args: the arguments for opening it (`--judge-args`).
+        options: votes, evaluations, budget and so on.
+        mode: one question per call, or several (`--judging`).
         prompts: own or official.
-        calibration: the check by which its verdicts are corrected, if any.
+        calibration: the check that corrects its verdicts, if any.
     """
 
     name: str = "lexical"
@@ -85,14 +83,14 @@ class JudgeRequest:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What of the request changes verdicts; part of a run folder's settings."""
+        """The settings that change verdicts; part of a run folder's settings."""
         return {
             "name": self.name,
             "args": deciding_args(self.name, self.args, neutral=NEUTRAL_JUDGE_ARGS),
             "votes": self.options.votes,
             "mode": self.mode,
             "prompts": self.prompts,
-            # Only where it is set, so that folders made without it stay what they were.
+            # Only where it is set, so that the settings of older folders still match.
             **(
                 {"reply_tokens": self.options.reply_tokens}
                 if self.options.reply_tokens is not None
@@ -102,14 +100,14 @@ class JudgeRequest:
 
     @property
     def official(self) -> bool:
-        """Whether a judge is asked with the authors' prompts; one of entailment reads none."""
+        """Whether the judge reads the authors' prompts; an entailment judge reads none."""
         if self.prompts != "official" or self.name.partition("/")[0] in _ONE_REPLY:
             return False
         return self.file is None or RecordedJudge(self.file).reads == "prompt"
 
     @property
     def file(self) -> Path | None:
-        """The file of verdicts, None where a judge is asked."""
+        """The file of verdicts, None for a judge that is asked."""
         recorded = self.name.startswith(RECORDED)
         return Path(self.name.removeprefix(RECORDED)) if recorded else None
 
@@ -118,15 +116,15 @@ class JudgeRequest:
 def open_session_in(
     folder: Callable[[], RunFolder], name: str, **opening: Any
 ) -> Iterator[JudgeSession]:
-    """Opens a judge whose replies a run's folder keeps, made only now.
+    """Opens a judge whose replies are kept in a run's folder, which `folder` makes.
 
-    A forecast asks and leaves nothing.
+    A forecast asks nothing and leaves no folder behind.
     """
     if opening["options"].forecast:
         with tempfile.TemporaryDirectory() as scratch:
-            place = Path(scratch)
+            log_dir = Path(scratch)
             with open_session(
-                name, store=place / "none.sqlite", log_dir=place, **opening
+                name, store=log_dir / "none.sqlite", log_dir=log_dir, **opening
             ) as session:
                 yield session
 
@@ -141,49 +139,43 @@ def open_session_in(
 
 
 def opens_early(name: str) -> bool:
-    """Says whether a judge can be opened before the model under test runs, so that what it lacks is told at once."""
+    """Whether a judge can be opened before the model under test runs, to report problems early."""
     return name.partition("/")[0] not in _LOADS_WEIGHTS
 
 
 def default_votes(name: str, args: Mapping[str, str], tasks: Sequence[TaskSpec]) -> int:
-    """How many votes a verdict takes by default: the tasks' own number.
-
-    1 for a judge that says the same each time.
-    """
+    """Returns the default number of votes per verdict: the tasks' own, 1 for a deterministic judge."""
     if name.partition("/")[0] in (*_ONE_REPLY, "recorded"):
         return 1
     if args.get("temperature") in _NO_CHANCE and args.get("varies") != "true":
         return 1
 
-    own = {task.name: task.votes for task in tasks if task.judge}
-    return _agreed(
-        own, 1, f"take different numbers of votes from the judge {name}", "--votes"
+    by_task = {task.name: task.votes for task in tasks if task.judge}
+    return _common_value(
+        by_task, 1, f"take different numbers of votes from the judge {name}", "--votes"
     )
 
 
 def default_mode(tasks: Sequence[TaskSpec]) -> Literal["single", "batched"]:
-    """How judged tasks are judged when nobody says; they must agree."""
-    own = {task.name: task.judging for task in tasks if task.judge}
-    return _agreed(own, "single", "are judged in different ways", "--judging")
+    """Returns the tasks' default way of judging, on which they must agree."""
+    by_task = {task.name: task.judging for task in tasks if task.judge}
+    return _common_value(by_task, "single", "are judged in different ways", "--judging")
 
 
-def _agreed(
-    own: Mapping[str, Chosen], default: Chosen, differ: str, option: str
+def _common_value(
+    by_task: Mapping[str, Chosen], default: Chosen, difference: str, option: str
 ) -> Chosen:
-    """What all tasks take, or the default; one judge serves all, so they must agree."""
-    if len(set(own.values())) > 1:
-        said = ", ".join(f"{task} {each}" for task, each in own.items())
+    """Returns the value that all tasks share, or the default: one judge serves them all."""
+    if len(set(by_task.values())) > 1:
+        choices = ", ".join(f"{task} {value}" for task, value in by_task.items())
         raise UsageError(
-            f"the tasks {differ} ({said}). Run them one by one, or give {option}."
+            f"the tasks {difference} ({choices}). Run them one by one, or give {option}."
         )
-    return next(iter(own.values()), default)
+    return next(iter(by_task.values()), default)
 
 
-class _Nobody:
-    """Stands for a judge before it is opened, and is asked nothing.
-
-    Implements `judges.base.Judge`.
-    """
+class _UnopenedJudge:
+    """Takes the place of a judge before it is opened; implements `judges.base.Judge`."""
 
     name, comparable = "nobody", True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -191,13 +183,13 @@ class _Nobody:
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         if questions:
             raise RuntimeError(
-                f"{len(questions)} questions were put to a judge that is not there"
+                f"{len(questions)} questions were put to a judge that is not open"
             )
         return []
 
 
 def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
-    """Says what is wrong with a request before the model under test answers for hours, as far as no judge is needed for it."""
+    """Refuses a bad request before the model under test runs, as far as that needs no open judge."""
     kind = request.name.partition("/")[0]
     if kind == "recorded" and (request.args or request.options.votes > 1):
         unused = [
@@ -205,7 +197,7 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
             *(["--votes"] if request.options.votes > 1 else []),
         ]
         raise UsageError(
-            f"{', '.join(unused)}: {request.name} holds verdicts that were given. Leave it out."
+            f"{', '.join(unused)}: {request.name} holds recorded verdicts. Leave it out."
         )
 
     if request.options.batch:
@@ -225,7 +217,9 @@ def check_request(request: JudgeRequest, tasks: Sequence[TaskSpec]) -> None:
     for task in tasks:
         if task.judge:
             prompts = _judge_prompts(task, request)
-            judging = Judging(judge=_Nobody(), prompts=prompts, mode=request.mode)
+            judging = Judging(
+                judge=_UnopenedJudge(), prompts=prompts, mode=request.mode
+            )
             task.benchmark.score_items(task, [], [], Scoring(judging=judging))
 
 
@@ -236,8 +230,8 @@ def _judge_prompts(task: TaskSpec, request: JudgeRequest) -> JudgePrompts:
     )
 
 
-class _Patient:
-    """A backend that leaves calls without a reply when nobody answers them, instead of ending the run."""
+class _TolerantBackend:
+    """Wraps a backend so that unanswered calls stay without a reply instead of ending the run."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -256,9 +250,9 @@ class _Patient:
     def answer(
         self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
     ) -> None:
-        """Asks the backend, and gives every call a reply or a `NoReply`.
+        """Asks the backend, and reports a reply or a `NoReply` for every call.
 
-        Once it cannot be reached nothing is asked of it again, and the reason is kept.
+        A backend that was once unreachable is not asked again; the reason is kept.
         """
         answered: set[str] = set()
 
@@ -281,14 +275,14 @@ class _Patient:
 
 
 class RunJudge:
-    """The judge that a user asked for, opened once and asked by every judged task.
+    """The judge that a user requested, opened once and used by every judged task.
 
-    Use as a context manager, with a store for the replies; what it opens is closed at
-    the end. A harness, whose threads bring stores of their own, opens it without one.
+    Use it as a context manager, with a store for the replies. A harness, whose threads bring
+    their own stores, opens it without one.
 
     Attributes:
-        request: what the user asked for.
-        asked: the file of verdicts, or the back end, which is open.
+        request: the user's request.
+        backend: the file of verdicts, or the open backend.
     """
 
     _store: Store
@@ -296,22 +290,21 @@ class RunJudge:
     def __init__(
         self, request: JudgeRequest, *, log_dir: Path, store: Path | None = None
     ) -> None:
-        """Opens the judge, or its file of verdicts, and checks what is wanted of it.
+        """Opens the judge, or its file of verdicts, and checks the request against it.
 
         Args:
             request: the judge that the user chose.
-            log_dir: for the logs of a server that is started.
+            log_dir: the folder for the logs of a server that is started.
             store: the file that keeps verdicts; None to keep none.
         """
         self.request = request
         self._path = store
         self._prices = read_prices(request.args, model=request.name, what="judge")
         self._budget = RunBudget(request.options.max_calls, request.options.max_tokens)
-        self.asked: RecordedJudge | _Patient
-        # What is wrong with it is said now, before the model under test answers for
-        # hours.
+        self.backend: RecordedJudge | _TolerantBackend
+        # Problems are reported now, before the model under test answers for hours.
         if request.file is not None:
-            self.asked = RecordedJudge(request.file)
+            self.backend = RecordedJudge(request.file)
             return
 
         votes, evaluations = request.options.votes, request.options.evaluations
@@ -326,7 +319,7 @@ class RunJudge:
         elif store is not None:
             note_left(store, "judge", VERDICT, option="--judge-batch")
 
-        self.asked = _Patient(opened)
+        self.backend = _TolerantBackend(opened)
 
     def __enter__(self) -> RunJudge:
         if self._path is not None:
@@ -336,33 +329,30 @@ class RunJudge:
     def __exit__(self, *raised: object) -> None:
         if self._path is not None:
             self._store.close()
-        self.asked.close()
+        self.backend.close()
 
     def check_calibration(self, tasks: Sequence[TaskSpec]) -> None:
-        """Refuses a calibration of another judge before anything is asked of one."""
+        """Refuses a calibration for another judge before anything is asked."""
         for task in tasks:
             if task.judge and self.request.calibration is not None:
                 recipe = _recipe(
-                    self.request, self.asked, _judge_prompts(task, self.request)
+                    self.request, self.backend, _judge_prompts(task, self.request)
                 )
-                self.request.calibration.check_judge(recipe, self.asked.identity)
+                self.request.calibration.check_judge(recipe, self.backend.identity)
 
     def batches(self) -> list[dict[str, str | int]]:
-        """The batches that replies of the run's store came in."""
+        """Returns the batches in which the replies of the run's store came."""
         return [] if self._path is None else batches_of(self._path, "judge", VERDICT)
 
     def task_judge(self, task: TaskSpec, store: Store | None = None) -> TaskJudge:
-        """Opens the judge for one task.
-
-        Its own questions, on the run's budget and a store, the run's by default.
-        """
+        """Opens the judge for one task, on the run's budget and by default the run's store."""
         self.check_calibration([task])
         judge: RecordedJudge | JudgeSession
         if self.request.file is not None:
             judge = RecordedJudge(self.request.file)
-        elif isinstance(self.asked, _Patient):
+        elif isinstance(self.backend, _TolerantBackend):
             judge = JudgeSession(
-                self.asked,
+                self.backend,
                 self.request.options,
                 store or self._store,
                 budget=self._budget,
@@ -375,10 +365,10 @@ class RunJudge:
 
 def _recipe(
     request: JudgeRequest,
-    judge: RecordedJudge | JudgeSession | _Patient,
+    judge: RecordedJudge | JudgeSession | _TolerantBackend,
     prompts: JudgePrompts,
 ) -> dict[str, Any]:
-    """What of a judge decides the scores."""
+    """Collects the settings of a judge that decide the scores."""
     return {
         **judge.identity,
         "name": judge.name,
@@ -394,10 +384,7 @@ def _recipe(
 def run_judge(
     request: JudgeRequest | None, folder: RunFolder
 ) -> contextlib.AbstractContextManager[RunJudge | None]:
-    """The judge of a run, which keeps its replies in the run's folder.
-
-    None where no task needs one.
-    """
+    """Opens the judge of a run, with its replies in the run's folder; None without a request."""
     return (
         contextlib.nullcontext()
         if request is None
@@ -406,7 +393,7 @@ def run_judge(
 
 
 class TaskJudge:
-    """The judge of one task, and what there is to say of it afterwards."""
+    """The judge of one task, and its report afterwards."""
 
     def __init__(
         self, task: TaskSpec, judge: JudgeSession | RecordedJudge, opened: RunJudge
@@ -418,11 +405,11 @@ class TaskJudge:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """What of the judge decides the scores."""
+        """The settings of the judge that decide the scores."""
         return _recipe(self._opened.request, self._judge, self.judging.prompts)
 
     def by_evaluation(self) -> list[Judging]:
-        """The judge in each evaluation, with votes of its own; one where it decides once."""
+        """Returns the judge of each evaluation, with votes of its own."""
         if not isinstance(self._judge, JudgeSession):
             return [self.judging]
         further = range(1, self._opened.request.options.evaluations)
@@ -433,21 +420,18 @@ class TaskJudge:
 
     @property
     def decided(self) -> Sequence[JsonDict]:
-        """Every question so far, with its value; those of later evaluations are marked."""
+        """Every question so far with its value; rows of later evaluations are marked."""
         return self._judge.rows
 
     def by_vote(self) -> list[Judging]:
-        """The judge as its first two votes on each question have it.
-
-        None where it had one vote each.
-        """
+        """Returns the judge reduced to each of its first two votes; empty if it voted once."""
         rows = {
             (row["id"], row["sha256"]): row for row in self._judge.rows if row["votes"]
         }
         if all(len(row["votes"]) == 1 for row in rows.values()):
             return []
 
-        said = [
+        rows_by_vote = [
             [
                 {**row, "value": row["votes"][: vote + 1][-1], "unscored": None}
                 for row in rows.values()
@@ -455,17 +439,17 @@ class TaskJudge:
             for vote in (0, 1)
         ]
         return [
-            replace(self.judging, judge=RecordedJudge(Path("votes"), rows=each))
-            for each in said
+            replace(self.judging, judge=RecordedJudge(Path("votes"), rows=rows))
+            for rows in rows_by_vote
         ]
 
     def report(self, entry: dict[str, Any], *, private: bool) -> None:
-        """Adds how far the judge got, what it took, and its last check.
+        """Adds the judge's coverage, usage and last check to a task's entry.
 
         Reasons are reduced to classes for private data.
         """
         stats, options = self._judge.stats, self._opened.request.options
-        asked: dict[str, Any] = {
+        check_query: dict[str, Any] = {
             "votes": options.votes,
             "mode": self.judging.mode,
             "prompts": self.judging.prompts.name,
@@ -479,7 +463,7 @@ class TaskJudge:
             "comparable": self._judge.comparable,
             "votes": options.votes,
             "verdicts": {
-                "asked": stats.asked,
+                "asked": stats.questions,
                 "decided": stats.decided,
                 "unscored": dict(sorted(reasons.items())),
             },
@@ -487,8 +471,8 @@ class TaskJudge:
             "calls": stats.calls,
             "votes_saved": stats.saved,
             "reasked": stats.reasked,
-            "check": self._said(asked),
-            "trouble": self._opened.asked.trouble,
+            "check": self._describe_check(check_query),
+            "trouble": self._opened.backend.trouble,
         }
         if isinstance(self._judge, JudgeSession):
             entry["judge"] |= {"usage": self._judge.usage}
@@ -498,28 +482,30 @@ class TaskJudge:
             entry["judge"] |= (
                 {"forecast": self._judge.foreseen} if self._judge.foreseen else {}
             )
-            made = self._opened.batches()
-            entry["judge"] |= {"batches": made} if made else {}
+            batches = self._opened.batches()
+            entry["judge"] |= {"batches": batches} if batches else {}
 
-    def _said(self, asked: Mapping[str, Any]) -> str:
+    def _describe_check(self, query: Mapping[str, Any]) -> str:
         if isinstance(self._judge, RecordedJudge):
             return f"judge {self._judge.name}: verdicts from a file; who gave them is for that file to say"
         return describe(
-            last_check(self._judge.identity, **asked), judge=self._judge.name, **asked
+            last_check(self._judge.identity, **query), judge=self._judge.name, **query
         )
 
     def rows(self, *, private: bool) -> list[dict[str, Any]]:
-        """The lines of `verdicts.jsonl`.
+        """Returns the lines of `verdicts.jsonl`.
 
-        Of private data without the judge's texts, which may quote the source.
+        For private data they lack the judge's texts, which may quote the source.
         """
-        about: dict[str, Any] = {} if self._judge.comparable else {"comparable": False}
+        judge_fields: dict[str, Any] = (
+            {} if self._judge.comparable else {"comparable": False}
+        )
         if self._judge.reads == "pair":
-            about["reads"] = "pair"
+            judge_fields["reads"] = "pair"
 
-        made: list[dict[str, Any]] = []
+        lines: list[dict[str, Any]] = []
         for row in self._judge.rows:
-            line = {"task": self._task.name, **row, **about}
+            line = {"task": self._task.name, **row, **judge_fields}
             if private:
                 line.pop("text", None)
                 line |= {
@@ -530,6 +516,6 @@ class TaskJudge:
                 if "unscored" in line:
                     line["unscored"] = redact_reason(line["unscored"])
 
-            made.append(line)
+            lines.append(line)
 
-        return made
+        return lines

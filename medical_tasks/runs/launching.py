@@ -1,4 +1,4 @@
-"""Scripts that run the parts of a run on several machines and make one run of them."""
+"""Writes scripts that run the parts of a run on several machines and merge them."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from typing import Any
 
 from medical_tasks.catalog import parse_task_names
 from medical_tasks.errors import UsageError, check_least
-from medical_tasks.options import Launch, Merge, given, parameters, words_of
+from medical_tasks.options import Launch, Merge, parameters, set_values, words_of
 
-_MERGED_BY_ITSELF = ("out", "config")  # options of `run` that `merge` is not to be told
+_NOT_FOR_MERGE = ("out", "config")
+"""Options of `run` that the command of `merge` does not repeat."""
 
 
 def launch_text(options: Launch) -> str:
     """Writes a Slurm script or a Kubernetes Job; nothing is submitted.
 
     Args:
-        options: how many parts there are, for which machines, and the run they are of.
+        options: the number of parts, the machines, and the run.
 
     Raises:
-        UsageError: the run cannot be parted so.
+        UsageError: the run cannot be split like this.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     out = _checked(options)
     run = options.run
     command = ["run", *words_of(run, without=("out",))]
-    if strange := [word for word in [*command, str(out)] if not word.isprintable()]:
+    unsafe = [word for word in [*command, str(out)] if not word.isprintable()]
+    if unsafe:
         raise UsageError(
-            f"{strange[0]!r}: has a character that no script can be trusted with. "
+            f"{unsafe[0]!r}: has a character that is not safe in a script. "
             "Give it another name."
         )
 
-    a_process_a_gpu = (
+    one_process_per_gpu = (
         options.gpus > 1
         and run.model.startswith("hf/")
         and "model_parallel" not in run.model_args
@@ -48,7 +50,7 @@ def launch_text(options: Launch) -> str:
             "-m",
             "medical_tasks",
         ]
-        if a_process_a_gpu
+        if one_process_per_gpu
         else ["medical-tasks"]
     )
     parts = f"{out}.parts"
@@ -80,28 +82,28 @@ def launch_text(options: Launch) -> str:
 
 
 def _checked(options: Launch) -> Path:
-    """Refuses what cannot be parted; returns the folder of the whole run."""
+    """Refuses a run that cannot be split; returns the folder of the whole run."""
     run = options.run
     parse_task_names(run.tasks)
     check_least({"--shards": options.shards})
     check_least({"--gpus": options.gpus}, 0)
     if run.shard or run.forecast:
         raise UsageError(
-            "--shard and --forecast have no meaning behind --: each part gets its own. "
+            "--shard and --forecast have no meaning after --: each part gets its own. "
             "Leave them out."
         )
 
     if run.out is None:
         raise UsageError(
-            "run behind -- needs --out DIR, on a file system that all machines share."
+            "run after -- needs --out DIR, on a file system that all machines share."
         )
 
     out = run.out
     outside = ".." in out.parts or str(out).startswith("~") or out.parent == Path("/")
     if options.print == "k8s" and outside:
         raise UsageError(
-            f"--out {out}: no folder on the volume. Give a relative one, or an absolute one such "
-            "as /shared/runs/x."
+            f"--out {out}: is not a folder on the volume. Give a relative path, or an absolute one "
+            "such as /shared/runs/x."
         )
 
     if options.image and options.print != "k8s":
@@ -111,10 +113,10 @@ def _checked(options: Launch) -> Path:
 
 
 def _for_merge(options: Launch, out: Path) -> list[str]:
-    """Those options of the run that `merge` has too."""
+    """Returns the command line of `merge`, with the options that it shares with the run."""
     shared: dict[str, Any] = {
         name: value
-        for name, value in given(options.run).items()
-        if name in parameters(Merge) and name not in _MERGED_BY_ITSELF
+        for name, value in set_values(options.run).items()
+        if name in parameters(Merge) and name not in _NOT_FOR_MERGE
     }
     return words_of(Merge(runs=(), out=out, **shared), without=("runs",))

@@ -1,4 +1,4 @@
-"""Whether text of a dataset stands in a run's folder."""
+"""Checks whether a run's folder contains text of a dataset."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from medical_tasks.runs.results import RESULTS_FILE, read_results
 
 
 def leakcheck(options: Leakcheck) -> LeakReport:
-    """Looks through every file of a folder for text of a source.
+    """Searches every file of a folder for text of a source.
 
     Raises:
-        UsageError: the source is a built dataset that is not the one the run was on.
+        UsageError: the source is a built dataset with other rows than the run used.
     """
     with holding_text():
         _check_same_rows(options.run, options.source)
@@ -30,15 +30,15 @@ def leakcheck(options: Leakcheck) -> LeakReport:
 
 
 def _check_same_rows(run: Path, source: str) -> None:
-    """Refuses a built dataset that is not the one the run was on.
+    """Refuses a built dataset with other rows than the run used.
 
-    Comparing with its demo, say, would prove nothing.
+    A comparison with the dataset's demo, say, would prove nothing.
     """
-    given = named_path(source)
-    folder = given if found_at(given) == "folder" else datasets_home() / source
+    path = named_path(source)
+    folder = path if found_at(path) == "folder" else datasets_home() / source
     name = built_name(folder) if found_at(folder) == "folder" else None
     if name not in datasets() or found_at(run / RESULTS_FILE) != "file":
-        return  # files of the user's own, or a folder that is no run: they are compared as they are
+        return  # the user's own files, or a folder that is not a run, are compared unchecked
 
     try:
         tasks = read_results(run)["tasks"]
@@ -50,10 +50,10 @@ def _check_same_rows(run: Path, source: str) -> None:
             for task, data in recipes.items()
             if data.get("name") == name
         }
-    except Exception as error:  # what the file says instead may be text of the source
+    except Exception as error:  # the error might quote the source
         raise UsageError(
             f"{run / RESULTS_FILE}: not the results of a run ({failure_kind(error)}), "
-            f"so that it cannot be told on which rows of {name} it was. "
+            f"so the rows of {name} that it used are unknown. "
             f"Give the run's own command again, or --source the official files of {name}."
         ) from None
 
@@ -63,9 +63,9 @@ def _check_same_rows(run: Path, source: str) -> None:
             not built
             or rows_sha256(folder, config, split, spec=datasets()[name]) != sha256
         ):
-            said = "holds other rows of it" if built else "does not hold it"
+            problem = "holds other rows of it" if built else "does not hold it"
             raise UsageError(
-                f"{run}: {task} ran on configuration {config} of {name}, and {folder} {said}, so "
-                "that comparing with it would prove nothing. Give --source the folder of the "
+                f"{run}: {task} ran on configuration {config} of {name}, and {folder} {problem}, so "
+                "a comparison with it would prove nothing. Give --source the folder of the "
                 "dataset as it was built for the run, or its official files."
             )

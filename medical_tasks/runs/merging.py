@@ -1,8 +1,8 @@
-"""Makes one run of parts that `run --shard` made.
+"""Merges the parts that `run --shard` made into one run.
 
-A run follows from its items and its store, so that the union of the parts' stores gives
-the results of one run of all items. No model is opened, and a judge is asked only for
-verdicts that no part has.
+A run follows from its items and its store, so the union of the parts' stores gives the
+results of one run of all items. No model is opened, and a judge is asked only for verdicts
+that no part has.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ _LISTED: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """A part of a run, or a whole one.
+class ShardRun:
+    """A part of a run, or a whole run.
 
     Attributes:
         path: its folder.
         answers: its store.
         shard: which part it is, such as `2/8`; None for a whole run.
-        settings: those of the whole run.
-        recipes: by task; none while it has not finished.
+        settings: the settings of the whole run.
+        recipes: the recipes by task; empty while the part has not finished.
     """
 
     path: Path
@@ -82,42 +82,44 @@ class Part:
 
 @dataclass(frozen=True)
 class _Whole:
-    """A task of the whole run, all its items, and the recipe as far as finished parts say it."""
+    """A task of the whole run: all its items, and the recipe that its finished parts share."""
 
     task: TaskSpec
     data: TaskData
     recipe: JsonDict
 
 
-def read_parts(folders: Sequence[Path]) -> list[Part]:
+def read_shard_runs(folders: Sequence[Path]) -> list[ShardRun]:
     """Reads parts of one run.
 
     Raises:
-        UsageError: a folder is no part of a run, or parts differ in more than which
-            part they are.
-        MissingError: the answers of a part are not there.
+        UsageError: a folder is not part of a run, or the parts belong to different runs.
+        MissingError: the answers of a part are missing.
     """
-    parts: list[Part] = []
+    runs: list[ShardRun] = []
     for path in {
         folder.expanduser().resolve(): folder.expanduser() for folder in folders
     }.values():
-        part = _read_part(path)
-        parts.append(part)
-        _check_alike(parts[0].path, part.path, parts[0].settings, part.settings)
-        for name, recipe in part.recipes.items():
-            first = next(each for each in parts if name in each.recipes)
+        run = _read_shard_run(path)
+        runs.append(run)
+        _check_alike(runs[0].path, run.path, runs[0].settings, run.settings)
+        for name, recipe in run.recipes.items():
+            first = next(earlier for earlier in runs if name in earlier.recipes)
             _check_alike(
-                first.path, part.path, _alike(first.recipes[name]), _alike(recipe)
+                first.path,
+                run.path,
+                _comparable_part(first.recipes[name]),
+                _comparable_part(recipe),
             )
 
-    return parts
+    return runs
 
 
-def _read_part(path: Path) -> Part:
-    """A part's settings and recipes.
+def _read_shard_run(path: Path) -> ShardRun:
+    """Reads a part's settings and recipes.
 
     Raises:
-        UsageError: the folder is no part of a run, or was scored with a sheet.
+        UsageError: the folder is not part of a run, or was scored with a sheet.
         MissingError: its answers are elsewhere.
     """
     settings = {
@@ -125,14 +127,14 @@ def _read_part(path: Path) -> Part:
     }
     if settings.get("adjudicated"):
         raise UsageError(
-            f"{path}: was scored with the sheet of `adjudicate`. Merge the parts as `run` left "
+            f"{path}: was scored with a sheet from `adjudicate`. Merge the parts as `run` left "
             "them, then: medical-tasks adjudicate WHOLE, and medical-tasks score TASK --responses "
             "WHOLE --adjudicated FILE"
         )
 
     if not settings.keys() >= _RUN:
         raise UsageError(
-            f"{path}: not of `medical-tasks run`. merge takes the folders of parts (run --shard "
+            f"{path}: not from `medical-tasks run`. merge takes the folders of parts (run --shard "
             "I/N)."
         )
 
@@ -146,29 +148,29 @@ def _read_part(path: Path) -> Part:
     answers = existing_run_folder(path).answers
     if any(recipe["prompts"] for recipe in recipes.values()) and not answers.is_file():
         raise MissingError(
-            f"{answers}: the answers of {path} are not there. Give the folder as `medical-tasks "
+            f"{answers}: the answers of {path} are missing. Give the folder as `medical-tasks "
             "run` left it; answers on credentialed data are in the private store of the machine "
             "that asked (MEDICAL_TASKS_HOME)."
         )
 
-    return Part(
+    return ShardRun(
         path=path, answers=answers, shard=shard, settings=settings, recipes=recipes
     )
 
 
 def _check_alike(first: Path, second: Path, mine: Json, other: Json) -> None:
-    """Refuses parts with other settings, or recipes."""
+    """Refuses parts with different settings or recipes."""
     if mine != other:
         raise UsageError(
             f"{first} and {second}: not parts of one run ({differing(mine, other)}). Merge the "
-            "parts of each by themselves."
+            "parts of each run separately."
         )
 
 
-def _alike(recipe: Json) -> JsonDict:
-    """What the recipes of all parts have alike.
+def _comparable_part(recipe: Json) -> JsonDict:
+    """Reduces a recipe to what all parts of one run share.
 
-    Not how much was asked at once, nor what is about a part's items.
+    Leaves out how much was asked at once, and what concerns a part's own items.
     """
     return {
         **{
@@ -184,17 +186,17 @@ def _alike(recipe: Json) -> JsonDict:
 
 
 def merge(arguments: Merge) -> tuple[Path, str] | None:
-    """Makes one run of parts.
+    """Merges parts into one run.
 
     Returns:
-        Its folder, and what to do where an item has no answer; None in all but the main
-        process.
+        Its folder, and what to do about items without an answer; None in every process but
+        the main one.
     """
     if not is_main_process():
         return None
 
-    upstream, parts = arguments.upstream, read_parts(arguments.runs)
-    tasks = parse_task_names(",".join(parts[0].settings["tasks"]))
+    upstream, runs = arguments.upstream, read_shard_runs(arguments.runs)
+    tasks = parse_task_names(",".join(runs[0].settings["tasks"]))
     specs = {task.name: dataset_spec(task.dataset) for task in tasks}
     if arguments.forecast:
         raise UsageError(
@@ -207,41 +209,42 @@ def merge(arguments: Merge) -> tuple[Path, str] | None:
         doing("merge the parts of a run"),
     ):
         request = judge_request(
-            arguments, tasks, prompts=parts[0].settings["prompts"], upstream=upstream
+            arguments, tasks, prompts=runs[0].settings["prompts"], upstream=upstream
         )
         if request is not None:
-            request = _replaying(
-                request, mapping(parts[0].settings.get("judge")), tasks
-            )
+            request = _replaying(request, mapping(runs[0].settings.get("judge")), tasks)
 
         private = any(not policy.text_allowed(spec) for spec in specs.values())
-        folder = open_run_folder(arguments.out, parts[0].settings, private=private)
+        folder = open_run_folder(arguments.out, runs[0].settings, private=private)
         with locked(folder):
-            # What a merge that goes on has already is a part too.
-            parts = read_parts([*(part.path for part in parts), folder.path])
+            # The folder of a resumed merge is a part too.
+            runs = read_shard_runs([*(run.path for run in runs), folder.path])
             wholes = [
-                _whole(task, specs[task.name], parts, arguments.data, arguments.config)
+                _whole_task(
+                    task, specs[task.name], runs, arguments.data, arguments.config
+                )
                 for task in tasks
             ]
             task_args = checked_task_args(arguments.task_args, tasks)
-            _gather(parts, folder, wholes, upstream)
-            reasons = _reasons(parts)
+            _gather(runs, folder, wholes, upstream)
+            reasons = _reasons(runs)
             answered = [
-                _answered(each, folder, reasons, task_args, upstream) for each in wholes
+                _answered_task(whole, folder, reasons, task_args, upstream)
+                for whole in wholes
             ]
             with run_judge(request, folder) as judge:
                 finish(answered, folder, judge)
 
-            return folder.path, _next_step(answered, parts)
+            return folder.path, _next_step(answered, runs)
 
 
 def _replaying(
     request: JudgeRequest, judge: Json, tasks: Sequence[TaskSpec]
 ) -> JudgeRequest:
-    """The request for a judge that is the parts' own, whose verdicts are there."""
+    """Turns a request for the parts' own judge into one that replays their verdicts."""
     if judge != request.identity:
         raise UsageError(
-            f"the judge of the parts is another one ({differing(judge, request.identity)}). Give "
+            f"the parts had another judge ({differing(judge, request.identity)}). Give "
             f"--judge {judge.get('name')} and its options as the parts had them."
         )
     check_request(request, tasks)
@@ -250,46 +253,45 @@ def _replaying(
     )
 
 
-def _whole(
+def _whole_task(
     task: TaskSpec,
     spec: DatasetSpec,
-    parts: Sequence[Part],
+    runs: Sequence[ShardRun],
     data: Path | None,
     config: str | None,
 ) -> _Whole:
-    """The recipe and items of the whole, as if one command had asked it all.
+    """Builds the recipe and items of the whole, as if one command had asked everything.
 
-    Model arguments on which parts differ decide no answer (another address, say) and
-    are left out. What each part cut from questions is joined.
+    Model arguments on which the parts differ decide no answer (an address, say) and are
+    left out. The words that each part cut from its questions are combined.
     """
-    recipes = [part.recipes[task.name] for part in parts if task.name in part.recipes]
+    recipes = [run.recipes[task.name] for run in runs if task.name in run.recipes]
     if not recipes:
         raise IncompleteError(
-            f"no part has finished, so nothing shows which model answered {task.name}. Give the "
-            "command of one of them again."
+            f"no part has finished, so nothing shows which model answered {task.name}. Give one "
+            "part's command again."
         )
 
     task = task.asked_with(mapping(recipes[0].get("task_args")))
     recipe = {name: value for name, value in recipes[0].items() if name != "shard"}
-    if recipe.get(
-        "generation"
-    ):  # what differs decides no answer, and no cost of them all
+    if recipe.get("generation"):
         first, *others = (
-            mapping(each["generation"].get("model_args")).items() for each in recipes
+            mapping(part_recipe["generation"].get("model_args")).items()
+            for part_recipe in recipes
         )
-        alike = dict(sorted(set(first).intersection(*others)))
-        recipe["generation"] = {**recipe["generation"], "model_args": alike}
+        shared = dict(sorted(set(first).intersection(*others)))
+        recipe["generation"] = {**recipe["generation"], "model_args": shared}
 
     if "truncation" in recipe:
-        truncations = [each["truncation"] for each in recipes]
+        truncations = [part_recipe["truncation"] for part_recipe in recipes]
         left = {
             name: n
-            for each in truncations
-            for name, n in each["words_left_out"].items()
+            for truncation in truncations
+            for name, n in truncation["words_left_out"].items()
         }
         recipe["truncation"] = {
             **recipe["truncation"],
-            "measured": all(each["measured"] for each in truncations),
+            "measured": all(truncation["measured"] for truncation in truncations),
             "words_left_out": dict(sorted(left.items())),
         }
 
@@ -301,34 +303,36 @@ def _whole(
 
 
 def _gather(
-    parts: Sequence[Part],
+    runs: Sequence[ShardRun],
     folder: RunFolder,
     wholes: Sequence[_Whole],
     upstream: Path | None,
 ) -> None:
-    """Copies what the parts' stores hold into one, all of it or nothing.
+    """Copies the contents of the parts' stores into one store, all of them or none.
 
     Raises:
         UsageError: parts have different answers to the same questions.
     """
     fresh = not folder.answers.exists()
-    # What the folder has already comes first: the others are compared with it.
+    # The folder's own store comes first: the others are compared with it.
     sources = sorted(
-        (part for part in parts if part.answers.is_file()),
-        key=lambda part: part.path != folder.path,
+        (run for run in runs if run.answers.is_file()),
+        key=lambda run: run.path != folder.path,
     )
     with contextlib.ExitStack() as opened:
-        stores = [(part, opened.enter_context(Store(part.answers))) for part in sources]
+        stores = [(run, opened.enter_context(Store(run.answers))) for run in sources]
         try:
             with Store(folder.answers) as store, store.together():
-                for part, source in stores:
-                    clashes = _copied(source, store) if part.path != folder.path else []
+                for run, source in stores:
+                    clashes = _copied(source, store) if run.path != folder.path else []
                     if clashes:
                         kind, key = clashes[0]
                         first = next(
-                            each for each, own in stores if own.get_many(kind, [key])
+                            run
+                            for run, own_store in stores
+                            if own_store.get_many(kind, [key])
                         )
-                        raise _clash(first, part, clashes, wholes, upstream)
+                        raise _clash(first, run, clashes, wholes, upstream)
         except UsageError:
             for path in (
                 folder.answers.parent.glob(f"{folder.answers.name}*") if fresh else ()
@@ -339,42 +343,46 @@ def _gather(
 
 
 def _copied(source: Store, store: Store) -> list[tuple[str, str]]:
-    """Copies a store's records; returns those that are there and say something else."""
+    """Copies a store's records; returns the kinds and keys whose present record differs."""
     clashes = []
     for kind, key, record in source.records():
-        own = store.get_many(kind, [key]).get(key)
-        if own is None:
+        present = store.get_many(kind, [key]).get(key)
+        if present is None:
             store.put(kind, key, record)
-        elif _content(own) != _content(record):
+        elif _decided_content(present) != _decided_content(record):
             clashes.append((kind, key))
     return clashes
 
 
-def _content(record: Json) -> object:
-    """What a record says, but for how long it took."""
+def _decided_content(record: Json) -> object:
+    """Returns a record's content without the time it took."""
     if "text" in record:
         return record["text"], record.get("label")
     return {name: value for name, value in record.items() if name != "seconds"}
 
 
 def _clash(
-    first: Part,
-    second: Part,
+    first: ShardRun,
+    second: ShardRun,
     clashes: Sequence[tuple[str, str]],
     wholes: Sequence[_Whole],
     upstream: Path | None,
 ) -> UsageError:
-    """The error for parts that say different things: which items, where answers tell."""
+    """Makes the error for parts with different answers; it names the items if it can."""
     items = []
     for whole in wholes:
         if whole.recipe["prompts"] is not None:
-            one, other = (
+            first_texts, second_texts = (
                 replayed(
-                    whole.task, whole.data, whole.recipe, part.path, upstream=upstream
+                    whole.task, whole.data, whole.recipe, run.path, upstream=upstream
                 ).responses
-                for part in (first, second)
+                for run in (first, second)
             )
-            ids = [name for name in one if name in other and one[name] != other[name]]
+            ids = [
+                name
+                for name in first_texts
+                if name in second_texts and first_texts[name] != second_texts[name]
+            ]
             if ids:
                 items.append(f"{whole.task.name}: {listed(ids, _LISTED)}")
 
@@ -385,13 +393,13 @@ def _clash(
     )
 
 
-def _reasons(parts: Sequence[Part]) -> dict[tuple[str, str], str]:
-    """Why items have no answer, by task and id; "" where a part has one."""
+def _reasons(runs: Sequence[ShardRun]) -> dict[tuple[str, str], str]:
+    """Returns why items have no answer, by task and id; "" where a part has one."""
     reasons: dict[tuple[str, str], str] = {}
-    for part in parts:
-        # One that was stopped while it wrote them has its answers in its store.
+    for run in runs:
+        # A part that was stopped while it wrote its items has its answers in its store.
         with contextlib.suppress(MissingError, UsageError):
-            for row in read_items(part.path) if part.recipes else []:
+            for row in read_items(run.path) if run.recipes else []:
                 item, unscored = (row["task"], row["id"]), row["unscored"] or ""
                 before = reasons.get(item, _MISSING)
                 if not unscored.startswith(UNANSWERED):
@@ -402,23 +410,22 @@ def _reasons(parts: Sequence[Part]) -> dict[tuple[str, str], str]:
     return reasons
 
 
-def _answered(
+def _answered_task(
     whole: _Whole,
     folder: RunFolder,
     reasons: Mapping[tuple[str, str], str],
     task_args: Mapping[str, str],
     upstream: Path | None,
 ) -> AnsweredTask:
-    """A task with the answers that all parts have together."""
+    """Collects a task's answers from all parts."""
     task, recipe = whole.task, whole.recipe
     prices = mapping(mapping(recipe.get("generation")).get("model_args"))
     answered = replayed(
         task, whole.data, recipe, folder.path, upstream=upstream, prices=prices
     )
     unanswered = dict(answered.unanswered)
-    if (
-        recipe["prompts"] is None
-    ):  # a baseline would answer all: what no part has is missing
+    if recipe["prompts"] is None:
+        # A baseline would answer every item, also those that no part has.
         missing = (
             item.id
             for item in answered.items
@@ -445,37 +452,43 @@ def _answered(
 
 
 def _scoring_args(whole: _Whole, task_args: Mapping[str, str]) -> dict[str, str]:
-    """The settings with which the parts were scored, and this run is."""
+    """Returns the scoring settings of the parts, and refuses others."""
     task, recipe = whole.task, whole.recipe
-    before = mapping(recipe.get("scoring"))
-    beside = {name: value for name, value in whole.data.found.items() if name in before}
-    scoring = task.scoring_args({**beside, **recipe.get("task_args", {}), **task_args})
+    recorded = mapping(recipe.get("scoring"))
+    from_data = {
+        name: value
+        for name, value in whole.data.scoring_args.items()
+        if name in recorded
+    }
+    scoring = task.scoring_args(
+        {**from_data, **recipe.get("task_args", {}), **task_args}
+    )
     identity = (
         task.benchmark.scoring_identity(task, scoring) if task.scoring_arguments else {}
     )
     first, second = (
-        {**mapping(each), "output_claims": None}
-        for each in (before, json.loads(json.dumps(identity)))
+        {**mapping(settings), "output_claims": None}
+        for settings in (recorded, json.loads(json.dumps(identity)))
     )
     if first != second:
         raise UsageError(
-            f"{task.name}: the parts were scored otherwise ({differing(first, second)}). Give "
-            "--task-args as they had it."
+            f"{task.name}: the parts were scored with other settings ({differing(first, second)}). "
+            "Give the --task-args that they had."
         )
 
     return scoring
 
 
-def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
-    """Says which parts would bring missing answers, those that no part has before others."""
+def _next_step(answered: Sequence[AnsweredTask], runs: Sequence[ShardRun]) -> str:
+    """Says which parts would bring missing answers; items that were never asked come first."""
     reasons = {reason for task in answered for reason in task.unanswered.values()}
-    wanted = {_MISSING} & reasons or reasons
+    relevant = {_MISSING} & reasons or reasons
     lines, numbers = [], set[int]()
     for task in answered:
         open_items = {
             number: item.id
             for number, item in enumerate(task.items)
-            if task.unanswered.get(item.id) in wanted
+            if task.unanswered.get(item.id) in relevant
         }
         numbers |= open_items.keys()
         if open_items:
@@ -484,14 +497,14 @@ def _next_step(answered: Sequence[AnsweredTask], parts: Sequence[Part]) -> str:
     if not numbers:
         return ""
 
-    again = "Give the command of `run` without --shard, with this --out, to ask them."
-    # Of parts cut in several ways, the smallest ask the fewest other items.
-    count = max(read_shard(part.shard)[1] for part in parts)
+    advice = "Give the command of `run` without --shard, with this --out, to ask them."
+    # If the parts have several sizes, the smallest ask the fewest other items.
+    count = max(read_shard(run.shard)[1] for run in runs)
     if count > 1:
         shards = sorted({number % count for number in numbers})
-        again = (
+        advice = (
             f"They are in --shard {listed([f'{shard + 1}/{count}' for shard in shards], _LISTED)}: "
             "give the command of `run` (again) with that, then this one with all folders."
         )
 
-    return f"Items without an answer: {'; '.join(lines)}. {again}"
+    return f"Items without an answer: {'; '.join(lines)}. {advice}"

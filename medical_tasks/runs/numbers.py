@@ -1,7 +1,4 @@
-"""How numbers are written in tables.
-
-Shares in percent, counts as they are, intervals, bounds, coverage, reasons.
-"""
+"""Formats numbers for tables: shares in percent, counts, intervals, bounds, coverage, reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from medical_tasks.runs.results import NO_ANSWER, NO_COMPONENT, NOTHING, Json
 
 NOT_COMPUTABLE = "n/a"
 PARTIAL = "partial"
-"""What an average is called that lacks some of its metrics."""
+"""The mark of an average that lacks some of its metrics."""
 _DECIMALS = {"cosine": 3, "kappa": 3, "score": 3, "per answer": 2}
 _QUIET = (NOTHING, NO_COMPONENT, NO_ANSWER)
 _NAMED = 2
@@ -24,30 +21,24 @@ _SPREADS: Final = {
     "votes on an answer": "sd_judge",
 }
 FEWEST: Final = 10
-"""Fewer independent items than these, and no interval is to be relied on.
-
-A group of fewer gets none in a comparison.
-"""
+"""The fewest independent items for a reliable interval; a smaller group in a comparison gets none."""
 _DETECTABLE: Final = 1.43
-"""What half a 95 % interval times this is, so many items detect in 4 of 5 cases: (1.96 + 0.84) / 1.96."""
+"""Half a 95 % interval times this is detected in 4 of 5 cases: (1.96 + 0.84) / 1.96."""
 
 
 def too_few_to_tell(
     difference: float | None, detectable: float | None, independent: float
 ) -> bool:
-    """The rule of every breakdown.
+    """Whether a group has too few independent items to detect the difference that it shows.
 
-    Fewer independent items than would detect the difference that a group shows.
+    Every breakdown follows this rule.
     """
     few = independent < FEWEST or difference is None or detectable is None
     return few or abs(difference or 0.0) < (detectable or 0.0)
 
 
 def group_too_few(group: Json, whole: Json, *, parts: bool = False) -> bool:
-    """The same of a group in one run, beside all items, or (`parts`) of a part of each.
-
-    Its interval accounts for clusters.
-    """
+    """Applies `too_few_to_tell` to a group of one run, or (`parts`) to a part of each item."""
     value, of_all = group["value"], whole.get("sample", whole)["value"]
     if (
         value is None
@@ -65,35 +56,32 @@ def group_too_few(group: Json, whole: Json, *, parts: bool = False) -> bool:
 
 
 def percent(value: float | None) -> str:
-    """Writes a 0-1 value in percent; a value nobody can compute is `n/a`, never 0."""
+    """Writes a 0-1 value in percent; a value that cannot be computed is `n/a`, never 0."""
     return NOT_COMPUTABLE if value is None else f"{100 * value:.1f}"
 
 
 def number(value: float | None, unit: str) -> str:
-    """Writes a metric's value: in percent, or as it is where it counts something."""
+    """Writes a metric's value: shares in percent, other units unchanged."""
     if not unit or value is None:
         return percent(value)
     return f"{value:.{_DECIMALS.get(unit, 1)}f}"
 
 
 def valued(metric: Json, name: str = "value") -> str:
-    """Writes a metric's value with the sign of percent, where it is a share.
-
-    Other units stand with its name.
-    """
+    """Writes a metric's value, a share with a percent sign; the label names other units."""
     value, unit = metric.get(name), metric.get("unit", "")
     return number(value, unit) + ("" if unit or value is None else " %")
 
 
 def interval(metric: Json) -> str:
-    """Writes a metric's 95 % interval, and whether a group's is of too few items."""
+    """Writes a metric's 95 % interval, and whether a group has too few items to tell."""
     return _range(metric, "ci_low", "ci_high") + (
         ", too few to tell" if metric.get("too_few") else ""
     )
 
 
 def bounds(metric: Json) -> str:
-    """Writes between which values the metric lies, whatever is missing."""
+    """Writes the metric's bounds, which hold whatever is missing."""
     if metric["bound_high"] is None and metric["bound_low"] is not None:
         return f"{number(metric['bound_low'], metric.get('unit', ''))} or more"
     return _range(metric, "bound_low", "bound_high")
@@ -108,33 +96,30 @@ def _range(metric: Json, low: str, high: str) -> str:
 
 def metric_label(name: str, metric: Json) -> str:
     """Writes a metric's name with its unit, and marks an average that lacks some of its metrics."""
-    named = f"{name} ({metric['unit']})" if metric.get("unit") else name
-    return f"{named} [{PARTIAL}]" if metric.get("missing_components") else named
+    label = f"{name} ({metric['unit']})" if metric.get("unit") else name
+    return f"{label} [{PARTIAL}]" if metric.get("missing_components") else label
 
 
 def coverage(entry: Json, metric: Json | None = None) -> str:
-    """Writes how many of the items asked were scored: on all metrics, or on one of them."""
+    """Writes how many of the items asked were scored, on all metrics or on one of them."""
     return f"{scored(entry, metric)}/{entry['coverage']['asked']}"
 
 
 def scored(entry: Json, metric: Json | None = None) -> int:
-    """How many items are decided on all metrics, or on one of them.
+    """Counts the items that are decided on all metrics, or on one of them.
 
     A metric that needs no judge lacks no verdict.
     """
     counts = entry["coverage"]
     if metric is None or not any(
-        "scored" in each for each in entry["metrics"].values()
+        "scored" in metric_entry for metric_entry in entry["metrics"].values()
     ):
         return int(counts["scored"])
     return int(metric.get("scored", counts["asked"]))
 
 
 def explanation(why: str, unscored: str | None = None, unclear: str = "") -> str:
-    """How the decision on an answer came about, for harnesses that show one text.
-
-    With what is missing or unclear of it.
-    """
+    """Explains the decision on an answer in one text, for harnesses, with what is missing or unclear."""
     parts = [
         why,
         f"unclear: {unclear}" if unclear else "",
@@ -144,10 +129,7 @@ def explanation(why: str, unscored: str | None = None, unclear: str = "") -> str
 
 
 def unclear_counts(entry: Json) -> Mapping[str, int]:
-    """How many answers are unclear, by reason.
-
-    None in results of versions whose readers never said so.
-    """
+    """Counts the unclear answers by reason; empty for results of versions that did not count them."""
     counts: Mapping[str, int] = entry["coverage"].get("unclear") or {}
     return counts
 

@@ -1,4 +1,4 @@
-"""The paired figures of groups: what a benchmark's own pairs of items say (`Benchmark.pairs`).
+"""Computes the paired figures of groups, from a benchmark's own pairs of items (`Benchmark.pairs`).
 
     items and scores -> pairs of a group and its reference
     -> difference of the headline metric with its 95 % interval: Tango's where items are
@@ -6,8 +6,8 @@
     -> test: McNemar's exact one where items are right or wrong, else the bootstrap's
     -> Holm's correction over all groups tested -> flagged below 0.05
 
-An item without a value (unanswered, unscored) takes its pair out; an unclear answer
-counts as it does in the metric, which is as not right.
+An item without a value (unanswered, unscored) excludes its pair. An unclear answer counts as
+it does in the metric: as not right.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Values = npt.NDArray[np.float64]
 def paired_figures(
     task: TaskSpec, items: Sequence[Item], scores: Mapping[str, ItemScore]
 ) -> list[PairedFigure]:
-    """The difference of each group to its reference, within pairs; none for most tasks.
+    """Computes each group's difference from its reference, within pairs; empty for most tasks.
 
     Args:
         task: the task, whose first metric is compared.
-        items: all that were asked.
-        scores: by item id.
+        items: all items that were asked.
+        scores: the scores by item id.
     """
     pairs = task.benchmark.pairs(task, items)
     if not pairs:
@@ -52,7 +52,9 @@ def paired_figures(
     metric = task.metrics[0]
     clusters = {item.id: item.cluster for item in items}
     figures = [_figure(metric, group, scores, clusters) for group in pairs]
-    adjusted = holm([math.nan if (p := each["p"]) is None else p for each in figures])
+    adjusted = holm(
+        [math.nan if (p := figure["p"]) is None else p for figure in figures]
+    )
     for figure, p_holm in zip(figures, adjusted, strict=True):
         figure["p_holm"] = None if math.isnan(p_holm) else p_holm
         figure["flagged"] = p_holm < ALPHA
@@ -66,7 +68,7 @@ def _figure(
     scores: Mapping[str, ItemScore],
     clusters: Mapping[str, str],
 ) -> PairedFigure:
-    """One group's figure, before the correction; of few pairs it has no interval and no test."""
+    """Makes one group's figure before Holm's correction; few pairs get no interval and no test."""
     values = {
         item: score.values.get(metric.name, math.nan) for item, score in scores.items()
     }
@@ -117,7 +119,7 @@ def _figure(
 
 
 def _right_or_wrong(*columns: Values) -> bool:
-    """Whether items are right or wrong; over repeats they are shares."""
+    """Whether all items are right or wrong; over repeats they may be shares."""
     return all(
         bool(np.isin(column[~np.isnan(column)], (0, 1)).all()) for column in columns
     )

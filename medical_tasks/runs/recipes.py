@@ -1,9 +1,9 @@
-"""A run's recipe, and what two recipes differ in.
+"""A run's recipe, and the differences between two recipes.
 
-Other task versions, data, metrics or scoring forbid a comparison; other differences are
+Different task versions, data, metrics or scoring forbid a comparison; other differences are
 reported.
 
-Anybody can submit a recipe, so its values are shown shortened and on one line.
+Anybody can submit a recipe, so messages shorten its values to one line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from medical_tasks.plugins import OWN_PACKAGE, version_of
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, PromptSet, TaskSpec
 
-# Those whose version can change an answer or a score.
+# Packages whose version can change an answer or a score.
 _PACKAGES = (
     "accelerate",
     "datasets",
@@ -36,9 +36,9 @@ _PACKAGES = (
 )
 
 SAME_ROWS: Final = ("source", "version")
-"""What may differ of data whose rows are the same: their file has another name, or they are in several versions."""
+"""What may differ between data with the same rows: the name of their file, and their version."""
 INTERVALS: Final = "score"
-"""How intervals are computed (`scoring.means`): changes with the formulas, and with no value."""
+"""How intervals are computed (`scoring.means`): it changes with their formulas, which change no value."""
 NO_SAMPLE: Final = "the items of smallest hashed id: a quick look, no random sample, no estimate for the whole set"
 NO_SAMPLE_OF_GROUPS: Final = (
     "whole groups of items that are scored together, those of smallest hashed name: "
@@ -46,7 +46,7 @@ NO_SAMPLE_OF_GROUPS: Final = (
 )
 
 
-_ASKED_THERE: Final = ("kind", "task", "settings")
+_IMPORT_SETTINGS: Final = ("kind", "task", "settings")
 _LONGEST: Final = 48
 _HASH: Final = re.compile(r"[0-9a-f]{16,}")
 _HASH_SHOWN: Final = 8
@@ -65,22 +65,24 @@ def make_recipe(
 ) -> JsonDict:
     """Collects a task's recipe as JSON values.
 
-    Prompts and lengths are None when answers came from elsewhere. Of a task that another
-    package registers it says which (`package`).
+    Prompts and lengths are None when the answers came from elsewhere. If another package
+    registers the task, the recipe names it (`package`).
     """
     from medical_tasks.runs.estimation import BOOTSTRAP_SEED
 
-    shown: JsonDict | None = None
+    prompt_recipe: JsonDict | None = None
     if prompts is not None:
-        shown = {"set": prompts.name, "sha256": prompts.sha256}
-        shown |= {"settings": dict(prompts.settings)} if prompts.settings else {}
+        prompt_recipe = {"set": prompts.name, "sha256": prompts.sha256}
+        prompt_recipe |= (
+            {"settings": dict(prompts.settings)} if prompts.settings else {}
+        )
 
     return {
         "suite": f"medical-tasks {__version__}",
         "task": task.name,
         "task_version": task.version,
         "data": dict(data),
-        "prompts": shown,
+        "prompts": prompt_recipe,
         "generation": None
         if max_new_tokens is None
         else {"max_new_tokens": max_new_tokens, "stop": list(task.stop)},
@@ -108,7 +110,7 @@ def make_recipe(
 
 
 def _registered_by(task: TaskSpec) -> JsonDict:
-    """The package of a task, for its recipe; nothing for a task of the project's own."""
+    """Names a task's package for its recipe; empty for this project's own tasks."""
     package = package_of(task.benchmark)
     if package.name == OWN_PACKAGE:
         return {}
@@ -116,18 +118,19 @@ def _registered_by(task: TaskSpec) -> JsonDict:
 
 
 def stated_package(recipe: Json) -> str:
-    """Names the package that a recipe says its task is of, such as `toy-bench 1.0`.
+    """Names the package that a recipe's task comes from, such as `toy-bench 1.0`.
 
-    "" where it names none: a task of the project's own, or a run of before there was a
-    word for it.
+    "" where the recipe names none: this project's own task, or an older run.
     """
     package = mapping(recipe.get("package"))
     stated = (package.get("name"), package.get("version"))
-    return " ".join(one_line(part) for part in stated if isinstance(part, str) and part)
+    return " ".join(
+        one_line(value) for value in stated if isinstance(value, str) and value
+    )
 
 
 def metric_kinds(task: TaskSpec) -> JsonDict:
-    """What a recipe says of a task's metrics."""
+    """Describes a task's metrics for its recipe."""
     return {metric.name: {"kind": metric.kind} for metric in task.metrics}
 
 
@@ -135,9 +138,8 @@ def _max_samples_note(task: TaskSpec) -> str:
     return NO_SAMPLE_OF_GROUPS if task.drawn_whole else NO_SAMPLE
 
 
-# What describes the answers that were scored, or how a judge was asked about them:
-# other for every model, or told as a judge is.
-_SETTINGS_TOLD: Final = ("output_claims", "style")
+# Settings that say how a judge was asked about the answers; reported like a judge's difference.
+_JUDGING_SETTINGS: Final = ("output_claims", "style")
 
 
 DIFFERENCES: Final[Mapping[str, str]] = {
@@ -273,20 +275,20 @@ DIFFERENCES: Final[Mapping[str, str]] = {
         "medical-tasks score {name} --responses RUN."
     ),
 }
-"""What two recipes can differ in, and the sentence that says so."""
+"""The sentences that report a difference, by what differs."""
 _COMPARED: Final = (
     "protocol", "roles", "baseline", "max_samples", "subset", "repeats", "evaluations", "shard",
     "confidence", "adjudication", "suite",
 )  # fmt: skip
-"""Parts of a recipe of which a reader is told that they differ."""
+"""Parts of a recipe whose differences are reported without forbidding a comparison."""
 
 
 class Difference(NamedTuple):
-    """A difference of two recipes that a reader must know of.
+    """A difference between two recipes that a reader must know about.
 
     Attributes:
         kind: what differs, such as `prompts`: a key of `DIFFERENCES`.
-        text: the sentence that says so.
+        text: the sentence that reports it.
     """
 
     kind: str
@@ -295,12 +297,12 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeDifferences:
-    """What two recipes of one task differ in.
+    """The differences between two recipes of one task.
 
     Attributes:
-        refused: why their numbers cannot be compared at all, a sentence each; empty
-            when they can.
-        warned: what a reader must know of the comparison.
+        refused: why their numbers cannot be compared at all, as sentences; empty if they
+            can.
+        warned: what a reader must know about the comparison.
         left_out: scoring argument to why metrics that need it cannot be compared.
     """
 
@@ -318,45 +320,20 @@ def recipe_differences(
 ) -> RecipeDifferences:
     """Compares the recipes of two results of a task.
 
-    A setting that only some of its `metrics` need forbids these alone.
+    A setting that only some of its `metrics` need forbids only these.
     """
-    refused: list[str] = []
-    warned: list[Difference | None] = []
-    versions = [short(recipe.get("task_version")) for recipe in (first, second)]
-    if versions[0].partition("-")[0] != versions[1].partition("-")[0]:
-        quoted = (short(version, quote=True) for version in versions)
-        refused.append(_said("version", *quoted, name=name))
-    elif versions[0] != versions[1]:
-        warned.append(_differs("interface", *versions))
-
-    data = [_deciding_data(recipe) for recipe in (first, second)]
-    if data[0] != data[1]:
-        refused.append(_said("data", differing(*data), name=name))
-
-    # What one of them does not have is not compared.
-    one, other = (mapping(recipe.get("metrics")) for recipe in (first, second))
-    if any(one[metric] != other[metric] for metric in one.keys() & other.keys()):
-        refused.append(_said("metrics", differing(one, other), name=name))
-
-    asked = [mapping(recipe.get("task_args")) for recipe in (first, second)]
-    needed = {metric.needs for metric in metrics}
-    if asked[0] != asked[1] and needed & {*asked[0], *asked[1]}:
-        refused.append(_said("items", differing(*asked)))
-
-    warned += [_swapped(first, second)]
-    warned += [_prompts_differ(first, second), _imported(first, second)]
-    warned.append(_generation(first, second))
-    left = [
-        mapping(mapping(each.get("truncation")).get("words_left_out"))
-        for each in (first, second)
+    warned = [
+        _interface(first, second),
+        _swapped(first, second),
+        _prompts_differ(first, second),
+        _imported(first, second),
+        _generation(first, second),
+        _truncation(first, second),
+        *[_part_differs(name, key, first, second) for key in _COMPARED],
     ]
-    if left[0] != left[1]:
-        warned.append(_differs("truncation", *map(len, left)))
-
-    warned += [_told(name, key, first, second) for key in _COMPARED]
     settings = _settings(name, first, second, metrics)
     return RecipeDifferences(
-        refused=refused + settings.refused,
+        refused=_forbidding(name, first, second, metrics) + settings.refused,
         warned=[
             *filter(None, warned),
             *settings.warned,
@@ -366,15 +343,71 @@ def recipe_differences(
     )
 
 
+def _forbidding(
+    name: str, first: Json, second: Json, metrics: Sequence[MetricSpec]
+) -> list[str]:
+    """Reports differences of version, data, metrics and items: each forbids a comparison."""
+    refused: list[str] = []
+    versions = _versions(first, second)
+    if not _is_same_test(*versions):
+        quoted = (short(version, quote=True) for version in versions)
+        refused.append(_sentence("version", *quoted, name=name))
+
+    data = [_deciding_data(recipe) for recipe in (first, second)]
+    if data[0] != data[1]:
+        refused.append(_sentence("data", differing(*data), name=name))
+
+    # A metric that only one recipe has is not compared.
+    kinds, other_kinds = (mapping(recipe.get("metrics")) for recipe in (first, second))
+    shared = kinds.keys() & other_kinds.keys()
+    if any(kinds[metric] != other_kinds[metric] for metric in shared):
+        refused.append(_sentence("metrics", differing(kinds, other_kinds), name=name))
+
+    arguments = [mapping(recipe.get("task_args")) for recipe in (first, second)]
+    needed = {metric.needs for metric in metrics}
+    if arguments[0] != arguments[1] and needed & {*arguments[0], *arguments[1]}:
+        refused.append(_sentence("items", differing(*arguments)))
+
+    return refused
+
+
+def _versions(first: Json, second: Json) -> tuple[str, str]:
+    return short(first.get("task_version")), short(second.get("task_version"))
+
+
+def _is_same_test(first: str, second: str) -> bool:
+    """Whether the scores of two task versions, such as `2-A` and `2-B`, mean the same."""
+    return first.partition("-")[0] == second.partition("-")[0]
+
+
+def _interface(first: Json, second: Json) -> Difference | None:
+    """Compares the letters of two versions of one test."""
+    versions = _versions(first, second)
+    if versions[0] == versions[1] or not _is_same_test(*versions):
+        return None
+    return _differs("interface", *versions)
+
+
+def _truncation(first: Json, second: Json) -> Difference | None:
+    """Compares which questions were shortened, and by how much."""
+    shortened = [
+        mapping(mapping(recipe.get("truncation")).get("words_left_out"))
+        for recipe in (first, second)
+    ]
+    if shortened[0] == shortened[1]:
+        return None
+    return _differs("truncation", *map(len, shortened))
+
+
 def _deciding_data(recipe: Json) -> JsonDict:
-    """What a recipe says of the data, but for what may differ of the same rows."""
+    """Reduces a recipe's data to what decides the rows."""
     data = mapping(recipe.get("data"))
     deciding = {
         key: data[key] for key in data if key not in SAME_ROWS and data[key] is not None
     }
     swap = mapping(data.get("swap"))
     if swap:
-        # Two values of one attribute have the same rows, but for that attribute.
+        # Rows with two values of one attribute are the same except for that attribute.
         attribute = str(swap.get("changed")).partition("=")[0]
         deciding["swap"] = {**swap, "changed": attribute}
         deciding.pop("rows_sha256", None)
@@ -383,7 +416,7 @@ def _deciding_data(recipe: Json) -> JsonDict:
 
 
 def _swapped(first: Json, second: Json) -> Difference | None:
-    """Says that two runs differ in an attribute of the patients, on purpose."""
+    """Compares the attribute of the patients that was changed on purpose."""
     values = [
         mapping(mapping(recipe.get("data")).get("swap")).get("changed")
         for recipe in (first, second)
@@ -398,30 +431,46 @@ def _settings(
 ) -> RecipeDifferences:
     """Compares the settings of scoring.
 
-    Those of one run alone add metrics to it, and change none of the others.
+    A setting that only one run has adds metrics to it and changes no others.
     """
     left_out: dict[str, str] = {}
     differences = RecipeDifferences(refused=[], warned=[], left_out=left_out)
-    one, other = (mapping(recipe.get("scoring")) for recipe in (first, second))
+    first_settings, second_settings = (
+        mapping(recipe.get("scoring")) for recipe in (first, second)
+    )
     needed = {metric.needs for metric in metrics if metric.needs}
-    for key in dict.fromkeys([*one, *other]):
-        if key in one and key in other and _same_file(one[key], other[key]):
+    for key in dict.fromkeys([*first_settings, *second_settings]):
+        if (
+            key in first_settings
+            and key in second_settings
+            and _same_file(first_settings[key], second_settings[key])
+        ):
             continue
 
         texts = {
-            "values": differing({key: one.get(key)}, {key: other.get(key)}),
+            "values": differing(
+                {key: first_settings.get(key)}, {key: second_settings.get(key)}
+            ),
             "key": short(key),
-            "again": _said("again", name=name, key=short(key)),
+            "again": _sentence("again", name=name, key=short(key)),
         }
-        # What some metrics need is given or not; `no` is the same as nothing said.
+        # For a setting that metrics need, `False` is the same as unset.
         unset = (None, False) if key in needed else ()
-        has = [key in each and each[key] not in unset for each in (one, other)]
+        has = [
+            key in settings and settings[key] not in unset
+            for settings in (first_settings, second_settings)
+        ]
         if sum(has) == 1:
             alone = "first" if has[0] else "second"
             differences.warned.append(_differs("scored_alone", alone=alone, **texts))
         elif all(has):
             _add_setting(
-                differences, left_out, key, (one[key], other[key]), texts, key in needed
+                differences,
+                left_out,
+                key,
+                (first_settings[key], second_settings[key]),
+                texts,
+                key in needed,
             )
 
     return differences
@@ -435,21 +484,21 @@ def _add_setting(
     texts: Mapping[str, str],
     needed: bool,
 ) -> None:
-    """Adds a setting of scoring that both recipes have, and have otherwise."""
+    """Adds a scoring setting on which both recipes differ."""
     if needed:
-        left_out[key] = _said("left_out", **texts)
+        left_out[key] = _sentence("left_out", **texts)
     elif key == "output_claims":
-        # Each model's answers have claims of their own, but of one making.
+        # Each model's answers have their own claims; only the way of making them must agree.
         if isinstance(values[0], Mapping) != isinstance(values[1], Mapping):
             differences.warned.append(_differs("claims", **texts))
-    elif key in _SETTINGS_TOLD:
+    elif key in _JUDGING_SETTINGS:
         differences.warned.append(_differs("asked_differently", **texts))
     else:
-        differences.refused.append(_said("scoring", **texts))
+        differences.refused.append(_sentence("scoring", **texts))
 
 
 def _same_file(first: object, second: object) -> bool:
-    """Whether two settings are equal, but for the name of a file whose hash is told."""
+    """Whether two settings are equal, apart from the name of a file with a hash."""
     if not (
         isinstance(first, Mapping) and isinstance(second, Mapping) and "sha256" in first
     ):
@@ -458,10 +507,9 @@ def _same_file(first: object, second: object) -> bool:
 
 
 def _prompts_differ(first: Json, second: Json) -> Difference | None:
-    """How the prompts differ.
+    """Compares the prompts.
 
-    One side may have asked nothing: that is the difference, but of a baseline, whose
-    name says so.
+    If only one run asked anything, that is the difference, unless the other is a baseline.
     """
     parts = [recipe.get("prompts") for recipe in (first, second)]
     if parts[0] == parts[1]:
@@ -473,7 +521,7 @@ def _prompts_differ(first: Json, second: Json) -> Difference | None:
             "name"
         )
         if str(unasked).startswith("baseline/"):
-            return None  # a baseline is asked nothing, and its name says what it is
+            return None  # a baseline is asked nothing, as its name shows
 
         prompts = mapping(parts[0] if parts[1] is None else parts[1])
         return _differs("not_asked", alone, short(prompts.get("set")), other)
@@ -482,23 +530,29 @@ def _prompts_differ(first: Json, second: Json) -> Difference | None:
 
 
 def _imported(first: Json, second: Json) -> Difference | None:
-    """Compares how two harnesses asked for answers that were imported from them."""
+    """Compares how two harnesses asked for their imported answers."""
     origins = [mapping(recipe.get("imported")) for recipe in (first, second)]
     if not all(origins):
-        return None  # which the prompts say
-    asked = [{name: each.get(name) for name in _ASKED_THERE} for each in origins]
-    return None if asked[0] == asked[1] else _differs("imported", differing(*asked))
+        return None  # reported as a difference of prompts
+    settings = [
+        {name: origin.get(name) for name in _IMPORT_SETTINGS} for origin in origins
+    ]
+    return (
+        None
+        if settings[0] == settings[1]
+        else _differs("imported", differing(*settings))
+    )
 
 
 def _generation(first: Json, second: Json) -> Difference | None:
     if None in (first.get("generation"), second.get("generation")):
-        return None  # nothing was asked there, which the prompts say
+        return None  # nothing was asked, reported as a difference of prompts
     parts = deciding_generation(first), deciding_generation(second)
     return None if parts[0] == parts[1] else _differs("generation", differing(*parts))
 
 
 def deciding_generation(recipe: Json) -> JsonDict:
-    """How answers were asked for, but for how many at once, which changes no answer."""
+    """Returns the settings of generation without how many were asked at once."""
     from medical_tasks.models.opener import NEUTRAL_ARGS
 
     generation = mapping(recipe.get("generation"))
@@ -518,10 +572,10 @@ def deciding_generation(recipe: Json) -> JsonDict:
     }
 
 
-def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
-    """How two recipes differ in one part, None where they do not."""
+def _part_differs(name: str, key: str, first: Json, second: Json) -> Difference | None:
+    """Compares one part of two recipes."""
     parts = [recipe.get(key) for recipe in (first, second)]
-    # A model beside a baseline is another model, as told by its name.
+    # Only two baselines differ in `baseline`; a model and a baseline differ by their names.
     if parts[0] == parts[1] or (
         key == "baseline" and not (key in first and key in second)
     ):
@@ -535,13 +589,13 @@ def _told(name: str, key: str, first: Json, second: Json) -> Difference | None:
 
 
 def judge_differences(first: Json, second: Json) -> list[Difference]:
-    """In which way the judges of two recipes differ."""
+    """Compares the judges of two recipes."""
     judges = [mapping(recipe.get("judge")) for recipe in (first, second)]
-    return [] if judges[0] == judges[1] else [_difference(*judges)]
+    return [] if judges[0] == judges[1] else [_judge_difference(*judges)]
 
 
 def comparable_judges(*recipes: Json) -> bool:
-    """Whether the judges of all recipes, where they have one, understand what they judge."""
+    """Whether all judges of the recipes are comparable, that is, understand what they judge."""
     return all(
         bool(judge.get("comparable"))
         for recipe in recipes
@@ -549,8 +603,8 @@ def comparable_judges(*recipes: Json) -> bool:
     )
 
 
-def _difference(first: Json, second: Json) -> Difference:
-    """How two judges differ, by the first of these: files, name, votes, all else."""
+def _judge_difference(first: Json, second: Json) -> Difference:
+    """Reports the first difference of two judges: files, name, votes, or anything else."""
     if first.get("backend") == second.get("backend") == "recorded":
         return _differs("recorded")
 
@@ -567,22 +621,22 @@ def _difference(first: Json, second: Json) -> Difference:
 
 
 def _differs(key: str, /, *parts: object, **named: str) -> Difference:
-    return Difference(key, _said(key, *parts, **named))
+    return Difference(key, _sentence(key, *parts, **named))
 
 
-def _said(key: str, /, *parts: object, **named: str) -> str:
+def _sentence(key: str, /, *parts: object, **named: str) -> str:
     return DIFFERENCES[key].format(*parts, **named)
 
 
 def mapping(value: Any) -> Json:
-    """The value where it is a mapping, else an empty one: recipes of packages come from anybody."""
+    """Returns the value if it is a mapping, else an empty one: anybody can submit a recipe."""
     return value if isinstance(value, Mapping) else {}
 
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
-    """Puts a text on one line of at most so many characters.
+    """Puts a text on one line of at most `longest` characters.
 
-    What could move a terminal's cursor is written visibly.
+    Characters that could move a terminal's cursor are escaped.
     """
     text = " ".join(text[: 8 * longest].split())
     text = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
@@ -590,10 +644,7 @@ def one_line(text: str, longest: int = _LONGEST) -> str:
 
 
 def short(value: Any, *, quote: bool = False) -> str:
-    """Writes a value of a recipe in a few characters.
-
-    Hashes by their beginning, collections by a hash of their own.
-    """
+    """Writes a recipe's value in a few characters: hashes abbreviated, collections hashed."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -617,7 +668,7 @@ def short(value: Any, *, quote: bool = False) -> str:
 
 
 def differing(first: Json, second: Json) -> str:
-    """Names the first few differences of two mappings.
+    """Names the first few differences between two mappings.
 
     Example: `max_new_tokens 48 and 512; model_args.dtype none and float32`.
     """
@@ -640,7 +691,7 @@ def differing(first: Json, second: Json) -> str:
 
 
 def _flat(value: Json, prefix: str = "", depth: int = 0) -> JsonDict:
-    """Nested objects as one, with dotted names.
+    """Flattens nested objects, with dotted names.
 
     Example: `{"data": {"split": "test"}}` is `{"data.split": "test"}`.
     """

@@ -1,7 +1,7 @@
-"""Several answers to each item (`run --repeats`): what they are together, and a metric's figure.
+"""Combines several answers to each item (`run --repeats`) into scores and a metric's figure.
 
 Example:
-    Two items were answered three times, right and wrong as follows:
+    Two items were answered three times, with these outcomes:
 
     | item | run 1 | run 2 | run 3 | mean |
     |---|---|---|---|---|
@@ -10,7 +10,7 @@ Example:
 
     The value is the mean of the runs, (0.5 + 0.5 + 0) / 3 = 0.333, and its bounds are the means of
     the runs' bounds. Its interval is that of six answers in two clusters, the items, widened by how
-    much runs differ as a whole. One of two items is alike in all runs: the stability is 0.5.
+    much whole runs differ. One of two items has the same outcome in all runs: the stability is 0.5.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
 Scores = Mapping[str, ItemScore]
 """Scores by item id."""
 ALIKE: Final = 1e-9
-"""Values this near are one outcome."""
+"""Values this close are one outcome."""
 Source = Literal["repeats", "evaluations"]
-"""What made several scores of an item: the model, asked anew, or the judge of one answer."""
+"""Why an item has several scores: the model was asked again, or the judge decided again."""
 
 
 def over_repeats(
     task: TaskSpec, repeats: Sequence[Scores], unanswered: Sequence[Mapping[str, str]]
 ) -> Scores:
-    """Each item's mean over the repeats that decide it, weighted by its denominators.
+    """Averages each item over the repeats that decide it, weighted by the denominators.
 
-    What one repeat lacks is said of the item, and so is why one is unclear; bounds are
-    made of the repeats themselves. A single repeat is its own scores.
+    An item is unscored or unclear if one of its repeats is. Bounds are computed from the
+    repeats themselves. A single repeat is returned unchanged.
 
     Args:
         task: the task with the metrics that are reported.
         repeats: the scores of each repeat.
-        unanswered: why items have no answer, of each repeat.
+        unanswered: why items have no answer, in each repeat.
     """
     if len(repeats) == 1:
         return repeats[0]
@@ -79,7 +79,7 @@ def over_repeats(
 def _mean_score(
     task: TaskSpec, scores: Sequence[ItemScore], lacking: str | None
 ) -> ItemScore:
-    """An item's mean score; `lacking` is why a repeat has none."""
+    """Averages an item's scores; `lacking` is why a repeat has none."""
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
     for metric in task.metrics:
@@ -92,17 +92,17 @@ def _mean_score(
         values=values,
         weights=weights,
         unscored=lacking
-        or next((each.unscored for each in scores if each.unscored), None),
-        unclear=next((each.unclear for each in scores if each.unclear), ""),
+        or next((score.unscored for score in scores if score.unscored), None),
+        unclear=next((score.unclear for score in scores if score.unclear), ""),
         limits={},
         counts={},
     )
 
 
 def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | None:
-    """A metric's mean over an item's scores, and the mean denominator.
+    """Averages a metric over an item's scores; returns the mean and the mean denominator.
 
-    None where none decides it.
+    None if no score decides the metric.
 
     Example: 1 of 2 claims hold in one repeat, 3 of 4 in another. The mean is 4/6, and
         its denominator 3.
@@ -126,9 +126,9 @@ def _mean(metric: str, scores: Sequence[ItemScore]) -> tuple[float, float] | Non
 def _widen(
     figure: Figure, value: float, margin: float, limits: tuple[float, float]
 ) -> None:
-    """Sets a figure to the mean of runs, its interval wider by how runs differ besides.
+    """Sets a figure to the mean of runs, with its interval widened by how much runs differ.
 
-    Example: an end 0.3 away and a margin of 0.4 make one that is 0.5 away.
+    Example: an end 0.3 away and a margin of 0.4 give an end 0.5 away.
     """
     middle, low, high = figure["value"], figure["ci_low"], figure["ci_high"]
     figure["value"] = value
@@ -138,8 +138,15 @@ def _widen(
         figure["ci_high"] = min(value + math.hypot(high - middle, margin), limits[1])
 
 
+def _set_bounds(figure: Figure, repeats: Sequence[Figure]) -> None:
+    """Sets a figure's bounds to the means of the repeats' bounds."""
+    for name in BOUNDS:
+        bounds = [repeat[name] for repeat in repeats]
+        figure[name] = None if None in bounds else fmean(bounds)
+
+
 def _set_counts(figure: Figure, scored: int, items: int, estimated: int) -> None:
-    """Says how many items are decided, and estimated, where it is not all and none."""
+    """Sets the numbers of decided and estimated items, unless they are all and none."""
     figure["scored"], figure["estimated"] = scored, estimated
     if scored == items:
         del figure["scored"]
@@ -148,7 +155,7 @@ def _set_counts(figure: Figure, scored: int, items: int, estimated: int) -> None
 
 
 class RepeatedEstimator(Estimator):
-    """Of a task whose items were answered several times, or whose answers were judged several times."""
+    """Estimates a task whose items were answered, or whose answers were judged, several times."""
 
     def __init__(
         self,
@@ -163,12 +170,12 @@ class RepeatedEstimator(Estimator):
 
         Args:
             task: the task with the metrics that are reported.
-            scores: of all repeats together, by `over_repeats`.
-            repeats: those of each.
-            votes: those by each vote of a judge with several, of each repeat.
-            source: what the repeats are; a metric that no judge decides is the same in
-                all evaluations, and its figure that of one.
-            settings: as `Estimator` takes them.
+            scores: the scores of all repeats together, from `over_repeats`.
+            repeats: the scores of each repeat.
+            votes: the scores by each vote of each repeat, for a judge with several votes.
+            source: what the repeats are. A metric that no judge decides is the same in all
+                evaluations; its figure is that of the first.
+            settings: further arguments of `Estimator`.
         """
         # An item that is right in some of the repeats is a mean.
         metrics = tuple(
@@ -176,15 +183,15 @@ class RepeatedEstimator(Estimator):
             for metric in task.metrics
         )
         super().__init__(replace(task, metrics=metrics), scores, **settings)
-        self._each = [Estimator(task, repeat, **settings) for repeat in repeats]
+        self._estimators = [Estimator(task, repeat, **settings) for repeat in repeats]
         self._repeats, self._votes, self._source = repeats, votes, source
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
         """Computes a metric's figure: the mean over repeats, the interval of all answers."""
         if self._source == "evaluations" and not metric.judged:
-            return self._each[0].entry(metric, items)
+            return self._estimators[0].entry(metric, items)
 
-        figures = [estimator.entry(metric, items) for estimator in self._each]
+        figures = [estimator.entry(metric, items) for estimator in self._estimators]
         values = [figure["value"] for figure in figures]
         valued = [figure for figure in figures if figure["value"] is not None]
         repeats: JsonDict = {"k": len(figures), "values": values}
@@ -194,30 +201,26 @@ class RepeatedEstimator(Estimator):
             return figure
 
         figure = self._together(metric, items)
-        if (
-            figure["value"] is None
-        ):  # no item is decided whole: the interval of one repeat
+        if figure["value"] is None:
+            # No item is decided in all repeats: take the interval of one repeat.
             figure = valued[0].copy()
 
         decided, stability, spread = self._split(metric, items, [self._repeats])
         by_votes = self._split(metric, items, self._votes)[2] if self._votes else spread
-        value = fmean(each["value"] for each in valued)
-        # Each vote of a judge is drawn by itself, so that nothing is common to an
-        # evaluation as a whole; runs of a model may differ so.
+        value = fmean(repeat_figure["value"] for repeat_figure in valued)
+        # A judge's votes are independent, so evaluations have no error in common; whole runs
+        # of a model may.
         margin = spread.margin if self._source == "repeats" else 0.0
         _widen(figure, value, margin, metric.limits)
-        for name in BOUNDS:
-            bounds = [each[name] for each in figures]
-            figure[name] = None if None in bounds else fmean(bounds)
-
-        estimated = max(each.get("estimated", 0) for each in figures)
+        _set_bounds(figure, figures)
+        estimated = max(repeat_figure.get("estimated", 0) for repeat_figure in figures)
         _set_counts(figure, decided, len(items), estimated)
         figure[self._source] = {**repeats, **self._spread_json(by_votes, stability)}
 
         return figure
 
     def _spread_json(self, spread: Repeats, stability: float) -> JsonDict:
-        """How answers to an item vary: between items, from run to run, and between votes."""
+        """Returns how answers vary: between items, from run to run, and between votes."""
         numbers = {
             "sd_items": spread.sd_items,
             "sd_run": spread.sd_run,
@@ -231,7 +234,7 @@ class RepeatedEstimator(Estimator):
         }
 
     def _together(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
-        """The figure of all answers; each is right or wrong, those to one item being a cluster."""
+        """Computes the figure over all answers, those to one item being a cluster."""
         figure = super().entry(self._reported[metric.name], items)
         if figure["value"] is None or metric.kind != "proportion":
             return figure
@@ -258,12 +261,13 @@ class RepeatedEstimator(Estimator):
         items: Sequence[Item],
         votes: Sequence[Sequence[Scores]],
     ) -> tuple[int, float, Repeats]:
-        """How steady the answers to an item are.
+        """Measures how stable the answers to an item are.
 
-        Returns how many items all repeats decide, the share of those with one value in
-        all, and the parts of the variance.
+        Returns:
+            How many items all repeats decide, the share of these with one value in all
+            repeats, and the components of the variance.
         """
-        # For runs with repeats alone.
+        # Slow, and needed for runs with repeats alone.
         from medical_tasks.scoring.bootstrap import Repeats, linear
         from medical_tasks.scoring.bootstrap import repeats as spread_of
 
@@ -276,7 +280,7 @@ class RepeatedEstimator(Estimator):
             )
 
         shares = components(self._reported[metric.name], self._reported).shares
-        # Numerators and denominators in turns, of shape (items, repeats, votes).
+        # Numerators and denominators in turn, of shape (items, repeats, votes).
         columns = []
         for name in shares:
             component = self._reported[name]

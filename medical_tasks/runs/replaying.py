@@ -1,7 +1,7 @@
-"""Finds the answers of a run again: in its store, the file that it scored, or what it imported.
+"""Recovers the answers of a run: from its store, the file that it scored, or its import.
 
-No model is opened: `_Replay` stands for the run's, and what the store lacks stays
-unanswered.
+No model is opened: `_Replay` takes the place of the run's model, and an answer that the
+store lacks stays unanswered.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _BASELINE: Final = "baseline/"
 
 
 class _Replay(Model):
-    """Stands for the run's model and answers nothing.
+    """Takes the place of the run's model and answers nothing.
 
-    It has the name and identity that the run recorded. These are part of the key of
-    each answer, so that the questions, asked anew, meet the answers in the store.
+    It has the recorded name and identity of the model. These are part of each answer's key,
+    so the same questions find their answers in the store.
     """
 
     def __init__(self, recorded: Json) -> None:
@@ -70,16 +70,16 @@ class _Replay(Model):
 
 
 def check_recipe(folder: Path, recipe: object) -> None:
-    """Refuses a recipe that lacks what a run is found again by, or has it in another form."""
+    """Refuses a recipe that lacks the parts needed to replay its run, or has malformed ones."""
     parts = mapping(recipe)
     name = str(mapping(parts.get("model")).get("name"))
     by_model = not name.startswith((_RESPONSES, _BASELINE, IMPORTED))
-    wanted = {
+    required = {
         "data": {"config"},
         "model": {"name"},
         **({"generation": {"max_new_tokens"}} if by_model else {}),
     }
-    wanted |= (
+    required |= (
         {"prompts": {"set", "sha256"}}
         if by_model or parts.get("prompts") is not None
         else {}
@@ -93,13 +93,14 @@ def check_recipe(folder: Path, recipe: object) -> None:
     sound = {"max_samples", "prompts", "generation"} <= parts.keys() and isinstance(
         parts["max_samples"], int | None
     )
-    drawn = mapping(parts.get("subset", {"asked": 1, "seed": 0}))
-    numbers = [parts.get("repeats", 1), drawn.get("asked"), drawn.get("seed")]
-    for kind, held in ((Mapping, objects), (str, names), (int, numbers)):
-        sound = sound and all(isinstance(each, kind) for each in held)
+    subset = mapping(parts.get("subset", {"asked": 1, "seed": 0}))
+    numbers = [parts.get("repeats", 1), subset.get("asked"), subset.get("seed")]
+    for kind, values in ((Mapping, objects), (str, names), (int, numbers)):
+        sound = sound and all(isinstance(value, kind) for value in values)
 
     if not sound or not all(
-        names <= mapping(parts.get(name2)).keys() for name2, names in wanted.items()
+        names <= mapping(parts.get(section)).keys()
+        for section, names in required.items()
     ):
         raise UsageError(
             f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give "
@@ -108,12 +109,12 @@ def check_recipe(folder: Path, recipe: object) -> None:
 
 
 def check_same_data(task: TaskSpec, data: TaskData, recipe: Json) -> None:
-    """Refuses data that is not what the run was on."""
-    ran, here = recipe["data"].get("rows_sha256"), data.revision["rows_sha256"]
-    if ran != here:
+    """Refuses data with other rows than the run used."""
+    recorded, current = recipe["data"].get("rows_sha256"), data.revision["rows_sha256"]
+    if recorded != current:
         raise UsageError(
-            f"{data.folder}: {task.name} ran on other rows (rows_sha256 {str(ran)[:12]}, here "
-            f"{here[:12]}). Give --data the folder the run was made with, or run again on this one."
+            f"{data.folder}: {task.name} ran on other rows (rows_sha256 {str(recorded)[:12]}, here "
+            f"{current[:12]}). Give --data the folder the run was made with, or run again on this one."
         )
 
 
@@ -126,9 +127,9 @@ def run_responses(
     responses: Path | None = None,
     upstream: Path | None = None,
 ) -> Mapping[str, str]:
-    """Finds the answers a run scored, by item id.
+    """Recovers the answers that a run scored, by item id.
 
-    `responses` is the file of a run of `medical-tasks score`.
+    `responses` is the file that a run of `medical-tasks score` scored.
     """
     check_recipe(folder, recipe)
     check_same_data(task, data, recipe)
@@ -155,7 +156,7 @@ def run_answers(
     *,
     upstream: Path | None = None,
 ) -> AnsweredTask:
-    """Finds the whole answers that a run scored, with what was asked, and those of its repeats."""
+    """Recovers the answers that a run scored with all their details, those of its repeats included."""
     check_recipe(folder, recipe)
     check_same_data(task, data, recipe)
     name = str(recipe["model"]["name"])
@@ -175,13 +176,11 @@ def replayed(
     upstream: Path | None = None,
     prices: Mapping[str, str] | None = None,
 ) -> AnsweredTask:
-    """Answers items as the run of a recipe did: from its folder's store, or by its baseline.
+    """Answers items as a recipe's run did, from its folder's store or by its baseline.
 
-    No model is opened.
-
-    An answer is kept under a hash of model, question and settings. With other prompts
-    or settings none would be met, and all items would look unanswered: so these are
-    compared first, and a difference is an error that names them.
+    No model is opened. Answers are stored under a hash of model, question and settings. With
+    other prompts or settings no key would match, and all items would look unanswered. These
+    are therefore compared first, and a difference raises an error that names them.
     """
     name = str(recipe["model"]["name"])
     if name.startswith(_BASELINE):
@@ -205,28 +204,30 @@ def replayed(
             f"{run.answers}: not there. Give the folder that `medical-tasks run` wrote, whole."
         )
 
-    ran = recipe["prompts"]
+    recorded_prompts = recipe["prompts"]
     confidence: Confidence = recipe.get(RECIPE_KEY, "none")
     prompts = load_task_prompts(
         task,
         RunOptions(
-            prompts=ran["set"],
+            prompts=recorded_prompts["set"],
             upstream=upstream,
             task_args=recipe.get("task_args", {}),
             confidence=confidence,
         ),
         data,
     )
-    if prompts.sha256 != ran["sha256"]:
+    if prompts.sha256 != recorded_prompts["sha256"]:
         raise UsageError(
-            f"{folder}: the run asked with other prompts ({ran['set']}, sha256 "
-            f"{ran['sha256'][:12]}, now {prompts.sha256[:12]}), so its answers cannot be found. "
+            f"{folder}: the run asked with other prompts ({recorded_prompts['set']}, sha256 "
+            f"{recorded_prompts['sha256'][:12]}, now {prompts.sha256[:12]}), so its answers cannot be found. "
             f"Use the version that made it ({recipe['suite']}), or run again."
         )
 
-    _check_same(folder, "prompts", ran.get("settings"), dict(prompts.settings))
+    _check_same(
+        folder, "prompts", recorded_prompts.get("settings"), dict(prompts.settings)
+    )
     options = RunOptions(
-        prompts=ran["set"],
+        prompts=recorded_prompts["set"],
         upstream=upstream,
         max_new_tokens=recipe["generation"]["max_new_tokens"],
         repeats=recipe.get("repeats", 1),
@@ -245,12 +246,12 @@ def replayed(
     )[0]
 
 
-def _check_same(folder: Path, part: str, ran: object, here: object) -> None:
-    """Refuses deciding settings that are no longer what the recipe says."""
-    if (ran or {}) != (json.loads(json.dumps(here)) or {}):
+def _check_same(folder: Path, section: str, recorded: object, current: object) -> None:
+    """Refuses settings that differ from the recipe's."""
+    if (recorded or {}) != (json.loads(json.dumps(current)) or {}):
         raise UsageError(
-            f"{folder}: the run's answers cannot be found again: its {part} had the settings "
-            f"{ran!r}, here they are {here!r}. Bring back what has changed (a checkpoint, "
+            f"{folder}: the run's answers cannot be found again: its {section} had the settings "
+            f"{recorded!r}, here they are {current!r}. Bring back what has changed (a checkpoint, "
             "documents), or run again."
         )
 
@@ -258,7 +259,7 @@ def _check_same(folder: Path, part: str, ran: object, here: object) -> None:
 def _from_file(
     name: str, task: TaskSpec, data: TaskData, recipe: Json, responses: Path | None
 ) -> Mapping[str, str]:
-    """The answers of a run of `score`, from the very file that it scored."""
+    """Reads the answers of a run of `score` from the very file that it scored."""
     if responses is None:
         raise MissingError(
             f"{name.removeprefix(_RESPONSES)}: this run scored it and keeps no texts. Give it with "

@@ -1,6 +1,6 @@
-"""Scoring answers that are there: of a file, a run or another harness; no model is asked.
+"""Scores existing answers, from a file, a run or another harness; no model is asked.
 
-What this shares with a model's run (`evaluating`) is here: a run ends as a scoring.
+It also holds the checks that this shares with a model's run (`evaluating`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from medical_tasks.runs.folder import (
 from medical_tasks.runs.imported import (
     IMPORTED,
     PublishedSource,
-    answered_of,
+    answered_task,
     is_imported,
     keep_answers,
 )
@@ -57,31 +57,31 @@ if TYPE_CHECKING:
     from medical_tasks.runs.judging import JudgeRequest, RunJudge
 
 NOT_GIVEN: Final = "none given"
-"""Why an item that a file of answers has no row of is unanswered."""
+"""The reason why an item without a row in a file of answers is unanswered."""
 
 
 def rescore(
     arguments: Score, responses: Path | GivenAnswers | PublishedSource | None = None
 ) -> tuple[Path, bool] | None:
-    """Scores answers that are there.
+    """Scores existing answers.
 
     Args:
         arguments: what is scored, and how.
-        responses: the answers, where they are not in the file `arguments.responses`.
+        responses: the answers, unless they are in the file `arguments.responses`.
 
     Returns:
-        The folder, and whether an item has no answer; None after a forecast and in
-        further processes.
+        The folder, and whether an item has no answer; None after a forecast and in every
+        process but the main one.
     """
     responses = responses or arguments.responses
     task, *others = parse_task_names(arguments.task)
     if others:
-        names = ", ".join(each.name for each in (task, *others))
+        names = ", ".join(chosen.name for chosen in (task, *others))
         raise UsageError(f"score takes one task, got {arguments.task!r} ({names}).")
 
     spec = dataset_spec(task.dataset)
     if not is_main_process():
-        return None  # there is nothing to share among processes
+        return None  # scoring is not shared among processes
 
     request = judge_request(
         arguments, [task], prompts=arguments.prompts, upstream=arguments.upstream
@@ -93,7 +93,7 @@ def rescore(
         )
 
     drawn = read_drawn(arguments)
-    task = _as_asked(task, responses, arguments.task_args)
+    task = _task_as_asked(task, responses, arguments.task_args)
     with policy.protect(
         [policy.Subject.of(spec, task=task.name)], policy.attestation_from(arguments)
     ):
@@ -101,26 +101,26 @@ def rescore(
         with with_source(
             task, source=arguments.source, data=arguments.data, config=arguments.config
         ) as (data, config):
-            read = replace(arguments, data=data, config=config)
-            answered, settings = _answered(task, spec, read, responses)
+            located = replace(arguments, data=data, config=config)
+            answered, settings = _read_answers(task, spec, located, responses)
 
         settings |= {"subset": list(drawn)} if drawn is not None else {}
         if arguments.confidence == ASKED:
-            answered, settings = _stating_confidence(answered, settings)
+            answered, settings = _read_as_stating_confidence(answered, settings)
 
-        asked = _scoring_args(arguments.task_args, task, answered.recipe)
+        scoring_args = _scoring_args(arguments.task_args, task, answered.recipe)
         answered = replace(
             answered,
-            scoring_args={**answered.scoring_args, **asked},
+            scoring_args={**answered.scoring_args, **scoring_args},
             adjudication=_adjudication(arguments.adjudicated, task, answered),
         )
-        # Not the sheet's content: one with more rows filled in is scored into the same
+        # Not the sheet's content: a sheet with more rows filled in is scored into the same
         # folder.
         settings |= {"adjudicated": True} if answered.adjudication is not None else {}
         settings |= {"judge": request.identity} if request is not None else {}
         path = arguments.out or default_folder(responses.stem, settings)
         if request is not None and request.options.forecast:
-            forecast_judging(request, [answered], kept=kept_store(path))
+            forecast_judging(request, [answered], store=existing_store(path))
             tell("No judge was asked and nothing is written.")
             return None
 
@@ -133,10 +133,10 @@ def rescore(
             return folder.path, bool(answered.unanswered)
 
 
-def _stating_confidence(
+def _read_as_stating_confidence(
     answered: AnsweredTask, settings: JsonDict
 ) -> tuple[AnsweredTask, JsonDict]:
-    """The answers of a file as such that end with a confidence; those of a run say it themselves."""
+    """Marks a file's answers as ending with a confidence; a run's recipe already says so."""
     check_taken_off([answered.task])
     if answered.states_confidence:
         return answered, settings
@@ -154,17 +154,17 @@ def _stating_confidence(
 def _adjudication(
     path: Path | None, task: TaskSpec, answered: AnsweredTask
 ) -> Adjudication | None:
-    """The decisions on unclear answers that a sheet has."""
+    """Reads a sheet's decisions on unclear answers."""
     if path is None:
         return None
 
     if answered.repeats:
         raise UsageError(
-            f"--adjudicated {path}: each question was asked several times (--repeats), and a sheet "
+            f"--adjudicated {path}: each question was asked several times (--repeats), but a sheet "
             "has one answer to each. Leave it out."
         )
 
-    # readers of judges: slow
+    # Slow: it imports the readers of judges' replies.
     from medical_tasks.runs.adjudicating import read_adjudication
 
     return read_adjudication(path, task, answered.responses)
@@ -173,14 +173,14 @@ def _adjudication(
 def _scoring_args(
     task_args: Mapping[str, str], task: TaskSpec, recipe: Json
 ) -> dict[str, str]:
-    """The settings given, and those of the run's questions that its scoring must know too."""
-    own = checked_task_args(task_args, [task])
-    ran = recipe.get("task_args", {})
+    """Combines the given scoring settings with those of the run's questions that scoring needs."""
+    given_args = checked_task_args(task_args, [task])
+    run_args = recipe.get("task_args", {})
     questions = [
         name
-        for name, value in own.items()
+        for name, value in given_args.items()
         if name not in task.scoring_arguments
-        and (name not in task.item_arguments or ran.get(name) != value)
+        and (name not in task.item_arguments or run_args.get(name) != value)
     ]
     if questions:
         raise UsageError(
@@ -188,50 +188,53 @@ def _scoring_args(
             "it out."
         )
 
-    from_run = task.scoring_args(ran)
+    from_run = task.scoring_args(run_args)
     for name, value in from_run.items():
-        if own.get(name, value) != value:
+        if given_args.get(name, value) != value:
             raise UsageError(
-                f"--task-args: {name}={own[name]}, but the run's questions were asked with "
+                f"--task-args: {name}={given_args[name]}, but the run's questions were asked with "
                 f"{name}={value}. Leave it out."
             )
 
-    return {**from_run, **task.scoring_args(own)}
+    return {**from_run, **task.scoring_args(given_args)}
 
 
-def _as_asked(
+def _task_as_asked(
     task: TaskSpec,
     answers: Path | GivenAnswers | PublishedSource,
-    given: Mapping[str, str],
+    task_args: Mapping[str, str],
 ) -> TaskSpec:
-    """The task as its questions were asked: by a run, or as is said of other answers."""
+    """Returns the task as its questions were asked: by a run, or as the options say."""
     if not isinstance(answers, Path) or not answers.is_dir():
-        return task.asked_with(given)
+        return task.asked_with(task_args)
     entry = read_results(answers)["tasks"].get(task.name)
     recipe = {} if entry is None else mapping(entry.get("recipe"))
     return task.asked_with(mapping(recipe.get("task_args")))
 
 
-def _answered(
+def _read_answers(
     task: TaskSpec,
     spec: DatasetSpec,
     arguments: Score,
     file: Path | GivenAnswers | PublishedSource,
 ) -> tuple[AnsweredTask, JsonDict]:
-    """Reads the answers; returns them, and what tells this scoring from others."""
+    """Reads the answers; returns them with the settings that identify this scoring."""
     if isinstance(file, Path) and file.is_dir():
-        return _from_run(task, spec, arguments)
+        return _read_run(task, spec, arguments)
 
-    check_one(
+    check_one_source_of_error(
         subset=arguments.subset,
         evaluations=arguments.evaluations > 1,
         calibration=arguments.calibration,
     )
-    where = {name: getattr(arguments, name) for name in ("data", "config", "split")}
-    data = load_task_data(task, spec, **where, drawn=read_drawn(arguments))
+    location = {name: getattr(arguments, name) for name in ("data", "config", "split")}
+    data = load_task_data(task, spec, **location, drawn=read_drawn(arguments))
     if isinstance(file, PublishedSource):
-        published = answered_of(
-            task, data, file.found(task, data.items), scoring_args=data.found
+        published = answered_task(
+            task,
+            data,
+            file.find_answers(task, data.items),
+            scoring_args=data.scoring_args,
         )
         name = f"{IMPORTED}{file.name}"
         settings = {
@@ -242,12 +245,9 @@ def _answered(
         return published, settings
 
     content, items = read_file(file), data.answerable
-    # Says what is wrong with a submission, for a benchmark whose shared task has a form
-    # of its own.
-    check, ids = (
-        task.benchmark.submission_check(task, items),
-        [item.id for item in items],
-    )
+    # A benchmark's shared task may have its own form of submissions.
+    check = task.benchmark.submission_check(task, items)
+    ids = [item.id for item in items]
     responses = read_responses(
         file, ids, content=content, check=check, task=task, items=items
     )
@@ -255,34 +255,33 @@ def _answered(
     sheet = f" ({', '.join(choice.sheet)})" if choice.sheet else ""
     name = f"responses/{file.name}{sheet}"
     source: JsonDict = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    if choice.said:
-        source["tables"] = choice.said
+    if choice.recorded:
+        source["tables"] = choice.recorded
 
-    recipe = make_recipe(task, data=data.revision, model=source) | data.part
-    asked = {
+    recipe = make_recipe(task, data=data.revision, model=source) | data.recipe_part
+    item_args = {
         name: value
         for name, value in arguments.task_args.items()
         if name in task.item_arguments
     }
-    if asked:
-        recipe["task_args"] = asked
+    if item_args:
+        recipe["task_args"] = item_args
 
-    answered = _of_responses(task, data, responses, recipe, NOT_GIVEN)
-    # Not their content: a corrected file is scored again into the same folder, in which
-    # nothing else lies.
+    answered = _existing_answers(task, data, responses, recipe, NOT_GIVEN)
+    # Not the answers' content: a corrected file is scored again into the same folder.
     return answered, {
         "tasks": [task.name],
         "model": name,
         "data": {task.name: data.identity},
-        **({"task_args": asked} if asked else {}),
+        **({"task_args": item_args} if item_args else {}),
     }
 
 
-def _from_run(
+def _read_run(
     task: TaskSpec, spec: DatasetSpec, arguments: Score
 ) -> tuple[AnsweredTask, JsonDict]:
-    """The answers of a run, and what tells this scoring from others."""
-    # What asks models again, from a store: for runs alone.
+    """Reads the answers of a run; returns them with the settings that identify this scoring."""
+    # Slow, and needed for runs alone.
     from medical_tasks.runs.replaying import check_recipe, run_answers
 
     folder: Path = arguments.responses
@@ -295,8 +294,8 @@ def _from_run(
     recipe = entries[task.name]["recipe"]
     check_recipe(folder, recipe)
     _check_same_items(folder, recipe, arguments)
-    part, drawn = asked_part(recipe), read_drawn(arguments)
-    if drawn is not None and (any(part.values()) or "repeats" in recipe):
+    asked_items, drawn = asked_part(recipe), read_drawn(arguments)
+    if drawn is not None and (any(asked_items.values()) or "repeats" in recipe):
         raise UsageError(
             f"{folder}: ran on some of the items, or several times; --subset draws from one whole "
             "run. Leave it out."
@@ -304,49 +303,52 @@ def _from_run(
 
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     data = load_task_data(
-        task, spec, data=arguments.data, config=config, split=split, **part
+        task, spec, data=arguments.data, config=config, split=split, **asked_items
     )
-    check_one(
+    check_one_source_of_error(
         subset=drawn or "subset" in recipe,
         repeats="repeats" in recipe,
         evaluations=arguments.evaluations > 1,
         calibration=arguments.calibration,
     )
-    ran = run_answers(task, data, recipe, folder, upstream=arguments.upstream)
+    run = run_answers(task, data, recipe, folder, upstream=arguments.upstream)
     data = draw(task, data, drawn)
-    recipe, ids = {**recipe, **data.part}, {item.id for item in data.items}
+    recipe, ids = {**recipe, **data.recipe_part}, {item.id for item in data.items}
     if "truncation" in recipe:
         left = recipe["truncation"]["words_left_out"]
-        kept = {name: words for name, words in left.items() if name in ids}
-        recipe["truncation"] = {**recipe["truncation"], "words_left_out": kept}
+        left_of_items = {name: words for name, words in left.items() if name in ids}
+        recipe["truncation"] = {
+            **recipe["truncation"],
+            "words_left_out": left_of_items,
+        }
 
-    answered = _of_responses(
-        task, data, ran.responses, recipe, "not answered in the run"
+    answered = _existing_answers(
+        task, data, run.responses, recipe, "not answered in the run"
     )
     answered = replace(
-        answered, repeats=ran.repeats, details=ran.details, opening=ran.opening
+        answered, repeats=run.repeats, details=run.details, opening=run.opening
     )
     if is_imported(recipe):
-        why = {item: ran.unanswered[item] for item in answered.unanswered}
+        reasons = {item: run.unanswered[item] for item in answered.unanswered}
         reported = entries[task.name].get("reported", ())
-        answered = replace(answered, unanswered=why, cut=ran.cut, reported=reported)
+        answered = replace(answered, unanswered=reasons, cut=run.cut, reported=reported)
 
-    # Answers to other prompts are another run's, though the model is the same.
-    asked = {
+    # Answers to other prompts belong to another run, even of the same model.
+    questions = {
         "prompts": recipe["prompts"],
         "max_new_tokens": (recipe["generation"] or {}).get("max_new_tokens"),
     }
     optional = (
         "task_args", "protocol", "roles", "shard", "subset", "repeats", RECIPE_KEY,
     )  # fmt: skip
-    asked |= {name: recipe[name] for name in optional if name in recipe}
-    settings = {"tasks": [task.name], "model": recipe["model"], "asked": asked}
+    questions |= {name: recipe[name] for name in optional if name in recipe}
+    settings = {"tasks": [task.name], "model": recipe["model"], "asked": questions}
 
     return answered, {**settings, "data": {task.name: data.identity}}
 
 
 def _check_same_items(folder: Path, recipe: Json, arguments: Score) -> None:
-    """Refuses another configuration or split than the run was on."""
+    """Refuses a configuration or split other than the run's."""
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     other = None
     if arguments.config not in (None, config):
@@ -360,31 +362,31 @@ def _check_same_items(folder: Path, recipe: Json, arguments: Score) -> None:
         raise UsageError(f"{folder}: ran on {other}. Leave it out.")
 
 
-def _of_responses(
+def _existing_answers(
     task: TaskSpec,
     data: TaskData,
     responses: Mapping[str, str],
     recipe: Json,
     reason: str,
 ) -> AnsweredTask:
-    """Answers that are there; `reason` is why items have none."""
+    """Makes a task from existing answers; `reason` is why the other items have none."""
     return AnsweredTask(
         task=task,
         items=data.items,
         responses=responses,
         unanswered={item.id: reason for item in data.items if item.id not in responses},
         recipe=recipe,
-        scoring_args=data.found,
+        scoring_args=data.scoring_args,
     )
 
 
-# ---- What a run of a model shares with this ----
+# ---- Shared with a model's run ----
 
 
 def checked_task_args(
     arguments: Mapping[str, str], tasks: Sequence[TaskSpec]
 ) -> dict[str, str]:
-    """Checks `--task-args`, of which each must be a setting of one of the tasks."""
+    """Checks `--task-args`: each must be a setting of one of the tasks."""
     names = {
         name for task in tasks for name in (*task.arguments, *task.scoring_arguments)
     }
@@ -403,18 +405,18 @@ def checked_task_args(
     return dict(arguments)
 
 
-def check_one(**given: object) -> None:
-    """Refuses two sources of error at once, named as their options are."""
-    names = [f"--{name}" for name, value in given.items() if value]
+def check_one_source_of_error(**sources: object) -> None:
+    """Refuses two sources of error at once, named like their options."""
+    names = [f"--{name}" for name, value in sources.items() if value]
     if len(names) > 1:
         raise UsageError(
-            f"{' and '.join(names)}: the interval would carry the error of one of them alone. Give "
+            f"{' and '.join(names)}: the interval would include the error of only one of them. Give "
             "one."
         )
 
 
 def check_judge(request: JudgeRequest | None, tasks: Sequence[TaskSpec]) -> None:
-    """Refuses a judge that these tasks cannot have."""
+    """Refuses a judge that does not suit these tasks."""
     if request is not None:
         from medical_tasks.runs.judging import check_request
 
@@ -424,7 +426,7 @@ def check_judge(request: JudgeRequest | None, tasks: Sequence[TaskSpec]) -> None
 def judge_of(
     request: JudgeRequest | None, folder: RunFolder
 ) -> contextlib.AbstractContextManager[RunJudge | None]:
-    """The judge that is asked for; without one, nothing of judges is loaded."""
+    """Opens the requested judge; without a request no module of judges is imported."""
     if request is None:
         return contextlib.nullcontext()
     from medical_tasks.runs.judging import run_judge
@@ -433,23 +435,26 @@ def judge_of(
 
 
 def forecast_judging(
-    request: JudgeRequest, answered: Iterable[AnsweredTask], *, kept: Path | None = None
+    request: JudgeRequest,
+    answered: Iterable[AnsweredTask],
+    *,
+    store: Path | None = None,
 ) -> None:
-    """Says what judging would cost, but for what is in a store that is `kept`."""
+    """Prints the cost of judging, without the verdicts that a `store` already has."""
     from medical_tasks.runs.judging import RunJudge
 
     with (
         tempfile.TemporaryDirectory() as scratch,
         RunJudge(
-            request, store=kept or Path(scratch) / "none.sqlite", log_dir=Path(scratch)
+            request, store=store or Path(scratch) / "none.sqlite", log_dir=Path(scratch)
         ) as judge,
     ):
-        for each in answered:
-            score_responses(each, judge.task_judge(each.task).judging)
+        for task_answers in answered:
+            score_responses(task_answers, judge.task_judge(task_answers.task).judging)
 
 
-def kept_store(path: Path) -> Path | None:
-    """The store of a scoring that was begun: a forecast leaves out what was judged already."""
+def existing_store(path: Path) -> Path | None:
+    """Returns the store of an earlier command, whose verdicts a forecast leaves out."""
     store = (
         existing_run_folder(path).answers if (path / SETTINGS_FILE).is_file() else None
     )

@@ -1,9 +1,9 @@
-"""Reading answers people already have: JSON Lines, a JSON list, a submission, or a table.
+"""Reads existing answers from JSON Lines, a JSON list, a shared-task submission or a table.
 
-Fields have our names, DocLens's, those of submissions to ArchEHR-QA's shared tasks
-(2025 and 2026), or those that the benchmark's authors write
-(`Benchmark.published_answers`). Columns have these, those of the dataset's own files,
-or `question` where it names the item.
+Fields may have this project's names, DocLens's, those of submissions to ArchEHR-QA's shared
+tasks (2025 and 2026), or those of the benchmark's authors (`Benchmark.published_answers`).
+Columns may also have the names of the dataset's own files, or `question` where questions
+identify the items.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from medical_tasks.io.tables import (
     read_content,
     read_json,
     read_table,
-    settled_rows,
+    settle_rows,
 )
 from medical_tasks.io.wording import ANSWER_COLUMNS, quoted_question
 from medical_tasks.runs.results import Json, Row
 from medical_tasks.spec import Item, PublishedAnswer, TaskSpec
 
 SUBMISSION: Final = "submission.json"
-"""The file in a zip file."""
+"""The name of a submission in a zip file."""
 
 LARGEST: Final = 10_000_000
-"""Most bytes of a zip file, and of what is in it; a submission of 200 cases has about 100,000."""
+"""The most bytes of a zip file, packed or unpacked; a submission of 200 cases has about 100,000."""
 
 _FORM: Final = '{"id": "17", "response": "the raw text of the model"}'
 _LIST_FORM: Final = '{"example_id": "17", "output": "the raw text of the model"}'
@@ -61,7 +61,7 @@ _TEXTS: Final = (
     "model_response",
     "model_output",
 )
-_GOLD: Final = "answer"  # of the model where no other column can be
+_GOLD: Final = "answer"  # the model's, where no other column can hold its answers
 _QUESTION: Final = "question"
 _CHANGED_ID: Final = re.compile(
     r"[0-9]\.[0-9]+E\+[0-9]+|[0-9]{2}(/[0-9]{2}/[0-9]{4}|-[A-Z][a-z]{2})"
@@ -73,38 +73,42 @@ _KNOWS_ANSWERS: Final = has_columns(
     "|".join((*_TEXTS, _GOLD)), numbers="|".join((*_TEXTS, _GOLD))
 )
 _ENCRYPTED: Final = 1
-# others can need gigabytes to unpack a few bytes
+# Other methods can need gigabytes to unpack a few bytes.
 _PACKED: Final = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 _DAMAGED: Final = (
     zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError,
 )  # fmt: skip
-"""What reading a damaged zip file raises."""
+"""The errors that a damaged zip file raises."""
 _NAMES: Final = (("id", "example_id"), ("response", "output"))
-"""Ours and the authors' name of each field."""
+"""Our name and the authors' name of each field."""
 _QUOTES: Final = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _PREDICTION: Final = "prediction"
 _SUBMITTED: Final = (("case_id",), (_PREDICTION, "answer"))
-"""Their names in a submission. Never mixed with others: "answer" may be the gold beside a response or a prediction."""
+"""The fields' names in a submission.
+
+They are never mixed with others: "answer" may be the gold next to a response or a prediction.
+"""
 
 
 class Answer(NamedTuple):
-    """One answer of a file.
+    """One answer in a file.
 
     Attributes:
+        id: the id of the item it answers.
         text: the model's raw text; None where the file says that there is none.
-        place: where it stands (`line 3`, `record 3`).
+        position: its position in the file (`line 3`, `record 3`).
     """
 
     id: str
     text: str | None
-    place: str
+    position: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class GivenAnswers:
-    """Answers given in Python.
+    """Answers passed in Python, converted to JSON Lines.
 
-    A dict of item id to text, records, or a DataFrame (a `table`), as JSON Lines.
+    They were a dict of item id to text, records, or a DataFrame (a `table`).
     """
 
     content: bytes
@@ -112,7 +116,7 @@ class GivenAnswers:
 
     @classmethod
     def of(cls, answers: Any) -> Self:
-        """Takes what was given."""
+        """Converts a dict, records or a DataFrame."""
         table = hasattr(answers, "to_dict") and not isinstance(answers, Mapping)
         if isinstance(answers, Mapping):
             answers = [{"id": name, "response": text} for name, text in answers.items()]
@@ -132,12 +136,12 @@ class GivenAnswers:
                 f"{type(answers).__name__} {answers!r}."
             )
 
-        text = "".join(json.dumps(each, default=_plain) + "\n" for each in answers)
+        text = "".join(json.dumps(record, default=_plain) + "\n" for record in answers)
         return cls(content=text.encode(), table=table)
 
     @property
     def name(self) -> str:
-        """Stands for a file's name."""
+        """A name in place of a file's."""
         return f"answers-{hashlib.sha256(self.content).hexdigest()[:8]}"
 
     stem = name
@@ -147,13 +151,13 @@ class GivenAnswers:
 
 
 Source: TypeAlias = Path | GivenAnswers
-"""A file of answers, or answers that were given in Python."""
+"""A file of answers, or answers passed in Python."""
 Record: TypeAlias = tuple[str, Any]
-"""Where a record, line or row stands in its file, and what it holds."""
+"""The position of a record, line or row in its file, and its content."""
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy; anything else is no answer, and must not be scored as a text."""
+    """Converts a NumPy number; anything else is not an answer and must not be scored as text."""
     if hasattr(value, "item"):
         return value.item()
     raise UsageError(
@@ -162,7 +166,7 @@ def _plain(value: Any) -> Any:
 
 
 def read_file(path: Source, *, option: str = "--responses") -> bytes:
-    """Reads a responses file; `option` is the one that named it, for messages."""
+    """Reads a responses file; messages name the `option` that gave it."""
     if isinstance(path, GivenAnswers):
         return path.content
     table = f"a CSV, XLSX or parquet file with the columns {ANSWER_COLUMNS}"
@@ -178,18 +182,18 @@ def read_responses(
     task: TaskSpec | None = None,
     items: Sequence[Item] = (),
 ) -> Mapping[str, str]:
-    """Reads the model's text by item id; null, or an empty cell, is no answer.
+    """Reads the model's texts by item id; null or an empty cell means no answer.
 
     Args:
         path: the file, or the answers.
         known_ids: the ids of the task's items.
-        content: of the file, where it was read before.
-        check: says what is wrong with a submission to a shared task.
-        task: with `items` tells which columns of a table may name the items.
+        content: the file's content, if it was already read.
+        check: lists the problems of a submission to a shared task.
+        task: with `items`, decides which columns of a table may identify the items.
         items: the task's items.
 
     Raises:
-        UsageError: a record, row or id is wrong; it is named with what was meant.
+        UsageError: a record, row or id is wrong; the message names it.
     """
     ids = set(known_ids)
     records, table = _values(path, read_file(path) if content is None else content)
@@ -197,22 +201,22 @@ def read_responses(
         records = list(records)
         _check_submission(path, [value for _, value in records], check)
 
-    responses, strange = Texts(), []
+    responses, unknown = Texts(), []
     names = _Names(ids, items)
     published, answers = _answers(path, records, table, names, task)
-    for answer in _once(path, answers, names):
+    for answer in _check_unique(path, answers, names):
         if answer.id not in ids:
-            strange.append(answer)
+            unknown.append(answer)
         elif answer.text is not None:
             responses.put(answer.id, answer.text)
 
-    if strange and not (published and len(responses)):
-        raise _no_items(path, strange, names)
+    if unknown and not (published and len(responses)):
+        raise _no_items(path, unknown, names)
 
-    if strange:
+    if unknown:
         print(
-            f"note: {path}: {len(strange)} answers are left out, which are to no item of the task, "
-            f"or to one that asks otherwise: {_listed(strange)}",
+            f"note: {path}: {len(unknown)} answers are left out: they answer no item of the task, "
+            f"or one that asks something else: {_listed(unknown)}",
             file=sys.stderr,
         )
 
@@ -224,41 +228,43 @@ def _check_submission(
     records: Sequence[Any],
     check: Callable[[Sequence[Any]], Sequence[str]],
 ) -> None:
-    """Refuses a submission with anything that its shared task would refuse, all of it at once."""
+    """Refuses a submission that its shared task would refuse, and lists all its problems."""
     submitted = any(_submitted(record) and _PREDICTION in record for record in records)
     if problems := check(records) if submitted else ():
         raise UsageError(
             f"{path}: nothing is scored, since the submission has {len(problems)} "
             f"problem{'s' * (len(problems) > 1)}"
             + "".join(f"\n  {problem}" for problem in problems)
-            + "\nMend them and score it again."
+            + "\nFix them and score it again."
         )
 
 
-def _no_items(path: Source, strange: Sequence[Answer], names: _Names) -> UsageError:
-    """The error for answers to what is no item of the task."""
+def _no_items(path: Source, unknown: Sequence[Answer], names: _Names) -> UsageError:
+    """Makes the error for answers that belong to no item of the task."""
     ids = names.ids
     if names.by_questions:
-        asked = [f"{quoted_question(each.id)} ({each.place})" for each in strange]
+        questions = [
+            f"{quoted_question(answer.id)} ({answer.position})" for answer in unknown
+        ]
         first = quoted_question(names.question(min(ids)))
         count = (
-            f"{len(strange)} questions are none"
-            if len(strange) > 1
+            f"{len(unknown)} questions are none"
+            if len(unknown) > 1
             else "1 question is none"
         )
         return UsageError(
-            f"{path}: {count} of the task's: {listed(asked, _SHOWN)}. It asks such as {first}. "
+            f"{path}: {count} of the task's: {listed(questions, _SHOWN)}. It asks such as {first}. "
             "Is it the right task and --config?"
         )
 
     sample = ", ".join(map(repr, sorted(ids)[:3]))
     count = (
-        f"{len(strange)} ids are not items" if len(strange) > 1 else "1 id is no item"
+        f"{len(unknown)} ids are not items" if len(unknown) > 1 else "1 id is no item"
     )
-    changed = any(_CHANGED_ID.fullmatch(answer.id) for answer in strange)
+    changed = any(_CHANGED_ID.fullmatch(answer.id) for answer in unknown)
 
     return UsageError(
-        f"{path}: {count} of the task: {_listed(strange)}. Its ids look like {sample}. Is it the "
+        f"{path}: {count} of the task: {_listed(unknown)}. Its ids look like {sample}. Is it the "
         "right task and --config?"
         + " A spreadsheet has rounded ids, or made dates of them: format the column as Text and "
         "paste them again." * changed
@@ -267,7 +273,7 @@ def _no_items(path: Source, strange: Sequence[Answer], names: _Names) -> UsageEr
 
 def _listed(answers: Sequence[Answer]) -> str:
     return listed(
-        [f"{named(answer.id)} ({answer.place})" for answer in answers], _SHOWN
+        [f"{named(answer.id)} ({answer.position})" for answer in answers], _SHOWN
     )
 
 
@@ -278,98 +284,98 @@ def _answers(
     names: _Names,
     task: TaskSpec | None = None,
 ) -> tuple[bool, Iterator[Answer]]:
-    """Whether records are as the benchmark's authors write them, by the first, and their answers."""
+    """Returns whether the first record has the benchmark authors' form, and all records' answers."""
     rest = iter(values)
-    begun = list(itertools.islice(rest, 1))
-    values = itertools.chain(begun, rest)
-    if task is not None and any(_taken_out(path, task, *each) for each in begun):
+    first = list(itertools.islice(rest, 1))
+    values = itertools.chain(first, rest)
+    if task is not None and any(_published_in(path, task, *record) for record in first):
         return True, _published_answers(path, values, task, names)
     if table:
         return False, _table_answers(path, list(values), names, task)
-    return False, (_answer(path, place, value) for place, value in values)
+    return False, (_answer(path, position, value) for position, value in values)
 
 
 def _published_answers(
     path: Source, values: Iterable[Record], task: TaskSpec, names: _Names
 ) -> Iterator[Answer]:
-    """The answers of records in the authors' form, each named by an item's id.
+    """Yields the answers of records in the authors' form, each with an item's id.
 
-    An answer whose question is an item's, but with other choices or another patient,
-    gets a name that no item has: it is reported, and not scored as that item's.
+    An answer to an item's question with other choices or another patient gets an id that no
+    item has, so it is reported and not scored as that item's.
     """
-    for place, value in values:
-        answers = _taken_out(path, task, place, value)
+    for position, value in values:
+        answers = _published_in(path, task, position, value)
         if not answers:
             raise UsageError(
-                f"{path}, {place}: has other fields than the first record. Give all the same, or "
-                "take this one out."
+                f"{path}, {position}: its fields differ from the first record's. Give all records the "
+                "same fields, or remove this one."
             )
 
         for answer in answers:
-            meant = names.by_id(answer.item) or names.by_question(answer.item)
-            if len(meant) > 1:
+            candidates = names.by_id(answer.item) or names.by_question(answer.item)
+            if len(candidates) > 1:
                 raise UsageError(
-                    f"{path}, {place}: could answer {' or '.join(sorted(meant))}. Say which, by a "
+                    f"{path}, {position}: could answer {' or '.join(sorted(candidates))}. Say which, by a "
                     "field 'id'."
                 )
 
             text = answer.text
             if text is not None:
-                text = _checked_text(f"{path}, {place}", text)
+                text = _checked_text(f"{path}, {position}", text)
 
-            name = meant[0] if meant else answer.item
-            if meant and not names.fits(name, answer.asked):
+            name = candidates[0] if candidates else answer.item
+            if candidates and not names.fits(name, answer.asked):
                 name = f"{name} otherwise"
 
-            yield Answer(id=name, text=text, place=place)
+            yield Answer(id=name, text=text, position=position)
 
 
-def _taken_out(
-    path: Source, task: TaskSpec, place: str, value: object
+def _published_in(
+    path: Source, task: TaskSpec, position: str, value: object
 ) -> Sequence[PublishedAnswer]:
-    """What the benchmark takes out of a record of its authors' form.
+    """Returns the answers of a record in the authors' form, empty for any other form.
 
-    Nothing of any other, or of one that names a response.
+    A record with a field of ours, `output`, is not in the authors' form.
     """
     if not isinstance(value, dict) or _NAMES[1][0] in value:
         return ()
     try:
         return task.benchmark.published_answers(task, value)
     except UsageError as error:
-        raise UsageError(f"{path}, {place}: {error}") from None
+        raise UsageError(f"{path}, {position}: {error}") from None
 
 
 _TEXT: Final = is_text(blank=True)
 
 
 def _checked_text(where: str, text: object) -> str:
-    """Refuses what is no text of a model."""
+    """Returns the text, or refuses a value that is not a model's text."""
     if not isinstance(text, str):
         raise UsageError(
             f"{where}: must be the model's raw text (or null for no answer), got {shown(text)}."
         )
     if not _TEXT.holds(text):
         raise UsageError(
-            f"{where}: has characters that are none (half of a pair). Write it anew."
+            f"{where}: has invalid characters (lone surrogates). Write the text again without them."
         )
     return text
 
 
 class _Names:
-    """What can name the items: their ids, also as a spreadsheet writes them, and questions."""
+    """Identifies items by their ids, also as a spreadsheet rewrites them, or by their questions."""
 
     def __init__(self, ids: Collection[str], items: Sequence[Item]) -> None:
-        """Keeps ids and items; only tables and authors' files need more of them.
+        """Keeps ids and items; the indexes are built only for tables and authors' files.
 
-        `by_questions` is whether the file names the items by their questions, which
-        messages then quote; those of credentialed data they never do.
+        `by_questions` says whether the file names the items by their questions. Messages then
+        quote the questions, except those of credentialed data.
         """
         self.ids, self._items = ids, items
         self.by_questions = False
 
     @cached_property
     def _numbers(self) -> dict[Decimal, list[str]]:
-        """The ids that are numbers, however a spreadsheet writes them."""
+        """The ids that are numbers, by number: a spreadsheet may rewrite them."""
         numbers: dict[Decimal, list[str]] = {}
         for identifier in self.ids:
             if (number := _number(identifier)) is not None:
@@ -377,13 +383,13 @@ class _Names:
         return numbers
 
     @cached_property
-    def _asked(self) -> dict[str, list[str]]:
-        """The ids of the items that ask each question."""
-        asked: dict[str, list[str]] = {}
+    def _by_question(self) -> dict[str, list[str]]:
+        """The ids of the items by question."""
+        ids: dict[str, list[str]] = {}
         for item in self._items:
-            question = _same(str(item.fields.get(_QUESTION, "")))
-            asked.setdefault(question, []).append(item.id)
-        return asked
+            question = _normalised(str(item.fields.get(_QUESTION, "")))
+            ids.setdefault(question, []).append(item.id)
+        return ids
 
     @cached_property
     def _fields(self) -> dict[str, Row]:
@@ -392,25 +398,25 @@ class _Names:
 
     @property
     def distinct_questions(self) -> bool:
-        """Whether each item has a question of its own."""
-        return bool(self._asked) and all(
-            question and len(ids) == 1 for question, ids in self._asked.items()
+        """Whether no two items share a question."""
+        return bool(self._by_question) and all(
+            question and len(ids) == 1 for question, ids in self._by_question.items()
         )
 
     def question(self, identifier: str) -> str:
-        """The question of an item."""
+        """Returns an item's question."""
         return str(self._fields[identifier].get(_QUESTION, ""))
 
     def shown(self, identifier: str) -> str:
-        """An item as a message names it to whoever wrote the file."""
+        """Names an item in a message to the file's author."""
         if self.by_questions and identifier in self._fields:
             return quoted_question(self.question(identifier))
         return f"id {named(identifier)}"
 
     def by_id(self, text: str) -> list[str]:
-        """The items whose id it can be.
+        """Returns the items with this id, or with one that a spreadsheet rewrote to it.
 
-        Also one that a spreadsheet makes that number of (17.0, 1.7E+01; 7 of 007).
+        A spreadsheet may turn 17 into 17.0 or 1.7E+01, and 007 into 7.
         """
         if text in self.ids:
             return [text]
@@ -418,21 +424,22 @@ class _Names:
         return self._numbers.get(number, []) if number is not None else []
 
     def by_question(self, text: str) -> list[str]:
-        """The items that ask it."""
-        return self._asked.get(_same(text), [])
+        """Returns the items with this question."""
+        return self._by_question.get(_normalised(text), [])
 
     def meant(self, column: str, cell: object) -> list[str]:
-        """The items that a cell can name: by their questions in that column, else by their ids."""
+        """Returns the items that a cell can name, by question or by id."""
         find = self.by_question if folded(column) == _QUESTION else self.by_id
         text = str(cell).strip()
-        # A sheet that we wrote as CSV has '0071 for 0071.
+        # A sheet that this project wrote as CSV has '0071 for 0071.
         return find(text) or find(plain(text))
 
     def fits(self, identifier: str, required: Json) -> bool:
-        """Whether an item has these fields, as far as it is known."""
+        """Whether an item has these fields; fields that are unknown do not matter."""
         fields = self._fields.get(identifier, required)
         return all(
-            value is None or _same(str(fields.get(name, value))) == _same(str(value))
+            value is None
+            or _normalised(str(fields.get(name, value))) == _normalised(str(value))
             for name, value in required.items()
         )
 
@@ -443,30 +450,25 @@ def _table_answers(
     names: _Names,
     task: TaskSpec | None,
 ) -> Iterator[Answer]:
-    """The answers of a table.
-
-    Which column is the text, which names the item, and what a spreadsheet may have done
-    to both.
-    """
+    """Yields the answers of a table, once the columns of the text and of the item are known."""
     source = task.benchmark.source(task.dataset) if task is not None else None
     text = _text_column(path, list(rows[0][1]), source)
-    answered = [(place, row) for place, row in rows if row.get(text) is not None]
-    for (place, row), identifier in zip(
+    answered = [(position, row) for position, row in rows if row.get(text) is not None]
+    for (position, row), identifier in zip(
         answered, _named_items(path, answered, names, source), strict=True
     ):
-        where, response = f"{path}, {place}, column {text!r}", row[text]
+        where, response = f"{path}, {position}, column {text!r}", row[text]
         _checked_text(where, response)
-        yield Answer(id=identifier, text=response, place=place)
+        yield Answer(id=identifier, text=response, position=position)
 
 
 def _text_column(
     path: Source, columns: Sequence[str], source: DatasetSource | None
 ) -> str:
-    """The one column with the model's answers.
+    """Finds the one column with the model's answers.
 
-    A column that is called like the gold is taken where no other could be meant, but
-    not beside other columns of the dataset: then it is the gold, and would score full
-    marks.
+    A column with the gold's name counts only where there is no other candidate and no other
+    column of the dataset; otherwise it is the gold, and would score full marks.
     """
     candidates = [name for name in columns if folded(name) in _TEXTS] or [
         name for name in columns if folded(name) == _GOLD
@@ -487,8 +489,8 @@ def _text_column(
         and any(folded(name) in theirs - {_GOLD} for name in columns)
     ):
         raise UsageError(
-            f"{path}: beside other columns of the dataset, {candidates[0]!r} looks like its own "
-            "answers. Name the model's 'response'."
+            f"{path}: next to other columns of the dataset, {candidates[0]!r} looks like its own "
+            "answers. Name the model's column 'response'."
         )
 
     return candidates[0]
@@ -500,9 +502,9 @@ def _named_items(
     names: _Names,
     source: DatasetSource | None,
 ) -> Iterator[str]:
-    """The id each row is about, by the columns that name items, which must agree.
+    """Yields each row's item id, by the columns that name items; these must agree.
 
-    One with other names is passed over.
+    A column whose cells do not each identify one item is ignored if another one does.
     """
     naming = {"id", "example_id"} | (
         {source.key, *source.id_names} if source else set()
@@ -517,32 +519,32 @@ def _named_items(
             f"{path}: no column 'id'{or_question} names the items. {_TABLE}"
         )
 
-    # Those that name one item in every row; the first one where none does.
-    whole = [
+    # The columns that identify one item in every row, or the first column if none does.
+    unambiguous = [
         name
         for name in columns
         if all(len(names.meant(name, row[name])) == 1 for _, row in rows)
     ]
-    named_by = whole or columns[:1]
+    named_by = unambiguous or columns[:1]
     names.by_questions = not policy.protecting() and [
         folded(name) for name in named_by
     ] == [_QUESTION]
-    for place, row in rows:
-        yield _named_item(f"{path}, {place}", row, named_by, names)
+    for position, row in rows:
+        yield _named_item(f"{path}, {position}", row, named_by, names)
 
 
 def _named_item(where: str, row: Row, columns: Sequence[str], items: _Names) -> str:
-    """The id a row is about; every column must name the same item."""
+    """Returns the id of a row's item; every column must name the same item."""
     first, *others = columns
     cell, ids = row[first], items.meant(first, row[first])
     where = f"{where}, column {first!r}"
     if cell is None:
-        raise UsageError(f"{where}: empty beside an answer. Name the item it answers.")
+        raise UsageError(f"{where}: empty next to an answer. Name the item it answers.")
 
     if len(ids) > 1:
         raise UsageError(
-            f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has made a "
-            "number of the id. Name the item it answers."
+            f"{where}: {cell} could be {' or '.join(sorted(ids))}; the spreadsheet has turned the "
+            "id into a number. Name the item it answers."
         )
 
     if any(items.meant(name, row[name]) != ids for name in others):
@@ -564,51 +566,53 @@ def _number(text: str) -> Decimal | None:
     )
 
 
-def _same(text: str) -> str:
-    """A question however its blanks, quotation marks and letters were typed."""
+def _normalised(text: str) -> str:
+    """Normalises a question's blanks, quotation marks and case."""
     return " ".join(text.translate(_QUOTES).split()).casefold()
 
 
 def parse_answers(path: Path, content: bytes) -> list[Answer]:
-    """Reads the answers of a file, of whatever items; one or more."""
+    """Reads the answers of a file to any items."""
     values, table = _values(path, content)
     names = _Names((), ())
-    return list(_once(path, _answers(path, values, table, names)[1], names))
+    return list(_check_unique(path, _answers(path, values, table, names)[1], names))
 
 
 def unzipped(path: Path, content: bytes) -> tuple[str, bytes]:
-    """Takes the one `submission.json` and its folder ("" for none) out of a zip file.
+    """Unpacks the one `submission.json` of a zip file; returns its folder ("" for none) and bytes.
 
-    Other content comes back as it is.
+    Content that is not a zip file is returned unchanged.
     """
     if not content.startswith(_ZIP):
         return "", content
 
-    again = f"Zip {SUBMISSION} again; either may have at most {LARGEST:,} bytes."
+    advice = f"Zip {SUBMISSION} again; either may have at most {LARGEST:,} bytes."
     if len(content) > LARGEST:
-        raise UsageError(f"{path}: has {len(content):,} bytes. {again}")
+        raise UsageError(f"{path}: has {len(content):,} bytes. {advice}")
 
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            member = _submission_in(archive, f"{path}:", again)
+            member = _submission_in(archive, f"{path}:", advice)
             with archive.open(member) as stream:
                 unpacked = stream.read(LARGEST + 1)
     except _DAMAGED as error:
         raise UsageError(
-            f"{path}: a damaged zip file ({type(error).__name__}). {again}"
+            f"{path}: a damaged zip file ({type(error).__name__}). {advice}"
         ) from None
 
     if len(unpacked) > LARGEST:
         raise UsageError(
-            f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {again}"
+            f"{path}: {SUBMISSION} has more than {LARGEST:,} bytes in it. {advice}"
         )
 
     folder = str(PurePosixPath(member.filename).parent)
     return "" if folder == "." else folder, unpacked
 
 
-def _submission_in(archive: zipfile.ZipFile, where: str, again: str) -> zipfile.ZipInfo:
-    """The one file in a zip file that is no folder, nor packed beside what is meant by macOS."""
+def _submission_in(
+    archive: zipfile.ZipFile, where: str, advice: str
+) -> zipfile.ZipInfo:
+    """Finds the one file in a zip file, ignoring folders and the files that macOS adds."""
     files = []
     for member in archive.infolist():
         path = PurePosixPath(member.filename)
@@ -617,26 +621,28 @@ def _submission_in(archive: zipfile.ZipFile, where: str, again: str) -> zipfile.
             files.append(member)
 
     if len(files) != 1 or PurePosixPath(files[0].filename).name != SUBMISSION:
-        held = listed([named(each.filename) for each in files], _SHOWN) or "no files"
+        content = (
+            listed([named(member.filename) for member in files], _SHOWN) or "no files"
+        )
         raise UsageError(
-            f"{where} holds {held}, and must hold {SUBMISSION} alone. {again}"
+            f"{where} holds {content}, and must hold {SUBMISSION} alone. {advice}"
         )
 
     if files[0].flag_bits & _ENCRYPTED or files[0].compress_type not in _PACKED:
         raise UsageError(
-            f"{where} {SUBMISSION} is encrypted in it, or packed otherwise than deflated. {again}"
+            f"{where} {SUBMISSION} is encrypted in it, or not compressed with deflate. {advice}"
         )
 
     return files[0]
 
 
 def _values(path: Source, content: bytes) -> tuple[Iterable[Record], bool]:
-    """The places of a file's records and what stands there, and whether it is a table."""
+    """Reads a file's records with their positions, and says whether it is a table."""
     if isinstance(path, GivenAnswers):
         lines = json_lines(Path(str(path)), content, form=_FORM)
-        rows = [(place.replace("line", "row"), value) for place, value in lines]
+        rows = [(position.replace("line", "row"), value) for position, value in lines]
         if path.table:
-            rows = settled_rows(path, rows, _KNOWS_ANSWERS(list(rows[0][1])) or ())
+            rows = settle_rows(path, rows, _KNOWS_ANSWERS(list(rows[0][1])) or ())
 
         return rows, path.table
 
@@ -653,18 +659,20 @@ def _values(path: Source, content: bytes) -> tuple[Iterable[Record], bool]:
     return read_json(path, content, form=_FORM), False
 
 
-def _once(path: Source, answers: Iterable[Answer], names: _Names) -> Iterator[Answer]:
-    """The answers, of which no two are to the same item."""
-    places: dict[str, str] = {}
+def _check_unique(
+    path: Source, answers: Iterable[Answer], names: _Names
+) -> Iterator[Answer]:
+    """Yields the answers, and refuses two to the same item."""
+    positions: dict[str, str] = {}
     for answer in answers:
-        if answer.id in places:
-            kind, number = places[answer.id].split()
+        if answer.id in positions:
+            kind, number = positions[answer.id].split()
             raise UsageError(
-                f"{path}: {kind}s {number} and {answer.place.split()[1]} both answer "
+                f"{path}: {kind}s {number} and {answer.position.split()[1]} both answer "
                 f"{names.shown(answer.id)}; one answer an item is scored. Remove one of them."
             )
 
-        places[answer.id] = answer.place
+        positions[answer.id] = answer.position
         yield answer
 
 
@@ -676,13 +684,13 @@ def _submitted(value: Any) -> bool:
     )
 
 
-def _answer(path: Source, place: str, value: object) -> Answer:
-    """The answer of a record, or of a line."""
-    where, in_list = f"{path}, {place}", place.startswith("record")
+def _answer(path: Source, position: str, value: object) -> Answer:
+    """Reads the answer of a record or a line."""
+    where, in_list = f"{path}, {position}", position.startswith("record")
     form = (
         f"A record is like {_LIST_FORM}"
         if in_list
-        else f"A {place.split()[0]} is like {_FORM}"
+        else f"A {position.split()[0]} is like {_FORM}"
     )
     if not isinstance(value, dict):
         raise UsageError(f"{where}: an object is needed, got {shown(value)}. {form}")
@@ -690,8 +698,8 @@ def _answer(path: Source, place: str, value: object) -> Answer:
     for ours, theirs in _NAMES:
         if in_list and ours in value and theirs in value:
             raise UsageError(
-                f"{where}: has both {ours!r} and {theirs!r}, of which one is meant. Leave the "
-                "other out."
+                f"{where}: has both {ours!r} and {theirs!r}, and only one may be given. Remove the "
+                "other."
             )
 
     id_name, text_name = _field_names(value, where, form, in_list=in_list)
@@ -701,13 +709,13 @@ def _answer(path: Source, place: str, value: object) -> Answer:
     if response is not None:
         response = _checked_text(f"{where}, {text_name!r}", response)
 
-    return Answer(id=identifier, text=response, place=place)
+    return Answer(id=identifier, text=response, position=position)
 
 
 def _field_names(
     value: Json, where: str, form: str, *, in_list: bool
 ) -> tuple[str, str]:
-    """The names of the fields with an answer's id and text; a submission has names of its own."""
+    """Finds the fields with an answer's id and text; a submission has its own names for them."""
     submitted = _submitted(value)
     id_name, text_name = (
         next((name for name in names if name in value), "")
@@ -716,16 +724,16 @@ def _field_names(
     if id_name and text_name:
         return id_name, text_name
 
-    wanted = " and ".join(repr(names[in_list]) for names in _NAMES)
+    expected = " and ".join(repr(names[in_list]) for names in _NAMES)
     if submitted:
-        wanted = "'case_id' and 'answer' or 'prediction'"
+        expected = "'case_id' and 'answer' or 'prediction'"
 
     keys = ", ".join(map(named, sorted(value)))
-    raise UsageError(f"{where}: needs the keys {wanted}, got keys [{keys}]. {form}")
+    raise UsageError(f"{where}: needs the keys {expected}, got keys [{keys}]. {form}")
 
 
 def _identifier(where: str, name: str, value: object) -> str:
-    """The id of an answer: text, or a whole number."""
+    """Returns the id of an answer, which may be text or a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         kind = repr(value) if isinstance(value, bool | float) else type(value).__name__
         raise UsageError(

@@ -1,9 +1,9 @@
-"""The files of a run: the form of `results.json`, and how its three files are written and read.
+"""The files of a run: the format of `results.json`, and how its three files are written and read.
 
-`results.json` has an entry a task (`TaskEntry`), which holds a `Figure` a metric, of
-all items and of each group. `items.parquet` has a row an item (`Row`), `verdicts.jsonl`
-a line a verdict. What computes them: `medical_tasks.runs.summary`. What nobody can
-compute is `null`, never 0.
+`results.json` has an entry for each task (`TaskEntry`), which holds a `Figure` for each
+metric, over all items and over each group. `items.parquet` has a row for each item (`Row`),
+`verdicts.jsonl` a line for each verdict. `medical_tasks.runs.summary` computes the figures.
+A number that cannot be computed is `null`, never 0.
 
 Example:
     >>> results = read_results(Path("runs/demo"))
@@ -44,7 +44,7 @@ SCHEMA_VERSION: Final = 1
 NO_ANSWER: Final = "no item was answered"
 NOTHING: Final = "nothing to count on any item"
 NO_COMPONENT: Final = "a metric it is made of has no value"
-"""Reasons why there is no value, which speak for themselves."""
+"""Reasons why there is no value, shown without further explanation."""
 
 EndName = Literal["value", "ci_low", "ci_high", "bound_low", "bound_high"]
 BoundName = Literal["bound_low", "bound_high"]
@@ -67,11 +67,11 @@ SPENT_COLUMNS: Final = (
     "reasoning_tokens",
     "cached_tokens",
 )
-"""Columns of what an item's answers took of a model, of all repeats together."""
+"""Columns with the usage of an item's answers, all repeats together."""
 ANSWERED_BY_COLUMNS: Final = ("provider", "served_model")
-"""Columns of who gave an item's answer, where that is told."""
+"""Columns that say who gave an item's answer, where the server reports it."""
 _MOST_WORDS: Final = 64
-"""A text of more words is never taken for several groups."""
+"""A text with more words is never split into several groups."""
 _NUMBERED: Final = Pattern(
     r"(?P<below>up to |under |below |less than )?"
     r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\b"
@@ -83,45 +83,45 @@ _LEFT_OVER: Final = frozenset({"", "none", "other", "unknown"})
 Json: TypeAlias = Mapping[str, Any]
 """JSON values by name, such as a recipe or the settings of a model."""
 JsonDict: TypeAlias = dict[str, Any]
-"""The same in the making."""
+"""The same while it is being built."""
 Row: TypeAlias = Mapping[str, Any]
 """A row of `items.parquet`: ids, groups and texts, and a number or None for each metric."""
 
 
 Number: TypeAlias = float | Any
-"""A number, or None where nobody can compute it. Who calculates with one looks at `value` first."""
+"""A number, or None where it cannot be computed. Check `value` before calculating with one."""
 
 
 class Figure(TypedDict, total=False):
-    """A metric's number of some items. Shares are from 0 to 1; None where nobody can compute it.
+    """A metric's number over some items. Shares are from 0 to 1; None if it cannot be computed.
 
     Attributes:
         value: the number, with missing verdicts estimated.
         ci_low: the lower end of its 95 % interval.
         ci_high: the upper end.
-        bound_low: the value if all that is missing or unclear had been worst.
-        bound_high: the value if it had been best.
-        n: how many items went into it.
-        of: of a pooled ratio, the sum of the denominators.
-        std: of a proportion, the standard error that papers print.
+        bound_low: the value if everything missing or unclear were the worst possible.
+        bound_high: the value if it were the best possible.
+        n: how many items the value rests on.
+        of: the sum of the denominators, for a pooled ratio.
+        std: the standard error that papers print, for a proportion.
         scored: how many items are decided, where not all are.
         estimated: how many of the `n` items are estimated.
         unanswered: how many items without an answer count as 0, as in the authors'
             script.
         reason: why there is no value.
-        unit: of the metric, where it is no share.
-        comparable: False where a judge by words decided it, or an average lacks
+        unit: the metric's unit, unless it is a share.
+        comparable: False where a judge that compares words decided it, or an average lacks
             metrics.
-        components: the metrics that an average is made of.
-        missing_components: those that are not reported.
-        too_few: whether a group has too few items to tell it from all.
-        sample: of a random sample, its own numbers; the others are of the set it was
+        components: the metrics that an average is computed from.
+        missing_components: those of them that are not reported.
+        too_few: whether a group has too few items to distinguish it from all items.
+        sample: a random sample's own numbers; the other numbers estimate the set it was
             drawn from.
-        repeats: what several answers to each item say of each other.
-        evaluations: the same of several evaluations of each answer by the judge.
-        calibration: of a corrected metric, what corrected it.
-        p: of a place among choices, the exact p-value of no preference for it.
-        p_holm: the same adjusted over all places.
+        repeats: how several answers to each item vary.
+        evaluations: how several evaluations of each answer by the judge vary.
+        calibration: what corrected the metric, if it was corrected.
+        p: the exact p-value of no preference, for a position among choices.
+        p_holm: the same adjusted over all positions.
     """
 
     value: Required[Number]
@@ -156,24 +156,24 @@ Breakdown: TypeAlias = dict[str, dict[str, Figures]]
 
 
 class PairedFigure(TypedDict, total=False):
-    """A group's difference to its reference within pairs of items (`Benchmark.pairs`).
+    """A group's difference from its reference within pairs of items (`Benchmark.pairs`).
 
     Attributes:
-        by: what the groups are of.
+        by: the breakdown that the group belongs to.
         group: the group.
         reference: the group that it is compared with.
-        metric: which is compared, the task's headline.
+        metric: the metric compared, the task's headline.
         pairs: how many pairs were asked.
-        n: how many have two values.
-        value: of the group's items in them.
-        reference_value: of their partners.
-        difference: of the two.
+        n: how many pairs have two values.
+        value: the metric's value over the group's items in these pairs.
+        reference_value: the value over their partners.
+        difference: the difference between the two.
         ci_low: the lower end of its 95 % interval.
         ci_high: the upper end.
-        test: whose p value `p` is.
-        p: of a difference of zero; None for too few pairs.
-        p_holm: adjusted over all groups of the task.
-        flagged: whether that is below 0.05.
+        test: the test that `p` comes from.
+        p: the p-value of a difference of zero; None for too few pairs.
+        p_holm: the same adjusted over all groups of the task.
+        flagged: whether `p_holm` is below 0.05.
         too_few: whether the pairs are too few for an interval and a test.
     """
 
@@ -199,11 +199,11 @@ class Coverage(TypedDict):
     """How many items were asked, answered and scored on all metrics, and why others were not.
 
     Attributes:
-        asked: all items.
-        answered: those with an answer.
-        scored: those with a value of every metric.
-        unscored: the others that were answered, by reason.
-        unclear: answers that count as not right since nobody could tell, by reason.
+        asked: the number of all items.
+        answered: items with an answer.
+        scored: items with a value for every metric.
+        unscored: the other answered items, by reason.
+        unclear: answers that count as not right since they could not be decided, by reason.
     """
 
     asked: int
@@ -214,7 +214,7 @@ class Coverage(TypedDict):
 
 
 class ReportedFigure(TypedDict):
-    """A figure that another harness reports of the answers it collected, as it names it."""
+    """A figure that another harness reports for the answers it collected, under its own name."""
 
     metric: str
     value: float
@@ -225,24 +225,24 @@ class TaskEntry(TypedDict, total=False):
 
     Attributes:
         n_items: how many items the task has.
-        metrics: the figures of all items, the headline first.
+        metrics: the figures over all items, the headline first.
         coverage: how far scoring got.
-        breakdown: the figures of groups of items, or of parts of each item.
-        pairs: of a task whose items come in pairs, each group's difference.
+        breakdown: the figures over groups of items, or over parts of each item.
+        pairs: each group's difference, for a task whose items come in pairs.
         recipe: everything that decides the numbers.
-        notes: what a reader should know of answers, and of how many.
+        notes: what a reader should know about answers, and the number of these answers.
         cut_at_length: how many answers were cut at the length limit.
         thought_only: how many of these hold no text, since reasoning used up all
             tokens.
         shortened: how many questions were shortened to fit the model's context.
-        usage: what the answers took of the model.
-        roles: what the replies of the other models of a protocol took, by role.
-        judge: whom the judge was, how far it got, and its last check.
-        evaluations: of answers that were judged several times, how far the evaluations
-            agree.
+        usage: the model's usage for the answers.
+        roles: the usage of the other models of a protocol, by role.
+        judge: who the judge was, how far it got, and its last check.
+        evaluations: how far the evaluations agree, for answers that were judged several
+            times.
         paper: whether the figures are comparable with the paper's, and why.
-        reported: of imported answers, the figures of the harness that collected them.
-        confidence: how sure the model said it was, and whether it should be.
+        reported: for imported answers, the figures of the harness that collected them.
+        confidence: how sure the model was, and how often it was right.
     """
 
     n_items: Required[int]
@@ -265,7 +265,7 @@ class TaskEntry(TypedDict, total=False):
 
 
 class Results(TypedDict, total=False):
-    """The content of `results.json`; `items_sha256` is the hash of the items beside it."""
+    """The content of `results.json`; `items_sha256` is the hash of its `items.parquet`."""
 
     schema_version: int
     tasks: Required[dict[str, TaskEntry]]
@@ -294,7 +294,7 @@ def flat(figures: Mapping[str, Figure]) -> JsonDict:
 
 
 class ItemsFile:
-    """`items.parquet` in the making: takes rows in blocks and holds them as the compressed file."""
+    """Builds `items.parquet` in memory: takes rows in blocks and holds the compressed file."""
 
     def __init__(self, columns: Iterable[str]) -> None:
         """Opens a table in memory for these columns: texts, or numbers of 64 bits."""
@@ -312,7 +312,7 @@ class ItemsFile:
         self._writer = pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Takes rows, each with some of the columns."""
+        """Adds rows, each with some of the columns."""
         import pyarrow as pa
 
         columns = []
@@ -324,35 +324,32 @@ class ItemsFile:
         self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
 
     def content(self) -> memoryview:
-        """The whole file; no rows can be added afterwards."""
+        """Finishes the file and returns its bytes; no rows can be added afterwards."""
         self._writer.close()
         return self._file.getbuffer()
 
 
 def _is_text(column: str) -> bool:
-    """Whether a column holds ids, groups or texts; every other one is a metric's."""
+    """Whether a column holds ids, groups or texts; all others hold numbers."""
     return column in _TEXT_COLUMNS or column.startswith("group_")
 
 
 def write_run(
     folder: Path, results: Results, items: ItemsFile, *, verdicts: Sequence[Json] = ()
 ) -> None:
-    """Writes a run's three files, `results.json` last: that it is there says that all are whole.
+    """Writes a run's three files, `results.json` last: its presence shows that all are complete.
 
-    Each is written beside its place and renamed into it.
+    Each file is written under a draft name and then renamed.
 
     Raises:
-        IncompleteError: the disk is full, or refuses them; older files stay as they
-            were.
+        IncompleteError: the disk is full, or refuses them; older files stay unchanged.
     """
     rows = items.content()
-    # With the hash of its items, so that a kill between the two renames is seen by
-    # whoever reads them.
+    # The hash of the items lets readers notice a kill between the two renames.
     whole = {**results, "items_sha256": hashlib.sha256(rows).hexdigest()}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     lines = "".join(json.dumps(row) + "\n" for row in verdicts)
-    # What UTF-8 cannot carry (a lone surrogate, a file name's odd byte) is escaped as
-    # JSON does.
+    # A lone surrogate or a file name's odd byte, which UTF-8 cannot encode, is escaped as in JSON.
     contents: dict[str, bytes | memoryview] = {
         VERDICTS_FILE: lines.encode("ascii"),
         ITEMS_FILE: rows,
@@ -383,7 +380,7 @@ def write_run(
 
 
 def unanswered_value(metric: MetricSpec) -> float | None:
-    """What an item without an answer counts as in a metric; None where it has no value."""
+    """Returns the value of an unanswered item in a metric, None where it has none."""
     counts = metric.official is not None and metric.official.unanswered == "counts as 0"
     return 0.0 if counts else None
 
@@ -395,17 +392,18 @@ def item_rows(
     unanswered: Mapping[str, str],
     *,
     sources: Mapping[str, Sequence[str]] | None = None,
-    asked: Mapping[str, int] | None = None,
+    question_counts: Mapping[str, int] | None = None,
 ) -> list[JsonDict]:
-    """Makes the rows of `items.parquet`, in the dataset's order; no decision is null.
+    """Makes the rows of `items.parquet`, in the dataset's order; an undecided value is null.
 
     Args:
         task: the task with the metrics that are reported.
         items: the items, answered or not.
-        scores: by item id.
-        unanswered: why an item has no score, by its id.
-        sources: what each question held beside the item.
-        asked: how many questions of each item were answered, of a task with a protocol.
+        scores: the scores by item id.
+        unanswered: why an item has no score, by item id.
+        sources: the documents that each question was given besides the item.
+        question_counts: how many questions about each item were answered, for a task with
+            a protocol.
     """
     rows: list[JsonDict] = []
     for item in items:
@@ -415,7 +413,9 @@ def item_rows(
             f"group_{name}": " ".join(groups_in(item, name)) for name in task.groups
         }
         for metric in task.metrics:
-            if metric.kind != "average":  # which is of totals, not of this item
+            if (
+                metric.kind != "average"
+            ):  # an average is computed from totals, not from items
                 row |= _cells(metric, score)
 
         row["parsed"] = _storable(score.parsed) if score is not None else ""
@@ -426,8 +426,8 @@ def item_rows(
         row["unclear"] = score.unclear if score is not None else ""
         if sources:
             row["sources"] = _storable("\n".join(sources.get(item.id, ())))
-        if asked:
-            row["asked"] = asked.get(item.id)
+        if question_counts:
+            row["asked"] = question_counts.get(item.id)
 
         rows.append(row)
 
@@ -435,12 +435,12 @@ def item_rows(
 
 
 def _cells(metric: MetricSpec, score: ItemScore | None) -> dict[str, float | None]:
-    """A metric's cells in an item's row: its value, and its denominator where it is pooled."""
+    """Makes a metric's cells in an item's row: its value, and its denominator if it is pooled."""
     if score is None:
         value, weight = unanswered_value(metric), None
     else:
         value = score.values.get(metric.name)
-        # Of what is not decided the weight is no more than a limit.
+        # The weight of an undecided value is no more than a limit.
         weight = None if value is None else score.weights.get(metric.name, 0.0)
 
     cells = {metric.name: value}
@@ -452,62 +452,62 @@ def _cells(metric: MetricSpec, score: ItemScore | None) -> dict[str, float | Non
 
 
 def weight_column(metric: str) -> str:
-    """Name of the column with a pooled metric's denominators."""
+    """Names the column with a pooled metric's denominators."""
     return f"{metric}_of"
 
 
 def groups_in(item: Item, by: str) -> tuple[str, ...]:
-    """The groups an item is in; with several it counts in each."""
+    """Returns the groups an item is in; it counts in each of them."""
     groups = item.groups[by]
     return (groups,) if isinstance(groups, str) else groups
 
 
 def in_order(groups: Iterable[str]) -> list[str]:
-    """Sorts groups as a reader counts: by their numbers, what is left over last.
+    """Sorts groups as a reader would: by their numbers, leftover groups last.
 
     Example:
         >>> in_order(["10", "5 or more", "other", "3 to 4", "up to 2", "renal"])
         ["up to 2", "3 to 4", "5 or more", "10", "renal", "other"]
     """
-    return sorted(groups, key=_place)
+    return sorted(groups, key=_order_key)
 
 
-def _place(group: str) -> tuple[int, float, int, str]:
-    """Where a group stands: those with a number, then names, then what is left over."""
+def _order_key(group: str) -> tuple[int, float, int, str]:
+    """The key that sorts groups with a number first, then names, then leftover groups."""
     if group in _LEFT_OVER:
         return 2, 0.0, 0, group
     stated = _NUMBERED.match(group)
     if stated is None:
         return 1, 0.0, 0, group
-    # "under 5" lies before "5", "5 or more" behind it.
+    # "under 5" comes before "5", "5 or more" after it.
     side = -1 if stated["below"] else 1 if stated["above"] else 0
     return 0, float(stated["number"]), side, group
 
 
 def groups_of(text: str, groups: Container[str]) -> tuple[str, ...]:
-    """The groups a row is in: its text whole where that is a group, else those it is made of.
+    """Returns the groups that a row's text names: the whole text if it is a group, else its parts.
 
-    Groups' names can have blanks too. Example: of the groups "a", "b" and "a b" the
-    text "a b" is one, and "b a" is "b" and "a".
+    Groups' names may contain blanks. Example: with the groups "a", "b" and "a b" the text
+    "a b" is one group, and "b a" is "b" and "a".
     """
     words = text.split(" ")
     if text in groups or not 1 < len(words) <= _MOST_WORDS:
         return (text,)
 
     # The ways to read the first words as groups, shortest first.
-    read: dict[int, tuple[str, ...]] = {0: ()}
+    readings: dict[int, tuple[str, ...]] = {0: ()}
     for end in range(1, len(words) + 1):
         for start in range(end):
             name = " ".join(words[start:end])
-            if start in read and name in groups:
-                read[end] = (*read[start], name)
+            if start in readings and name in groups:
+                readings[end] = (*readings[start], name)
                 break
 
-    return tuple(dict.fromkeys(read.get(len(words), (text,))))
+    return tuple(dict.fromkeys(readings.get(len(words), (text,))))
 
 
 def item_of(question: str, ids: Container[str]) -> str | None:
-    """Finds the item a question is about: the longest id that is its name, or that `/` follows."""
+    """Finds the item that a question is about: the longest id that the question starts with, up to a `/`."""
     while question not in ids:
         question, slash, _ = question.rpartition("/")
         if not slash:
@@ -516,16 +516,16 @@ def item_of(question: str, ids: Container[str]) -> str | None:
 
 
 def _storable(text: str) -> str:
-    """Parquet strings are UTF-8, which cannot carry the lone surrogates model text may hold."""
+    """Escapes the lone surrogates that model text may hold: the UTF-8 of Parquet cannot encode them."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def read_results(folder: Path) -> Results:
-    """Reads a run's `results.json`; its figures are taken as they are.
+    """Reads a run's `results.json` without checking its figures.
 
     Raises:
         MissingError: the folder has none.
-        UsageError: it is no JSON, or of another version.
+        UsageError: it is not JSON, or has another schema version.
     """
     path = folder / RESULTS_FILE
     if not path.is_file():
@@ -560,11 +560,11 @@ def read_results(folder: Path) -> Results:
 
 
 def read_sound_results(folder: Path) -> Results:
-    """Reads a run's `results.json` whose figures are to be calculated with.
+    """Reads a run's `results.json` and checks that its figures are finite numbers or null.
 
     Raises:
-        UsageError: as `read_results`; or figures are no finite numbers, as if the file
-            was changed.
+        MissingError: the folder has none.
+        UsageError: as `read_results`, or a figure is malformed.
     """
     results = read_results(folder)
     for name, task in results["tasks"].items():
@@ -581,12 +581,14 @@ def read_sound_results(folder: Path) -> Results:
 def _is_entry(task: Any) -> bool:
     """Whether a task's results have a recipe, counts, and metrics of finite numbers."""
     counts, breakdown = task.get("coverage", {}), task.get("breakdown", {})
-    if not all(isinstance(part, dict) for part in (task["recipe"], counts, breakdown)):
+    if not all(
+        isinstance(value, dict) for value in (task["recipe"], counts, breakdown)
+    ):
         return False
 
-    asked, scored = counts.get("asked", 0), counts.get("scored", 0)
-    numbers = (task.get("n_items", 0), asked, scored)
-    if any(type(count) is not int for count in numbers) or not 0 <= scored <= asked:
+    n_asked, n_scored = counts.get("asked", 0), counts.get("scored", 0)
+    numbers = (task.get("n_items", 0), n_asked, n_scored)
+    if any(type(count) is not int for count in numbers) or not 0 <= n_scored <= n_asked:
         return False
 
     return _are_metrics(task.get("metrics", {})) and all(
@@ -609,11 +611,11 @@ def _is_number(value: object) -> bool:
 
 
 def read_items(folder: Path) -> list[JsonDict]:
-    """Reads a run's `items.parquet`, a dict a row.
+    """Reads a run's `items.parquet` into one dict per row.
 
     Raises:
         MissingError: the folder has none.
-        UsageError: it is of another run than `results.json`, or no parquet file.
+        UsageError: it belongs to another run than `results.json`, or is not a parquet file.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -641,10 +643,10 @@ def read_items(folder: Path) -> list[JsonDict]:
 
 
 def read_verdicts(folder: Path) -> list[JsonDict]:
-    """Reads the verdicts of a run, a dict a line; none where it has no file of them.
+    """Reads a run's verdicts into one dict per line; empty if it has no file of verdicts.
 
     Raises:
-        UsageError: a line is no verdict.
+        UsageError: a line is not a verdict.
     """
     path = folder / VERDICTS_FILE
     try:
@@ -674,7 +676,7 @@ def read_verdicts(folder: Path) -> list[JsonDict]:
 
 
 def damaged(path: Path, reason: str) -> UsageError:
-    """Makes the error for a file of a run that is not as it was written."""
+    """Makes the error for a run's file that was changed after it was written."""
     return UsageError(
         f"{path}: damaged ({reason}). Give the run's command again to write it anew: finished "
         "answers are kept."

@@ -1,14 +1,14 @@
-"""`run.yaml`: the options a run was given, beside its results; `run --config-file` repeats it.
+"""`run.yaml`: a run's options, next to its results; `run --config-file` repeats the run.
 
     tasks: medcalc
     model: hf/path/to/model
     max_samples: 200
     model_args: {dtype: bfloat16}
 
-Only what differs from the defaults is written. What lets text leave the machine is never
-in it, nor is the value of a setting that looks like a secret: both are for each command to
-say. A file with a setting that lost its value is refused until that is given, so that the
-run that repeats is not another one.
+Only options that differ from the defaults are written. Options that let text leave the
+machine are never written, nor are values that look like a secret: each command must give
+them. A file with a setting without a value is refused until the value is given, so that the
+repeated run is the same one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from medical_tasks.options import (
     Parameter,
     Run,
     WithAttestation,
-    given,
     parameters,
+    set_values,
     setting_text,
     settings_text,
 )
@@ -39,7 +39,7 @@ _FORM: Final = (
 _NOT_WRITTEN: Final = frozenset(
     {*parameters(WithAttestation), "show_prompt", "forecast"}
 )
-"""What is no part of a run, or must be said anew each time."""
+"""Options that do not belong to a run, or that each command must give again."""
 _SECRET: Final = re.compile(
     r"(?<![a-z])(api[_-]?key|secret|password|passwd|authorization|bearer|access[_-]?token|token)"
     r"(?![a-z_])",
@@ -54,7 +54,7 @@ def write_run_file(folder: Path, options: Run) -> None:
     left_out: list[str] = []
     content = {
         name: _plain(name, value, left_out)
-        for name, value in given(options).items()
+        for name, value in set_values(options).items()
         if name not in _NOT_WRITTEN
     }
     head = f"# medical-tasks {__version__}: medical-tasks run --config-file {RUN_FILE} repeats this run.\n"
@@ -67,14 +67,16 @@ def write_run_file(folder: Path, options: Run) -> None:
 
 
 def _plain(name: str, value: object, left_out: list[str]) -> object:
-    """A value as YAML has it; `null` in place of what looks like a secret, which is named."""
+    """Converts a value for YAML; `null` replaces what looks like a secret, and `left_out` names it."""
     if isinstance(value, Mapping):
         secret = [key for key, text in value.items() if _is_secret(key, str(text))]
         left_out += [f"{name}.{key}" for key in secret]
         return {**value, **dict.fromkeys(secret)}
 
     if isinstance(value, tuple):
-        shown = [None if _SECRET.search(str(each)) else str(each) for each in value]
+        shown = [
+            None if _SECRET.search(str(element)) else str(element) for element in value
+        ]
         left_out += [name] * shown.count(None)
         return shown
 
@@ -82,24 +84,24 @@ def _plain(name: str, value: object, left_out: list[str]) -> object:
 
 
 def _is_secret(key: str, text: str) -> bool:
-    """Whether a setting may be one: by its name, or by a name within its JSON."""
+    """Whether a setting may be a secret: by its name, or by a name within its JSON."""
     return bool(_SECRET.search(key) or (text[:1] in "{[" and _SECRET.search(text)))
 
 
 def read_run_file(
     path: Path, fields: Mapping[str, Parameter], *, without: Collection[str] = ()
 ) -> dict[str, list[str]]:
-    """Reads the words of the command line that a file stands for, by field.
+    """Reads a file into words of the command line, by field.
 
     Args:
         path: the file.
-        fields: of the verb's options.
-        without: fields that the command line has, whose values here do not matter.
+        fields: the fields of the verb's options.
+        without: fields that the command line sets, which override the file's.
 
     Raises:
-        UsageError: It is no such file, has a key that is no option, or lacks what may
-            be a secret.
-        MissingError: It is not there.
+        UsageError: The file is malformed, has a key that is not an option, or lacks the
+            value of a possible secret.
+        MissingError: The file is missing.
     """
     import yaml
 
@@ -110,8 +112,8 @@ def read_run_file(
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}" if mark else ""
-        raise UsageError(f"{path}: is no YAML{place}. {_FORM}") from error
+        position = f", line {mark.line + 1}" if mark else ""
+        raise UsageError(f"{path}: is not YAML{position}. {_FORM}") from error
 
     if not isinstance(content, dict):
         raise UsageError(f"{path}: must be keys and values. {_FORM}")
@@ -129,38 +131,38 @@ def read_run_file(
 def _check_key(
     path: Path, key: str, name: str, fields: Mapping[str, Parameter]
 ) -> None:
-    """Refuses what is no option, and what no file may say."""
-    known = [each for each in fields if each not in _NOT_WRITTEN]
+    """Refuses a key that is not an option, or that a file may not set."""
+    available = [option for option in fields if option not in _NOT_WRITTEN]
     if name not in fields:
         raise UsageError(
-            f"{path}: {key!r} is no option of run.{did_you_mean(name, known)} It takes: "
-            f"{', '.join(known)}."
+            f"{path}: {key!r} is not an option of run.{did_you_mean(name, available)} It takes: "
+            f"{', '.join(available)}."
         )
 
     if name in _NOT_WRITTEN:
         raise UsageError(
-            f"{path}: {key!r} cannot be said by a file. Give {fields[name].words} on the command "
+            f"{path}: {key!r} cannot be set in a file. Give {fields[name].words} on the command "
             "line."
         )
 
 
 def _words(path: Path, field: Parameter, value: object) -> list[str]:
-    """The words of the command line for a value."""
+    """Converts a value to words of the command line."""
     if field.type is bool:
         if not isinstance(value, bool):
             raise UsageError(f"{path}: {field.name} is true or false, got {value!r}.")
         return [field.words] if value else []
     values = value if isinstance(value, list) and field.many else [value]
-    # With "=", so that a text which begins with - is no option.
-    return [f"{field.words}={_text(path, field, each)}" for each in values]
+    # With "=", so that a text that begins with - is not read as an option.
+    return [f"{field.words}={_text(path, field, element)}" for element in values]
 
 
 def _text(path: Path, field: Parameter, value: object) -> str:
     if isinstance(value, dict) and field.type is Mapping:
-        for key, each in value.items():
-            _check_there(path, field, f"{field.name}.{key}", each)
+        for key, setting in value.items():
+            _check_has_value(path, field, f"{field.name}.{key}", setting)
         return settings_text(
-            {str(key): setting_text(each) for key, each in value.items()}
+            {str(key): setting_text(setting) for key, setting in value.items()}
         )
 
     if isinstance(value, dict | list):
@@ -168,14 +170,14 @@ def _text(path: Path, field: Parameter, value: object) -> str:
             f"{path}: {field.name} is one value, got a {type(value).__name__}."
         )
 
-    _check_there(path, field, field.name, value)
+    _check_has_value(path, field, field.name, value)
     return str(value)
 
 
-def _check_there(path: Path, field: Parameter, name: str, value: object) -> None:
-    """Refuses a setting without a value, as a run writes it of what may be a secret."""
+def _check_has_value(path: Path, field: Parameter, name: str, value: object) -> None:
+    """Refuses a setting without a value, which a run writes for a possible secret."""
     if value is None:
         raise UsageError(
-            f"{path}: {name} has no value (what may be a secret is not written). Write it in the "
-            f"file, or give {field.words} with all it takes on the command line."
+            f"{path}: {name} has no value (a possible secret is not written). Write it into the "
+            f"file, or give {field.words} with all its values on the command line."
         )

@@ -1,7 +1,7 @@
-"""Running tasks: questions of all items in rounds; a protocol decides what is asked next.
+"""Runs tasks: asks the questions of all items in rounds; a protocol decides what is asked next.
 
-Answers are stored at once under a hash of model and question, so the same command
-resumes; the main process alone decides.
+Each answer is stored at once under a hash of model and question, so the same command
+resumes a run. Only the main process decides.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from medical_tasks.models.batch_journal import batches_of
 from medical_tasks.models.budget import SPENT, Amount, RunBudget
 from medical_tasks.models.opener import is_local, longer_context, read_prices
 from medical_tasks.models.spending import most_of
-from medical_tasks.models.usage import Meter, Prices, told_besides
+from medical_tasks.models.usage import Meter, Prices, reply_metadata
 from medical_tasks.runs.answered import AnsweredTask
 from medical_tasks.runs.confidence import (
     ASKED,
@@ -49,6 +49,7 @@ from medical_tasks.runs.folder import RunFolder
 from medical_tasks.runs.recipes import make_recipe
 from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import (
+    Ask,
     Dialogue,
     Done,
     Item,
@@ -62,9 +63,9 @@ from medical_tasks.spec import (
 )
 
 Truncate = Literal["refuse", "notes-from-the-oldest", "unanswered"]
-"""What is done about a question that is too long.
+"""How to treat a question that is too long.
 
-The run is refused, the documents are cut, or it stays unanswered.
+Refuse the run, shorten the question's documents, or leave it unanswered.
 """
 
 ANSWER: Final = "answer"
@@ -72,16 +73,16 @@ _RECORDED: Final = ("text", "prompt_tokens", "output_tokens", "finish")
 _NAMED: Final = 5
 _LISTED: Final = 20
 _BLOCK: Final = 4_000
-"""Items whose questions and answers are in memory together."""
+"""Items whose questions and answers are held in memory together."""
 _BATCH: Final = 50_000
-"""Items whose questions are asked in one batch, since the next one begins when it has ended."""
+"""Items asked in one batch; the next batch begins only when this one has ended."""
 _UNMEASURED: Final = (
-    "note: {task}: {model} does not say how long its context is, so that questions are not measured "
-    "before they are asked; those that are too long stay unanswered. --model-args "
-    "context=N,tokenizer=FOLDER tells it."
+    "note: {task}: {model} does not report its context length, so questions are not measured "
+    "before they are asked; those that are too long stay unanswered. Set it with --model-args "
+    "context=N,tokenizer=FOLDER."
 )
 _TRIES: Final = 40
-"""A search by halves takes as many as a document's word count has binary digits."""
+"""A binary search takes as many steps as a document's word count has binary digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,19 +92,19 @@ class RunOptions:
     Attributes:
         prompts: the prompt set.
         upstream: checkout of the authors' repository, for `official`.
-        max_new_tokens: longest answer instead of the tasks' own.
-        max_samples: how many items a task, None for all.
+        max_new_tokens: the answer's length limit, in place of the tasks' own.
+        max_samples: the number of items per task, None for all.
         repeats: how often each question is asked.
-        repeat: which of these times it is.
+        repeat: the current repeat, counted from 1.
         model_args: settings of the model as the user gave them, for the recipe.
-        task_args: of the tasks' `arguments` and `scoring_arguments`.
-        truncate: what is done about questions that are too long.
-        shortened: item id to words left out, of a run that is replayed.
+        task_args: values of the tasks' `arguments` and `scoring_arguments`.
+        truncate: how to treat questions that are too long.
+        shortened: item id to words left out, when a run is replayed.
         role_choices: which model plays each of the tasks' `roles`.
         roles: these models, opened.
-        budget: what all these models may take together, None for no limit.
+        budget: the ceiling for all these models together, None for no limit.
         batch: whether the model is asked in batches.
-        confidence: whether it is asked how sure it is.
+        confidence: whether the model is asked how sure it is.
     """
 
     prompts: str = "own"
@@ -123,7 +124,7 @@ class RunOptions:
     confidence: Confidence = "none"
 
     def of_repeat(self, repeat: int) -> RunOptions:
-        """The options of one of the `repeats`."""
+        """Returns the options for one of the `repeats`."""
         return replace(self, repeat=repeat)
 
 
@@ -137,7 +138,7 @@ class RoleChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class RoleModel:
-    """A model that a protocol asks beside the one under test."""
+    """A model that a protocol asks besides the one under test."""
 
     model: Model
     args: Mapping[str, str] = field(default_factory=dict)
@@ -145,13 +146,12 @@ class RoleModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """Items as they are asked.
+    """Items as the model is asked about them.
 
     Attributes:
-        items: in the given order; those that were too long are shortened, or what they
-            were.
+        items: in the original order; items that were too long may be shortened.
         shortened: item id to words left out.
-        measured: False when the model cannot tell how long a question is.
+        measured: False when the model cannot measure a question's length.
     """
 
     items: Sequence[Item]
@@ -161,17 +161,17 @@ class Fitted:
 
 @dataclass(kw_only=True)
 class _TaskRun:
-    """A task that a model is asked, and its conversations in the repeat at hand.
+    """A task that a model is asked, and its conversations in the current repeat.
 
     Attributes:
         task: the task.
         data: its items.
-        prompts: what writes the questions.
+        prompts: renders the questions.
         fitted: the items as they are asked, some of them shortened.
-        protocol: decides what is asked next; None for one question an item.
-        meter: what the answers took; `role_meters` what those of each role took.
-        conversations: those that are over.
-        texts: final answers by item; `details` what is known beside them.
+        protocol: decides what is asked next; None for one question per item.
+        meter: the usage of the answers; `role_meters` holds that of each role.
+        conversations: the finished ones.
+        texts: final answers by item id; `details` holds the rest of what is known about them.
     """
 
     task: TaskSpec
@@ -187,28 +187,36 @@ class _TaskRun:
     role_meters: dict[str, Meter] = field(default_factory=dict)
 
     def opening(self, item: Item) -> tuple[Message, ...]:
-        """The first question about an item, shortened where it was."""
+        """Renders the first question about an item, as it was shortened."""
         if item.id in self.fitted.shortened:
-            item = next(each for each in self.fitted.items if each.id == item.id)
+            item = next(fitted for fitted in self.fitted.items if fitted.id == item.id)
         return self.prompts.render(item)
+
+    def count_usage(self) -> None:
+        """Adds the usage of this repeat's answers to that of the earlier repeats."""
+        for conversation in self.conversations:
+            self.meter.add(conversation.records)
+            for role, records in conversation.role_records.items():
+                self.role_meters.setdefault(role, Meter()).add(records)
 
 
 @dataclass(kw_only=True, slots=True)
 class _Conversation:
-    """What is asked and answered about one item.
-
-    `role` is who is asked now, "" the model under test.
+    """The questions and answers about one item.
 
     Attributes:
-        request: what is asked now.
-        answers: all replies of the model under test, in turn; `calls` the tools that
-            each of them calls.
-        replies: those of each role.
-        records: all that the store holds of the answers, by key.
+        request: the current question.
+        role: who is asked it, "" for the model under test.
+        chat: the last question to the model under test, and its reply.
+        answers: all replies of the model under test, in order; `calls` holds each one's
+            tool calls.
+        replies: the replies of each role.
+        records: the stored records of the answers, by key; `role_records` those of each
+            role's replies.
         done: the final answer, once the protocol is satisfied.
-        unanswered: why there is none.
+        unanswered: why there is no final answer.
         cut: whether the last reply was cut at the length limit.
-        thought_only: whether reasoning left no tokens for it.
+        thought_only: whether reasoning left no tokens for the last reply.
     """
 
     run: _TaskRun
@@ -216,7 +224,6 @@ class _Conversation:
     opening: tuple[Message, ...]
     request: Request
     role: str = ""
-    # what the model under test was asked last, and its reply
     chat: tuple[Message, ...] = ()
     answers: list[str] = field(default_factory=list)
     replies: dict[str, list[str]] = field(default_factory=dict)
@@ -229,7 +236,7 @@ class _Conversation:
     thought_only: bool = False
 
     def hear(self, record: Json) -> None:
-        """Takes the reply of whom was asked."""
+        """Records the reply to the current question."""
         key, text = self.request.key, record["text"]
         if self.role:
             self.replies.setdefault(self.role, []).append(text)
@@ -242,17 +249,17 @@ class _Conversation:
         self.cut = record.get("finish") == "length"
         self.thought_only = bool(record.get("thought_only"))
         if self.run.protocol is not None:
-            self.chat = (*self.request.messages, self._said(text))
+            self.chat = (*self.request.messages, self._as_message(text))
 
-    def _said(self, text: str) -> Message:
-        """The last reply of the model under test as a message."""
-        said: Message = {"role": "assistant", "content": text}
+    def _as_message(self, text: str) -> Message:
+        """Returns the last reply of the model under test as a message."""
+        message: Message = {"role": "assistant", "content": text}
         if self.calls[-1]:
-            said["tool_calls"] = self.calls[-1]
-        return said
+            message["tool_calls"] = self.calls[-1]
+        return message
 
     def dialogue(self) -> Dialogue:
-        """What was said, as the protocol sees it."""
+        """Returns the conversation as the protocol sees it."""
         replies = {role: tuple(texts) for role, texts in self.replies.items()}
         return Dialogue(
             item=self.item,
@@ -263,7 +270,7 @@ class _Conversation:
         )
 
     def close(self) -> None:
-        """Puts the final answer away and lets go of all texts."""
+        """Saves the final answer and releases all texts from memory."""
         if self.done is not None:
             self.run.texts.put(self.item.id, self.done.text)
             self.run.details.put(self.item.id, json.dumps(self._details(self.done)))
@@ -276,13 +283,13 @@ class _Conversation:
         self.request = replace(self.request, messages=(), continuations=(), tools=())
         self.records = _without_text(self.records)
         self.role_records = {
-            role: _without_text(each) for role, each in self.role_records.items()
+            role: _without_text(records) for role, records in self.role_records.items()
         }
 
     def _details(self, done: Done) -> JsonDict:
-        """What is known of the answer beside its text.
+        """Collects what is known about the answer besides its text.
 
-        The one question without a protocol is made anew.
+        Without a protocol the conversation is left out: its one question can be rendered again.
         """
         records = list(self.records.values())
         finish = str(records[-1].get("finish") or "") if records else ""
@@ -316,19 +323,19 @@ def _without_text(records: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def load_task_prompts(task: TaskSpec, options: RunOptions, data: TaskData) -> PromptSet:
-    """Loads a task's prompts with its own settings, and the worked examples of its data."""
+    """Loads a task's prompts with its own settings and the worked examples of its data."""
     prompts = prompt_set(
         task,
         options.prompts,
         options.upstream,
-        arguments=_own(task, options),
+        arguments=_prompt_args(task, options),
         config=data.config,
         exemplars=data.exemplars,
     )
     return asking_for_confidence(prompts) if options.confidence == ASKED else prompts
 
 
-def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
+def _prompt_args(task: TaskSpec, options: RunOptions) -> dict[str, str]:
     return {
         name: value
         for name, value in options.task_args.items()
@@ -339,14 +346,14 @@ def _own(task: TaskSpec, options: RunOptions) -> dict[str, str]:
 def open_protocols(
     tasks: Sequence[TaskSpec], options: RunOptions
 ) -> dict[str, MultiStep]:
-    """Opens the tasks' protocols by task name, before a model is loaded.
+    """Opens the tasks' protocols, by task name.
 
-    What they need may lack.
+    Call it before a model is loaded, since something that a protocol needs may be missing.
     """
     return {
         task.name: open_protocol(
             task,
-            _own(task, options),
+            _prompt_args(task, options),
             prompts=options.prompts,
             upstream=options.upstream,
         )
@@ -362,19 +369,19 @@ def run_model(
     folder: RunFolder,
     options: RunOptions,
 ) -> list[AnsweredTask] | None:
-    """Asks a model all questions of all tasks, but for those it has answered before.
+    """Asks a model all questions of all tasks, except those it has already answered.
 
     Args:
-        tasks: what is asked.
+        tasks: the tasks to run.
         data: the items, by task name.
-        model: whom.
-        folder: whose store keeps the answers.
-        options: how.
+        model: the model under test.
+        folder: the run's folder, whose store keeps the answers.
+        options: how the tasks are run.
 
     Returns:
-        The answers to each task; None in all but the main process.
+        The answers to each task; None in every process but the main one.
     """
-    # In every process, so that a question that cannot be rendered or does not fit, or a
+    # Every process prepares, so that a question that cannot be rendered or does not fit, or a
     # missing protocol, ends all of them.
     runs = _prepared(tasks, data, model, options)
     if not model.is_main:
@@ -394,21 +401,21 @@ def run_model(
 
     repeats = []
     for repeat in range(1, options.repeats + 1):
-        again = options.of_repeat(repeat)
+        repeat_options = options.of_repeat(repeat)
         for run in runs:
-            # Beside the store, since they may hold what must not leave it.
-            place = folder.answers.parent
+            # Next to the store, since they may hold text that must not leave it.
+            store_folder = folder.answers.parent
             run.texts, run.details, run.conversations = (
-                Texts(folder=place),
-                Texts(folder=place),
+                Texts(folder=store_folder),
+                Texts(folder=store_folder),
                 [],
             )
 
         with Store(folder.answers) as store:
-            _converse(runs, model, store, again)
+            _converse(runs, model, store, repeat_options)
 
-        made = batches_of(folder.answers, "model", ANSWER)
-        repeats.append([_answered(run, model, again, made) for run in runs])
+        batches = batches_of(folder.answers, "model", ANSWER)
+        repeats.append([_answered(run, model, repeat_options, batches) for run in runs])
 
     model.share([])
     if options.budget is not None:
@@ -431,7 +438,7 @@ def _prepared(
     model: Model,
     options: RunOptions,
 ) -> list[_TaskRun]:
-    """Loads prompts and protocols, fits questions to the model's context, renders each once."""
+    """Loads prompts and protocols, fits questions to the model's context and renders each once."""
     prompts = {
         task.name: load_task_prompts(task, options, data[task.name]) for task in tasks
     }
@@ -446,8 +453,8 @@ def _prepared(
             request = opening_request(task, prompts[task.name], item, model, options)
             if options.batch and request.continuations:
                 raise UsageError(
-                    f"--batch: {task.name} asks how probable its choices are, which is asked one "
-                    "by one. Leave it out for this task."
+                    f"--batch: {task.name} asks how probable its choices are, and such questions are "
+                    "asked one by one. Omit --batch for this task."
                 )
 
     protocols = open_protocols(tasks, options)
@@ -469,35 +476,37 @@ def _prepared(
 def _converse(
     runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions
 ) -> None:
-    """Asks all questions of all tasks, in blocks of items, each in rounds until all are through."""
-    every = [(run, item) for run in runs for item in run.fitted.items]
+    """Asks all questions of all tasks in blocks of items, each block in rounds until it is finished."""
+    questions = [(run, item) for run in runs for item in run.fitted.items]
     size = _BATCH if options.batch else _BLOCK
-    for start in range(0, len(every), size):
+    for start in range(0, len(questions), size):
         block = [
-            _opened(run, item, model, options)
-            for run, item in every[start : start + size]
+            _open_conversation(run, item, model, options)
+            for run, item in questions[start : start + size]
         ]
-        others = (start, len(every) - start - len(block))
-        number, going_on = 1, block
-        while going_on:
-            for role in dict.fromkeys(each.role for each in going_on):
-                asked = [each for each in going_on if each.role == role]
+        others = (start, len(questions) - start - len(block))
+        number, active = 1, block
+        while active:
+            for role in dict.fromkeys(conversation.role for conversation in active):
+                conversations = [
+                    conversation for conversation in active if conversation.role == role
+                ]
                 _ask(
-                    asked,
+                    conversations,
                     options.roles[role].model if role else model,
                     store,
                     number,
                     others,
                 )
 
-            going_on = _follow(runs, going_on, model, store, options)
+            active = _follow(runs, active, model, store, options)
             number += 1
 
         for conversation in block:
             conversation.close()
 
 
-def _opened(
+def _open_conversation(
     run: _TaskRun, item: Item, model: Model, options: RunOptions
 ) -> _Conversation:
     request = opening_request(run.task, run.prompts, item, model, options)
@@ -507,7 +516,7 @@ def _opened(
 def opening_request(
     task: TaskSpec, prompts: PromptSet, item: Item, model: Model, options: RunOptions
 ) -> Request:
-    """The first question about an item."""
+    """Makes the first question about an item."""
     continuations = prompts.continuations(item) if prompts.continuations else ()
     return _request(
         task,
@@ -532,11 +541,11 @@ def _request(
     asking: int = 1,
     tools: tuple[Tool, ...] = (),
 ) -> Request:
-    """A question, with the key under which its answer is kept.
+    """Makes a question and the key under which its answer is stored.
 
-    `turn` counts the questions of a dialogue, which may come to the same one twice: it
-    is asked again then, and a model that samples may say another thing. So it is with
-    `asking`, that of an item (`Item.asking`), whose seed is of none of the repeats.
+    `turn` counts the questions of a dialogue. A dialogue may reach the same question twice;
+    it is then asked again, since a model that samples may answer differently. The same holds
+    for `asking` (`Item.asking`), whose seed differs from those of all repeats.
     """
     content: JsonDict = {"model": dict(model.identity), "messages": list(messages)}
     content |= {"role": role} if role else {}
@@ -551,7 +560,7 @@ def _request(
     if continuations:
         content["continuations"] = list(continuations)
         size = 0
-        if is_local(model.name):  # whose probabilities do not change
+        if is_local(model.name):  # its probabilities are the same in every repeat
             repeat = 1
     else:
         content |= {"max_new_tokens": size, "stop": list(stop)}
@@ -577,13 +586,14 @@ def _ask(
     number: int,
     others: tuple[int, int],
 ) -> None:
-    """Gets the answers of one round, from the store or the model; what gets none is unanswered.
+    """Gets the answers of one round, from the store or the model, or notes why there is none.
 
-    `others`: how many items were asked before these and how many come after, for the
-    progress.
+    `others` counts the items asked before these and those still to come, for the progress bar.
     """
-    # Two items that ask the very same question share its answer.
-    requests = {each.request.key: each.request for each in conversations}
+    # Two items with the very same question share its answer.
+    requests = {
+        conversation.request.key: conversation.request for conversation in conversations
+    }
     finished = store.get_many(ANSWER, requests)
     pending = [request for key, request in requests.items() if key not in finished]
     failures: dict[str, str] = {}
@@ -594,7 +604,7 @@ def _ask(
         with Progress(
             label, len(requests) + sum(others), done=len(finished) + others[0]
         ) as progress:
-            for together in _of_one_repeat(pending):
+            for together in _by_repeat(pending):
                 if not role:
                     model.share([write_request(request) for request in together])
 
@@ -602,27 +612,29 @@ def _ask(
 
         finished = store.get_many(ANSWER, requests)
 
-    for each in conversations:
-        key = each.request.key
+    for conversation in conversations:
+        key = conversation.request.key
         if key in finished:
-            each.hear(finished[key])
+            conversation.hear(finished[key])
         else:
             reason = failures.get(key, "not asked")
-            each.unanswered = f"{each.role}: {reason}" if each.role else reason
+            conversation.unanswered = (
+                f"{conversation.role}: {reason}" if conversation.role else reason
+            )
 
 
-def _of_one_repeat(requests: Sequence[Request]) -> list[list[Request]]:
-    """The requests of each repeat: a model takes one at a time, for its seed."""
-    by_repeat: dict[int, list[Request]] = {}
+def _by_repeat(requests: Sequence[Request]) -> list[list[Request]]:
+    """Groups requests by repeat: each repeat has its own seed, so a model answers one at a time."""
+    groups: dict[int, list[Request]] = {}
     for request in requests:
-        by_repeat.setdefault(request.repeat, []).append(request)
-    return list(by_repeat.values())
+        groups.setdefault(request.repeat, []).append(request)
+    return list(groups.values())
 
 
 def _ask_ahead(
     runs: Sequence[_TaskRun], model: Model, store: Store, options: RunOptions
 ) -> None:
-    """Gets the first answers of all repeats together: batches one after the other take a day each."""
+    """Gets the first answers of all repeats in one batch: successive batches take a day each."""
     opened = (
         opening_request(run.task, run.prompts, item, model, options.of_repeat(repeat))
         for repeat in range(1, options.repeats + 1)
@@ -646,46 +658,48 @@ def _follow(
     store: Store,
     options: RunOptions,
 ) -> list[_Conversation]:
-    """Takes final answers, and makes the next questions; returns the conversations that go on."""
-    going_on: list[_Conversation] = []
+    """Takes each conversation's next turn; returns the conversations that go on."""
+    active: list[_Conversation] = []
     for run in runs:
-        own = [
-            each
-            for each in conversations
-            if each.run is run and each.unanswered is None
+        answered = [
+            conversation
+            for conversation in conversations
+            if conversation.run is run and conversation.unanswered is None
         ]
-        dialogues = [each.dialogue() for each in own]
+        dialogues = [conversation.dialogue() for conversation in answered]
         turns: list[Turn] = [Done(dialogue.answers[-1]) for dialogue in dialogues]
         if run.protocol is not None and dialogues:
             turns = run.protocol.next_turns(dialogues, store)
 
-        for each, turn in zip(own, turns, strict=True):
+        for conversation, turn in zip(answered, turns, strict=True):
             if isinstance(turn, Done):
-                each.done = turn
-                continue
+                conversation.done = turn
+            else:
+                _put_question(conversation, turn, model, options)
+                active.append(conversation)
 
-            each.role = turn.role
-            if turn.role not in {"", *run.task.roles}:
-                raise ValueError(
-                    f"{run.task.name}: its protocol asks {turn.role!r}, none of its roles"
-                )
+    return active
 
-            number = 1 + len(
-                each.replies.get(turn.role, ()) if turn.role else each.answers
-            )
-            asked = options.roles[turn.role].model if turn.role else model
-            each.request = _request(
-                run.task,
-                turn.messages,
-                asked,
-                options,
-                turn=number,
-                role=turn.role,
-                tools=turn.tools,
-            )
-            going_on.append(each)
 
-    return going_on
+def _put_question(
+    conversation: _Conversation, turn: Ask, model: Model, options: RunOptions
+) -> None:
+    """Sets a conversation's current question to the one its protocol asks next."""
+    role, task = turn.role, conversation.run.task
+    if role not in {"", *task.roles}:
+        raise ValueError(f"{task.name}: its protocol asks {role!r}, none of its roles")
+
+    replies = conversation.replies.get(role, ()) if role else conversation.answers
+    conversation.role = role
+    conversation.request = _request(
+        task,
+        turn.messages,
+        options.roles[role].model if role else model,
+        options,
+        turn=1 + len(replies),
+        role=role,
+        tools=turn.tools,
+    )
 
 
 def _generate(
@@ -696,29 +710,27 @@ def _generate(
     *,
     role: str = "",
 ) -> dict[str, str]:
-    """Asks questions and keeps the answers; returns key to reason for those that finally failed."""
+    """Asks questions and stores the answers; returns the failures' reasons by key."""
     failures: dict[str, str] = {}
     model.start()
     if store is not None:
-        print(_asking(requests, model), file=sys.stderr, flush=True)
+        print(_announcement(requests, model), file=sys.stderr, flush=True)
 
-    by_key = {each.key: each for each in requests}
+    by_key = {request.key: request for request in requests}
     last = time.monotonic()
 
     def on_result(result: ModelAnswer | Failure) -> None:
-        """Keeps an answer as soon as it is there, or why there is none."""
+        """Stores an answer as soon as it arrives, or notes why there is none."""
         nonlocal last
         progress.step()
-        # Answers that are made side by side share the time: together they take what the
-        # clock says.
+        # Concurrent answers share the elapsed time: together they take what the clock says.
         before, last = last, time.monotonic()
         if isinstance(result, Failure):
             failures[result.key] = result.reason
         elif store is not None:
             record = _record(result, last - before) | ({"role": role} if role else {})
-            if (
-                result.output_tokens is None
-            ):  # a later command's ceilings count it all the same
+            if result.output_tokens is None:
+                # A later command counts the estimate against its ceilings.
                 request = by_key[result.key]
                 most = most_of(request, None, model.longest(request))
                 record["estimate"] = [most.prompt_tokens, most.output_tokens]
@@ -738,68 +750,70 @@ def _generate(
 def _note_moved(
     store: Store, runs: Sequence[_TaskRun], model: Model, options: RunOptions
 ) -> None:
-    """Says why nothing that is there is used, where the address of a server is part of the keys."""
+    """Says why stored answers are not used, when a server's address is part of their keys."""
     if "base_url" not in model.identity or not store.holds(ANSWER):
         return
 
     for run in runs:
         items = run.fitted.items[:_BLOCK]
-        opened = [
+        requests = [
             opening_request(run.task, run.prompts, item, model, options)
             for item in items
         ]
-        if store.get_many(ANSWER, [request.key for request in opened]):
+        if store.get_many(ANSWER, [request.key for request in requests]):
             return
 
     print(
-        f"note: the answers in this folder are not used: they are another address's than "
-        f"{model.endpoint}, or another model's. With --model-args served=NAME answers are known by "
-        "that name, and the address may change.",
+        f"note: the answers in this folder are not used: they came from an address other than "
+        f"{model.endpoint}, or from another model. With --model-args served=NAME answers are stored "
+        "under that name, and the address may change.",
         file=sys.stderr,
         flush=True,
     )
 
 
-def _asking(requests: Sequence[Request], model: Model) -> str:
-    """Says what a model is about to be asked, since the first answer may take a while."""
+def _announcement(requests: Sequence[Request], model: Model) -> str:
+    """Describes what a model is about to be asked, since the first answer may take a while."""
     longest = max(map(model.longest, requests))
-    each = (
+    expected = (
         f"up to {longest:,} tokens each"
         if longest
         else "how probable their choices are"
     )
     where = f", at {model.endpoint}" if model.endpoint else ""
 
-    return (
-        f"asking {len(requests):,} question{'s' * (len(requests) != 1)}, {each}{where}"
-    )
+    return f"asking {len(requests):,} question{'s' * (len(requests) != 1)}, {expected}{where}"
 
 
 def _book_stored(
     store: Store, model: Model, options: RunOptions, budget: RunBudget
 ) -> None:
-    """Counts what the answers of earlier commands took.
+    """Counts the usage of earlier commands' answers against the budget.
 
-    What a server did not say is counted as it was estimated.
+    Where a server reported no usage, the stored estimate counts.
     """
-    prices = {role: _prices(played) for role, played in options.roles.items()}
+    prices = {role: _prices(choice) for role, choice in options.roles.items()}
     prices[""] = read_prices(options.model_args, model=model.name)
     for kind, _, record in store.records():
         if kind != ANSWER:
             continue
 
-        prompt, output = record.get("estimate", (0, 0))
-        known = (record.get("prompt_tokens"), record.get("output_tokens"))
-        taken = Amount(
-            prompt if known[0] is None else known[0],
-            output if known[1] is None else known[1],
+        estimate = record.get("estimate", (0, 0))
+        reported = (record.get("prompt_tokens"), record.get("output_tokens"))
+        prompt_tokens, output_tokens = (
+            guess if count is None else count
+            for guess, count in zip(estimate, reported, strict=True)
+        )
+        amount = Amount(
+            prompt_tokens,
+            output_tokens,
             cached_tokens=record.get("cached_tokens") or 0,
         )
-        budget.book(taken.at(prices.get(record.get("role", ""))))
+        budget.book(amount.at(prices.get(record.get("role", ""))))
 
 
 def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> None:
-    """Says what was done when a ceiling stopped the asking, and how to go on."""
+    """Says how much was asked before a ceiling stopped the run, and how to continue."""
     tasks = [task for repeat in repeats for task in repeat]
     left = sum(
         reason.endswith(SPENT) for task in tasks for reason in task.unanswered.values()
@@ -809,23 +823,22 @@ def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> 
 
     answered = sum(len(task.responses) for task in tasks)
     option, _, limit = budget.refused_by.partition(" ")
-    go_on = (
-        "The same command"
-        if option == "--max-minutes"
-        else (f"The same command with more than {option} {limit}, or without it,")
-    )
+    command = "The same command"
+    if option != "--max-minutes":
+        command += f" with more than {option} {limit}, or without it,"
+
     print(
         f"note: asking stopped before {budget.refused_by} was passed: {answered:,} answered, {left:,} "
-        f"not asked; the answers took {budget.said()}, and are kept. {go_on} goes on from there.",
+        f"not asked; the answers took {budget.spent_text()}, and are kept. {command} goes on from there.",
         file=sys.stderr,
         flush=True,
     )
 
 
 def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
-    """An answer as the store keeps it."""
+    """Returns an answer as the store keeps it."""
     record: JsonDict = {name: getattr(answer, name) for name in _RECORDED}
-    record |= told_besides(answer)
+    record |= reply_metadata(answer)
     if answer.tool_calls:
         record["tool_calls"] = list(answer.tool_calls)
     if answer.reasoning:
@@ -838,47 +851,60 @@ def _record(answer: ModelAnswer, seconds: float) -> JsonDict:
 def _answered(
     run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[Json]
 ) -> AnsweredTask:
-    """The answers of a repeat; `batches` are those of all answers so far."""
-    task, data, conversations = run.task, run.data, run.conversations
-    for each in conversations:
-        run.meter.add(each.records)
-        for role, records in each.role_records.items():
-            run.role_meters.setdefault(role, Meter()).add(records)
-
-    sources = run.prompts.sources
+    """Collects the answers of a repeat; `batches` covers all repeats so far."""
+    run.count_usage()
+    conversations = run.conversations
+    finished = [
+        conversation for conversation in conversations if conversation.done is not None
+    ]
     return AnsweredTask(
-        task=task,
-        items=data.items,  # whole: a judge reads all that the model could have been given
+        task=run.task,
+        items=run.data.items,  # whole: a judge reads all that the model could have been given
         responses=run.texts,
         unanswered={
-            each.item.id: each.unanswered
-            for each in conversations
-            if each.unanswered is not None
+            conversation.item.id: conversation.unanswered
+            for conversation in conversations
+            if conversation.unanswered is not None
         },
         recipe=_recipe(run, model, options, batches),
         cut=frozenset(
-            each.item.id for each in conversations if each.done is not None and each.cut
+            conversation.item.id for conversation in finished if conversation.cut
         ),
         thought_only=frozenset(
-            each.item.id
-            for each in conversations
-            if each.done is not None and each.thought_only
+            conversation.item.id
+            for conversation in finished
+            if conversation.thought_only
         ),
-        sources={each.item.id: sources(each.item) for each in conversations}
-        if sources
-        else {},
-        scoring_args={**data.found, **task.scoring_args(options.task_args)},
-        asked={each.item.id: len(each.answers) for each in conversations}
+        sources=_sources(run),
+        scoring_args={
+            **run.data.scoring_args,
+            **run.task.scoring_args(options.task_args),
+        },
+        question_counts={
+            conversation.item.id: len(conversation.answers)
+            for conversation in conversations
+        }
         if run.protocol
         else {},
-        usage=run.meter.usage(read_prices(options.model_args, model=model.name)),
         details=run.details,
         opening=None if run.protocol else run.opening,
+        usage=run.meter.usage(read_prices(options.model_args, model=model.name)),
         role_usage={
             role: meter.usage(_prices(options.roles[role]))
             for role, meter in run.role_meters.items()
         },
     )
+
+
+def _sources(run: _TaskRun) -> dict[str, tuple[str, ...]]:
+    """The documents that each item's question was given besides the item."""
+    sources = run.prompts.sources
+    if not sources:
+        return {}
+    return {
+        conversation.item.id: sources(conversation.item)
+        for conversation in run.conversations
+    }
 
 
 def _prices(role: RoleModel) -> Prices | None:
@@ -888,7 +914,7 @@ def _prices(role: RoleModel) -> Prices | None:
 def _recipe(
     run: _TaskRun, model: Model, options: RunOptions, batches: Sequence[Json]
 ) -> JsonDict:
-    """What decided the answers; what was not used is not named."""
+    """Records everything that decided the answers; unused settings are omitted."""
     recipe = make_recipe(
         run.task,
         data=run.data.revision,
@@ -909,7 +935,7 @@ def _recipe(
         "repeats": options.repeats if options.repeats > 1 else None,
         "protocol": dict(run.protocol.identity) if run.protocol is not None else None,
         "leaking_examples": run.leaking or None,
-        "task_args": _own(run.task, options) or None,
+        "task_args": _prompt_args(run.task, options) or None,
         RECIPE_KEY: ASKED if options.confidence == ASKED else None,
         "roles": {
             role: {
@@ -921,7 +947,7 @@ def _recipe(
         or None,
     }
     recipe |= {
-        **run.data.part,
+        **run.data.recipe_part,
         **{k: value for k, value in optional.items() if value is not None},
     }
     if run.prompts.shorten is not None:
@@ -943,19 +969,19 @@ def fit_items(
 ) -> Fitted:
     """Makes questions fit the model's context by leaving out the fewest words, or refuses.
 
-    What a run that is replayed left out is not measured.
+    A replayed run leaves out the same words again, without measuring.
 
     Raises:
-        UsageError: questions are too long and nothing says what is to be done; or there
-            is nothing to leave out of them.
+        UsageError: questions are too long and the options do not allow for it, or the
+            prompts have no notes to shorten.
     """
     shorten, truncate, shortened = prompts.shorten, options.truncate, options.shortened
     if shorten is None:
         if truncate == "notes-from-the-oldest":
             raise UsageError(
-                f"{task.name}: its questions have no notes to leave out, so that --truncate "
-                f"{truncate} has no meaning for it. Leave it out, and run tasks with notes by "
-                "themselves."
+                f"{task.name}: its questions have no notes to leave out, so --truncate "
+                f"{truncate} has no meaning for it. Omit the option, and run tasks with notes "
+                "separately."
             )
 
         return Fitted(items=items)
@@ -980,13 +1006,13 @@ def fit_items(
     if not measured and model.is_main:
         print(_UNMEASURED.format(task=task.name, model=model.name), file=sys.stderr)
 
-    over = _too_long(items, lengths)
-    if not over or truncate == "unanswered":
+    too_long = _too_long(items, lengths)
+    if not too_long or truncate == "unanswered":
         return Fitted(items=items, measured=measured)
     if truncate == "refuse":
-        raise UsageError(_refusal(task, over, len(items), model))
+        raise UsageError(_refusal(task, too_long, len(items), model))
 
-    cut = _words_to_cut({item.id: item for item in items}, measure, shorten, over)
+    cut = _words_to_cut({item.id: item for item in items}, measure, shorten, too_long)
     fitted = [shorten(item, cut.get(item.id, 0)) for item in items]
     return Fitted(items=fitted, shortened=cut, measured=measured)
 
@@ -994,7 +1020,7 @@ def fit_items(
 def _too_long(
     items: Sequence[Item], lengths: Sequence[Length | None]
 ) -> dict[str, Length]:
-    """The lengths of questions that do not fit, by item id."""
+    """Returns the lengths of the questions that do not fit, by item id."""
     return {
         item.id: length
         for item, length in zip(items, lengths, strict=True)
@@ -1010,59 +1036,59 @@ def _words_to_cut(
     items: Mapping[str, Item],
     measure: Callable[[Sequence[Item]], Sequence[Length | None]],
     shorten: Callable[[Item, int], Item],
-    over: Mapping[str, Length],
+    too_long: Mapping[str, Length],
 ) -> dict[str, int]:
-    """Searches by halves, all items at once, for the fewest words without which each fits.
+    """Finds by binary search, for all items at once, the fewest words to leave out.
 
-    A word has one token or more, so that leaving out as many words as there are tokens
-    too many is mostly enough.
+    A word has one token or more, so leaving out as many words as there are excess tokens is
+    mostly enough.
     """
-    low = dict.fromkeys(over, 0)  # does not fit
-    high: dict[str, int] = {}  # fits
-    guess = {name: _excess(length) for name, length in over.items()}
-    searched = set(over)
+    low = dict.fromkeys(too_long, 0)  # the most words known to be too few
+    high: dict[str, int] = {}  # the fewest words known to be enough
+    guess = {name: _excess(length) for name, length in too_long.items()}
+    open_ids = set(too_long)
     for _ in range(_TRIES):
-        if not searched:
+        if not open_ids:
             break
 
-        names = sorted(searched)
-        tried = [shorten(items[name], guess[name]) for name in names]
-        for name, item, length in zip(names, tried, measure(tried), strict=True):
+        names = sorted(open_ids)
+        attempts = [shorten(items[name], guess[name]) for name in names]
+        for name, item, length in zip(names, attempts, measure(attempts), strict=True):
             words = guess[name]
             if length is not None and _excess(length) <= 0:
                 high[name] = words
             else:
                 emptied = shorten(items[name], words * 2 + 1).fields == item.fields
                 if length is None or (emptied and name not in high):
-                    searched.discard(name)  # even without its documents it does not fit
+                    open_ids.discard(name)  # too long even without its documents
                     continue
 
                 low[name] = words
 
             guess[name] = (low[name] + high[name]) // 2 if name in high else words * 2
             if name in high and high[name] - low[name] <= 1:
-                searched.discard(name)
+                open_ids.discard(name)
 
     return high
 
 
 def _refusal(
-    task: TaskSpec, over: Mapping[str, Length], n_items: int, model: Model
+    task: TaskSpec, too_long: Mapping[str, Length], n_items: int, model: Model
 ) -> str:
-    """Why nothing is asked: which questions are too long, and what can be done."""
-    ranked = sorted(over.items(), key=lambda each: (-_excess(each[1]), each[0]))
-    way = longer_context(model.name)
-    longer = f"a longer context if the model has one ({way}), " if way else ""
+    """Explains why nothing was asked: which questions are too long, and what to do about them."""
+    ranked = sorted(too_long, key=lambda name: (-_excess(too_long[name]), name))
+    hint = longer_context(model.name)
+    longer = f"a longer context if the model has one ({hint}), " if hint else ""
     lines = [
-        f"{name}: {length.tokens:,} tokens, room for {length.room:,}"
-        for name, length in ranked
+        f"{name}: {too_long[name].tokens:,} tokens, room for {too_long[name].room:,}"
+        for name in ranked
     ]
 
     return (
-        f"{task.name}: {len(over):,} of {n_items:,} questions do not fit the model's context "
+        f"{task.name}: {len(too_long):,} of {n_items:,} questions do not fit the model's context "
         "together with the answer:\n  "
         + listed(lines, _LISTED, between="\n  ")
-        + f"\nNothing was asked. Give {longer}fewer --max-new-tokens, or say what is to be done: "
+        + f"\nNothing was asked. Give {longer}fewer --max-new-tokens, or choose what to do with them: "
         "--truncate notes-from-the-oldest leaves out the beginning of the oldest notes, --truncate unanswered "
         "asks the others and leaves these unanswered."
     )

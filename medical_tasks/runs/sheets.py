@@ -1,8 +1,8 @@
-"""Sheets of a task's questions for people to fill in, which `score` takes back as they are.
+"""Writes sheets of a task's questions for people to fill in, which `score` reads back.
 
-A row a question: its id, the question, what is needed to answer it, and an empty
-`answer`. Of credentialed data the sheet holds text: it is for its owner alone, and no
-place from which it would be passed on is taken.
+Each row has a question: its id, its text, what is needed to answer it, and an empty `answer`.
+A sheet of credentialed data holds its text: only the owner may read it, and a place that
+would share it is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from medical_tasks.spec import Asking, PersonQuestion, TaskSpec
 ID: Final = "id"
 QUESTION: Final = "question"
 TO_READ: Final = "to_read"
-"""What is needed to answer; more than a cell holds goes on in `to_read_2`."""
+"""What is needed to answer; text beyond a cell's limit continues in `to_read_2`."""
 ANSWER: Final = "answer"
 _SUFFIXES: Final = (".xlsx", ".csv")
 _ASKS_CHOICES: Final = "choices"
@@ -57,7 +57,7 @@ class MadeSheet:
 
     @property
     def command(self) -> str:
-        """The command that scores it."""
+        """The command that scores the sheet."""
         return shlex.join(["medical-tasks", *self.score])
 
 
@@ -65,13 +65,12 @@ def write_blank_sheet(arguments: Sheet) -> MadeSheet:
     """Writes a sheet of a task's questions.
 
     Raises:
-        UsageError: The task is answered otherwise than in words, or the file is there
-            and was filled in.
-        RefusedError: The sheet holds credentialed text, and would be passed on.
+        UsageError: The task is not answered in words, or the file exists and was filled in.
+        RefusedError: The sheet would hold credentialed text in a place that shares it.
     """
     task, *others = parse_task_names(arguments.task)
     if others:
-        names = ", ".join(each.name for each in (task, *others))
+        names = ", ".join(chosen.name for chosen in (task, *others))
         raise UsageError(f"sheet takes one task, got {arguments.task!r} ({names}).")
 
     _check_task(task)
@@ -79,8 +78,8 @@ def write_blank_sheet(arguments: Sheet) -> MadeSheet:
     out = arguments.out.expanduser()
     if out.suffix.lower() not in _SUFFIXES:
         raise UsageError(
-            f"--out {out}: a sheet is XLSX or CSV, told by its name. Give one that ends in "
-            f"{' or '.join(_SUFFIXES)}."
+            f"--out {out}: a sheet is XLSX or CSV, by the ending of its name. Give a name that ends "
+            f"in {' or '.join(_SUFFIXES)}."
         )
 
     private = not policy.text_allowed(spec)
@@ -108,23 +107,23 @@ def write_blank_sheet(arguments: Sheet) -> MadeSheet:
 
         _write(out, task, data, private=private)
 
-    again = words_of(arguments, without=("out", "max_samples"))
+    words = words_of(arguments, without=("out", "max_samples"))
     return MadeSheet(
         path=out,
         questions=len(data.items),
         private=private,
-        score=("score", *again, "--responses", str(out)),
+        score=("score", *words, "--responses", str(out)),
     )
 
 
 def _check_task(task: TaskSpec) -> None:
-    """Refuses a task whose answers no person can write."""
+    """Refuses a task whose answers people cannot write."""
     siblings = [
-        each.name
-        for each in task.benchmark.tasks
-        if each.dataset == task.dataset
-        and each.asks != _ASKS_CHOICES
-        and not each.baseline
+        sibling.name
+        for sibling in task.benchmark.tasks
+        if sibling.dataset == task.dataset
+        and sibling.asks != _ASKS_CHOICES
+        and not sibling.baseline
     ]
     other = f" Choose another task, such as {siblings[0]}." if siblings else ""
     if task.asks == _ASKS_CHOICES:
@@ -141,7 +140,7 @@ def _check_task(task: TaskSpec) -> None:
 
 
 def _check_unfilled(out: Path) -> None:
-    """Refuses to write over anything but a sheet in which nobody has written yet."""
+    """Refuses to overwrite anything but a sheet that is not filled in."""
     if not out.exists():
         return
 
@@ -162,34 +161,34 @@ def _check_unfilled(out: Path) -> None:
 
 
 def _write(out: Path, task: TaskSpec, data: TaskData, *, private: bool) -> None:
-    """Writes the sheet as CSV or, by any other suffix, as a workbook."""
+    """Writes the sheet as CSV or, with any other suffix, as a workbook."""
     asking = Asking(
         exemplars=data.exemplars,
         config=data.config if data.config in task.benchmark.asked_otherwise else "",
     )
-    asked = task.benchmark.person_questions(task, data.items, asking)
-    columns, rows = _table([item.id for item in data.items], asked)
+    questions = task.benchmark.person_questions(task, data.items, asking)
+    columns, rows = _table([item.id for item in data.items], questions)
     if out.suffix.lower() == ".csv":
-        named = (dict(zip(columns, row, strict=True)) for row in rows)
-        write_sheet(out, columns, named, private=private)
+        records = (dict(zip(columns, row, strict=True)) for row in rows)
+        write_sheet(out, columns, records, private=private)
         return
 
-    choices = [each.choices for each in asked]
+    choices = [question.choices for question in questions]
     content = blank_workbook(columns, rows, fill=ANSWER, choices=choices)
     with WholeFile(out, private=private) as file:
         file.write_bytes(content)
 
 
 def _table(
-    ids: Sequence[str], asked: Sequence[PersonQuestion]
+    ids: Sequence[str], questions_for_people: Sequence[PersonQuestion]
 ) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows; a column that would be empty is left out."""
-    questions = [each.question for each in asked]
-    texts = [in_cells(each.to_read) for each in asked]
-    parts = list(map(list, zip_longest(*texts, fillvalue="")))
-    found = {ID: list(ids), QUESTION: questions}
-    for number, part in enumerate(parts, start=1):
-        found[TO_READ if number == 1 else f"{TO_READ}_{number}"] = part
-    found = {name: column for name, column in found.items() if any(column)}
-    found[ANSWER] = [""] * len(ids)
-    return list(found), list(map(list, zip(*found.values(), strict=True)))
+    """Makes the header and the rows; an empty column is left out."""
+    questions = [question.question for question in questions_for_people]
+    texts = [in_cells(question.to_read) for question in questions_for_people]
+    text_columns = list(map(list, zip_longest(*texts, fillvalue="")))
+    table = {ID: list(ids), QUESTION: questions}
+    for number, text_column in enumerate(text_columns, start=1):
+        table[TO_READ if number == 1 else f"{TO_READ}_{number}"] = text_column
+    table = {name: column for name, column in table.items() if any(column)}
+    table[ANSWER] = [""] * len(ids)
+    return list(table), list(map(list, zip(*table.values(), strict=True)))

@@ -1,4 +1,4 @@
-"""From item scores to a task's entry of `results.json`: all that happens between them, in order.
+"""Turns item scores into a task's entry of `results.json`, step by step.
 
     scores of each repeat            `ScoredTask`
     -> one score an item             `repeating.over_repeats`
@@ -7,12 +7,11 @@
     -> figures of groups             the same estimator; marked where they are too few to tell
     -> cut totals                    where a metric has a `total`
     -> differences of paired items   where the benchmark names pairs: `paired_groups`
-    -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge
-    fits -> JSON                          `Summary.as_json`
+    -> corrected figures             `calibrating.Corrections.beside`, where a check of the judge fits
+    -> JSON                          `Summary.as_json`
 
-Each step takes a `Summary` and gives one. Parts of a run are merged before they are
-scored: what `merging` makes is scored and summarised as if one command had asked it
-all.
+Each step takes a `Summary` and returns one. Parts of a run are merged before they are scored:
+`merging` makes a run that is scored and summarised as if one command had asked everything.
 """
 
 from __future__ import annotations
@@ -51,14 +50,12 @@ class ScoredTask:
 
     Attributes:
         task: the task with the metrics that are reported.
-        items: all that were asked, in the dataset's order.
-        repeats: the scores by item id, of each repeat; of one where items were asked
-            once.
-        unanswered: the reasons why items have no answer, of each repeat.
-        votes: the scores by each vote of a judge with several, of each repeat.
+        items: all items that were asked, in the dataset's order.
+        repeats: each repeat's scores by item id; one repeat if items were asked once.
+        unanswered: each repeat's reasons why items have no answer.
+        votes: each repeat's scores by each vote, for a judge with several votes.
         source: what the repeats are: answers of the model, or evaluations by the judge.
-        limits: between which an unanswered item's values lie; by default the metrics'
-            own.
+        limits: the limits of an unanswered item's values; by default the metrics' own.
     """
 
     task: TaskSpec
@@ -72,12 +69,12 @@ class ScoredTask:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What is known of a task's answers.
+    """A task's figures.
 
     Attributes:
-        metrics: the figures of all items.
+        metrics: the figures over all items.
         coverage: how many items were asked, answered and scored.
-        breakdown: the figures of groups, and of parts of each item.
+        breakdown: the figures over groups, and over parts of each item.
         notes: how many answers have each note.
         pairs: the differences of groups within pairs of items.
     """
@@ -89,7 +86,7 @@ class Summary:
     notes: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self, recipe: Json) -> TaskEntry:
-        """The entry of `results.json`."""
+        """Makes the task's entry of `results.json`."""
         entry: TaskEntry = {
             "n_items": self.coverage["asked"],
             "metrics": self.metrics,
@@ -110,7 +107,7 @@ def summary_of(scored: ScoredTask, *, sample: Json | None = None) -> Summary:
 
     Args:
         scored: the scores.
-        sample: how the items were drawn from a set, by the recipe; None for all of one.
+        sample: how the items were drawn from a set, as in the recipe; None for a whole set.
     """
     scores = over_repeats(scored.task, scored.repeats, scored.unanswered)
     estimator = _estimator(scored, scores)
@@ -125,7 +122,7 @@ def summary_of(scored: ScoredTask, *, sample: Json | None = None) -> Summary:
     if sample is not None:
         summary = _of_whole_set(summary, scored, estimator, sample)
 
-    return _cut(_with_groups(summary, scored, estimator), scored.task)
+    return _clip_totals(_with_groups(summary, scored, estimator), scored.task)
 
 
 def summarise(
@@ -141,11 +138,12 @@ def summarise(
 
     Args:
         task: the task with the metrics that are reported.
-        items: all that were asked.
-        scores: by item id.
+        items: all items that were asked.
+        scores: the scores by item id.
         unanswered: why items have no answer, by id.
-        recipe: what decided the scores.
-        unanswered_limits: of an item without an answer; by default the metrics' own.
+        recipe: everything that decided the scores.
+        unanswered_limits: the metrics' limits on an item without an answer; by default the
+            metrics' own.
     """
     scored = ScoredTask(
         task=task,
@@ -158,10 +156,7 @@ def summarise(
 
 
 def drawn_from_set(recipe: Json) -> Json | None:
-    """How the items of a run were drawn from a whole set.
-
-    None where they were not, or are a part.
-    """
+    """Returns how a run's items were drawn from a whole set; None if not, or for a part of a run."""
     return recipe.get("subset") if "shard" not in recipe else None
 
 
@@ -184,7 +179,7 @@ def _estimator(scored: ScoredTask, scores: Scores) -> Estimator:
 
 
 def _figures(task: TaskSpec, estimator: Estimator, items: Sequence[Item]) -> Figures:
-    """The figures of some items, but for metrics of a part of each."""
+    """Computes the figures of some items, without metrics that concern a part of each item."""
     return {
         metric.name: estimator.entry(metric, items)
         for metric in task.metrics
@@ -193,7 +188,7 @@ def _figures(task: TaskSpec, estimator: Estimator, items: Sequence[Item]) -> Fig
 
 
 def _coverage(scored: ScoredTask, scores: Scores) -> Coverage:
-    """How far scoring got, and why not further."""
+    """Counts how far scoring got, and why not further."""
     unscored = Counter(
         score.unscored for score in scores.values() if score.unscored is not None
     )
@@ -216,7 +211,7 @@ def _coverage(scored: ScoredTask, scores: Scores) -> Coverage:
 def _of_whole_set(
     summary: Summary, scored: ScoredTask, estimator: Estimator, sample: Json
 ) -> Summary:
-    """The summary with figures of the set which the items are a random sample of."""
+    """Turns the figures of a random sample into those of its set."""
     metrics = dict(summary.metrics)
     for metric in scored.task.metrics:
         if metric.name in metrics:
@@ -228,7 +223,7 @@ def _of_whole_set(
 
 
 def _with_groups(summary: Summary, scored: ScoredTask, estimator: Estimator) -> Summary:
-    """The summary with the figures of parts and groups, marked where they are too few to tell."""
+    """Adds the figures of parts and groups, marked if these are too few to tell."""
     task, items = scored.task, scored.items
     breakdown: Breakdown = {}
     for metric in task.metrics:
@@ -254,21 +249,21 @@ def _with_groups(summary: Summary, scored: ScoredTask, estimator: Estimator) -> 
         for figures in groups.values():
             _mark_too_few(figures, summary.metrics, parts=by not in task.groups)
 
-    # Evaluations are of the same answers.
+    # Evaluations judge the same answers.
     asked_once = len(scored.repeats) == 1 or scored.source == "evaluations"
     if CHOSEN in breakdown and asked_once:
-        _test_places(breakdown[CHOSEN], items, scored.repeats[0])
+        _test_positions(breakdown[CHOSEN], items, scored.repeats[0])
 
     return replace(summary, breakdown=breakdown)
 
 
-def _test_places(
-    places: dict[str, Figures], items: Sequence[Item], scores: Scores
+def _test_positions(
+    by_position: dict[str, Figures], items: Sequence[Item], scores: Scores
 ) -> None:
-    """Says of each place among choices how likely such answers are without a preference."""
-    for place, (p, p_holm) in place_p_values(items, scores).items():
-        if place in places:
-            figure = places[place][PREFERENCE]
+    """Adds to each position among choices the p-value of no preference for it."""
+    for position, (p, p_holm) in place_p_values(items, scores).items():
+        if position in by_position:
+            figure = by_position[position][PREFERENCE]
             figure["p"], figure["p_holm"] = p, p_holm
 
 
@@ -278,8 +273,8 @@ def _mark_too_few(figures: Figures, whole: Figures, *, parts: bool) -> None:
             figure["too_few"] = True
 
 
-def _cut(summary: Summary, task: TaskSpec) -> Summary:
-    """The summary with the figures of metrics that have a `total` cut to it."""
+def _clip_totals(summary: Summary, task: TaskSpec) -> Summary:
+    """Clips the figures of metrics with a `total` to it."""
     ranges = {
         metric.whole or metric.name: metric.total
         for metric in task.metrics
@@ -298,10 +293,7 @@ def _cut(summary: Summary, task: TaskSpec) -> Summary:
 
 
 def not_comparable(summary: Summary, task: TaskSpec) -> Summary:
-    """The summary of a judge that compares words.
-
-    What it decided stands beside no other judge's.
-    """
+    """Marks the figures of a judge that compares words: they are not comparable with others."""
     judged = {metric.whole or metric.name for metric in task.metrics if metric.judged}
     groups = (figures for by in summary.breakdown.values() for figures in by.values())
     for figures in (summary.metrics, *groups):

@@ -1,4 +1,4 @@
-"""Scores of texts against references, by text metrics."""
+"""Scores texts against references with text metrics (`medical-tasks score-text`)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _SHOWN = 5
 _FORM = '{"prediction": "...", "reference": "..."}'
 
 Sheet: TypeAlias = Sequence[tuple[str, Json]]
-"""The rows of a table, each with its place."""
+"""The rows of a table, each with its position."""
 
 
-def scored(arguments: ScoreText, sheet: Sheet) -> JsonDict:
-    """Scores the rows of a table, each with its place; what --json prints."""
+def score_table(arguments: ScoreText, sheet: Sheet) -> JsonDict:
+    """Scores the rows of a table; returns the content that --json prints."""
     from medical_tasks.models.text_metrics import (
         MODEL_METRICS,
         chosen_metrics,
@@ -44,35 +44,39 @@ def scored(arguments: ScoreText, sheet: Sheet) -> JsonDict:
     where, seed = str(arguments.table), arguments.seed
     check_least({"--seed": seed}, 0)
     if not sheet:
-        raise UsageError(f"{where}: has no rows. It needs a header and a row a text.")
+        raise UsageError(
+            f"{where}: has no rows. It needs a header and a row for each text."
+        )
 
     columns = _all_columns(arguments, sheet)
-    named = column_names("--metrics", arguments.metrics)
+    requested = column_names("--metrics", arguments.metrics)
     models = dict(arguments.task_args)
-    metrics = chosen_metrics(named, models, sourced=bool(columns["source"]))
+    metrics = chosen_metrics(requested, models, sourced=bool(columns["source"]))
     texts = _all_texts(where, sheet, columns)
-    predictions = ["".join(found) for found in texts["prediction"]]
+    predictions = list(map("".join, texts["prediction"]))
+    clusters = None
+    if columns["cluster"]:
+        clusters = [cells[0] for cells in texts["cluster"]]
+
     estimates, values = score_texts(
         predictions,
-        [[one for one in found if one.strip()] for found in texts["reference"]],
+        list(map(_without_blanks, texts["reference"])),
         metrics,
-        sources=["".join(found) for found in texts["source"]],
-        clusters=[found[0] for found in texts["cluster"]]
-        if columns["cluster"]
-        else None,
+        sources=list(map("".join, texts["source"])),
+        clusters=clusters,
         arguments=models,
         seed=seed,
     )
-    units = {
-        metric.name: metric.unit for metric in MODEL_METRICS.values() if metric.unit
+    figures: dict[str, JsonDict] = {
+        name: {**as_json(estimate)} for name, estimate in estimates.items()
     }
-    figures = {
-        name: as_json(estimate) | ({"unit": units[name]} if name in units else {})
-        for name, estimate in estimates.items()
-    }
+    for metric in MODEL_METRICS.values():
+        if metric.unit and metric.name in figures:
+            figures[metric.name]["unit"] = metric.unit
+
     rows = [
-        {"row": place} | {name: column[number] for name, column in values.items()}
-        for number, (place, _) in enumerate(sheet)
+        {"row": position} | {name: column[number] for name, column in values.items()}
+        for number, (position, _) in enumerate(sheet)
     ]
 
     return {
@@ -89,8 +93,12 @@ def scored(arguments: ScoreText, sheet: Sheet) -> JsonDict:
     }
 
 
+def _without_blanks(texts: Sequence[str]) -> list[str]:
+    return [text for text in texts if text.strip()]
+
+
 def _all_columns(arguments: ScoreText, sheet: Sheet) -> dict[str, tuple[str, ...]]:
-    """The columns of each part: prediction, reference, source and cluster."""
+    """Finds the columns of each role: prediction, reference, source and cluster."""
     where = str(arguments.table)
     columns = {
         name: _columns(where, sheet, name, getattr(arguments, name))
@@ -98,7 +106,7 @@ def _all_columns(arguments: ScoreText, sheet: Sheet) -> dict[str, tuple[str, ...
     }
     if columns["prediction"][0] in columns["reference"]:
         raise UsageError(
-            f"{where}: {columns['prediction'][0]} is named as prediction and as reference. Name "
+            f"{where}: {columns['prediction'][0]} is named both as prediction and as reference. Name "
             "two columns."
         )
 
@@ -108,10 +116,10 @@ def _all_columns(arguments: ScoreText, sheet: Sheet) -> dict[str, tuple[str, ...
 def _all_texts(
     where: str, sheet: Sheet, columns: Mapping[str, Sequence[str]]
 ) -> dict[str, list[list[str]]]:
-    """The texts of each part, those of a row together."""
+    """Reads the texts of each role, row by row."""
     texts = {
-        name: [_texts(where, place, row, of) for place, row in sheet]
-        for name, of in columns.items()
+        name: [_texts(where, position, row, role_columns) for position, row in sheet]
+        for name, role_columns in columns.items()
     }
     for name in ("reference", "cluster"):
         if columns[name]:
@@ -126,16 +134,16 @@ def _check_filled(
     columns: Sequence[str],
     texts: Sequence[Sequence[str]],
 ) -> None:
-    """Refuses rows whose cells of a part that every row needs are blank."""
+    """Refuses rows with only blank cells in a role that every row needs."""
     blank = [
-        place
-        for (place, _), cells in zip(sheet, texts, strict=True)
+        position
+        for (position, _), cells in zip(sheet, texts, strict=True)
         if not any(map(str.strip, cells))
     ]
     if blank:
         raise UsageError(
             f"{where}: no {name} in {listed(blank, _SHOWN)} (column {', '.join(columns)}). Every "
-            "row needs one: fill it in, or take the row out."
+            "row needs one: fill it in, or remove the row."
         )
 
 
@@ -144,7 +152,7 @@ def _notes(
     references: Sequence[Sequence[str]],
     metrics: Iterable[str],
 ) -> list[str]:
-    """What a reader of the scores should know of the texts, each with how many it is true of."""
+    """Lists what a reader of the scores should know about the texts, with their numbers."""
     empty = sum(not text.strip() for text in predictions)
     notes = {"predictions are empty; they are scored as they are.": empty}
     if any(name.startswith("rouge") for name in metrics):
@@ -162,18 +170,18 @@ def _notes(
 
 
 def table_of(content: Json) -> str:
-    """Makes the table on the terminal."""
+    """Formats the scores as a table for the terminal."""
     (column,) = content["columns"]["prediction"]
     rows = [
         (
             Path(content["table"]).name,
             column,
-            metric_label(name, each),
-            valued(each),
-            interval(each),
-            str(each["n"]),
+            metric_label(name, figure),
+            valued(figure),
+            interval(figure),
+            str(figure["n"]),
         )
-        for name, each in content["metrics"].items()
+        for name, figure in content["metrics"].items()
     ]
 
     return "\n".join(
@@ -188,66 +196,72 @@ def _columns(
     where: str,
     sheet: Sheet,
     name: str,
-    given: str | None,
+    requested: str | None,
 ) -> tuple[str, ...]:
-    """The columns of a part: those given, or the first of its usual names.
+    """Finds the columns of a role: the requested ones, or the first with one of its usual names.
 
-    None of a part that may be absent.
+    Returns no column for an optional role that the table lacks.
     """
-    there = list(dict.fromkeys(column for _, row in sheet for column in row))
-    if given is None:
-        small = {column.strip().lower(): column for column in reversed(there)}
-        found = next(
-            (small[usual] for usual in _NAMES.get(name, ()) if usual in small), None
+    available = list(dict.fromkeys(column for _, row in sheet for column in row))
+    if requested is None:
+        by_lower_name = {
+            column.strip().lower(): column for column in reversed(available)
+        }
+        match = next(
+            (
+                by_lower_name[usual]
+                for usual in _NAMES.get(name, ())
+                if usual in by_lower_name
+            ),
+            None,
         )
-        if found is None and name in ("prediction", "reference"):
+        if match is None and name in ("prediction", "reference"):
             raise UsageError(
                 f"{where}: which column is the {name}? Name it with --{name}. There are "
-                f"{', '.join(there)}."
+                f"{', '.join(available)}."
             )
 
-        return () if found is None else (found,)
+        return () if match is None else (match,)
 
     names = (
-        (given,)
-        if given in there or name != "reference"
-        else column_names("--reference", given) or ()
+        (requested,)
+        if requested in available or name != "reference"
+        else column_names("--reference", requested) or ()
     )
-    for each in names:
-        if each not in there:
-            hint = did_you_mean(each, there)
+    for column in names:
+        if column not in available:
+            hint = did_you_mean(column, available)
             raise UsageError(
-                f"{where}: no column {each!r} (--{name}).{hint} There are {', '.join(there)}."
+                f"{where}: no column {column!r} (--{name}).{hint} There are {', '.join(available)}."
             )
 
     return names
 
 
-def _texts(where: str, place: str, row: Json, columns: Sequence[str]) -> list[str]:
-    """The texts of a row by its columns; a cell may hold a list of them."""
-    found: list[str] = []
+def _texts(where: str, position: str, row: Json, columns: Sequence[str]) -> list[str]:
+    """Reads the texts in a row's columns; a cell may hold a list of them."""
+    texts: list[str] = []
     for column in columns:
         cell = row.get(column)
-        for each in cell if isinstance(cell, list | tuple) else [cell]:
-            if not isinstance(
-                each, str | int | None
-            ):  # a whole number is an id, or a text that a spreadsheet took for one
+        for value in cell if isinstance(cell, list | tuple) else [cell]:
+            # A whole number is an id, or a text that a spreadsheet took for a number.
+            if not isinstance(value, str | int | None):
                 raise UsageError(
-                    f"{where}, {place}: column {column} holds {type(each).__name__}, not text. "
+                    f"{where}, {position}: column {column} holds {type(value).__name__}, not text. "
                     "Write it as text."
                 )
 
-            found.append("" if each is None else str(each))
+            texts.append("" if value is None else str(value))
 
-    return found
+    return texts
 
 
 def read_rows(path: Path, arguments: ScoreText) -> list[tuple[str, Json]]:
-    """Reads a table of texts, a record a row."""
-    compared = []
-    for part in ("prediction", "reference"):
-        names = column_names(f"--{part}", getattr(arguments, part)) or _NAMES[part]
-        compared.append("|".join(re.escape(folded(name)) for name in names))
-    knows = has_columns(*compared, numbers="|".join(compared))
+    """Reads the rows of a table of texts."""
+    name_patterns = []
+    for role in ("prediction", "reference"):
+        names = column_names(f"--{role}", getattr(arguments, role)) or _NAMES[role]
+        name_patterns.append("|".join(re.escape(folded(name)) for name in names))
+    knows = has_columns(*name_patterns, numbers="|".join(name_patterns))
     table = read_table(path, record=_FORM, knows=knows)
     return [(row.at, row.cells) for row in table.rows]

@@ -1,6 +1,6 @@
-"""Runs programs that a model wrote, closed off from this machine (Linux), or refuses where that cannot be done.
+"""Runs programs that a model wrote in isolation from this machine (Linux), or refuses to.
 
-There is one mode, which `require_sandbox` tries out, attack by attack, before the first
+There is one mode, which `require_sandbox` tests, attack by attack, before the first
 program runs: docs/medcalc_code.md.
 """
 

@@ -1,7 +1,4 @@
-"""Running one program in the sandbox.
-
-Its limits, the Python and the calls it has, its start, and the end of what it left.
-"""
+"""Runs one program in the sandbox: its limits, its Python, its system calls, its start and its end."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from typing import IO, Any, Final, Literal
 from medical_tasks.errors import MissingError, UsageError, system_reason
 
 SANDBOX_VERSION: Final = 1
-"""Changes whenever the same program could end otherwise."""
+"""Changes whenever the same program could end differently."""
 
 MAX_PROGRAM_BYTES: Final = 1 << 20
 
@@ -34,7 +31,7 @@ Exit = Literal["ok", "error", "timeout", "memory", "output"]
 _NO_MESSAGE: Final = "object type name: MemoryError"
 
 
-# 1 of the others
+# the others must be at least 1
 _LEAST: Final = {"wall_seconds": 0.1, "memory_mb": 64, "open_files": 16}
 
 
@@ -43,10 +40,12 @@ class Limits:
     """What one program may use.
 
     Attributes:
+        cpu_seconds: processor time.
         wall_seconds: from start to end, waiting included.
         memory_mb: address space in MiB, the interpreter's own included.
-        output_bytes: standard output, and likewise standard error.
-        folder_mb: of all files it writes, in MiB; they are in memory.
+        output_bytes: of standard output, and of standard error.
+        folder_mb: of all files that it writes, in MiB; they are in memory.
+        open_files: file descriptors.
     """
 
     cpu_seconds: int = 5
@@ -57,10 +56,10 @@ class Limits:
     open_files: int = 32
 
     def __post_init__(self) -> None:
-        for name, given in dataclasses.asdict(self).items():
-            if not given >= (smallest := _LEAST.get(name, 1)):
+        for name, value in dataclasses.asdict(self).items():
+            if not value >= (smallest := _LEAST.get(name, 1)):
                 raise UsageError(
-                    f"sandbox limit {name} must be {smallest} or more, got {given}."
+                    f"sandbox limit {name} must be {smallest} or more, got {value}."
                 )
 
 
@@ -69,16 +68,16 @@ class Outcome:
     """How a program ended."""
 
     stdout: str  # up to the limit
-    stderr_tail: str  # for a program that was stopped, why
+    stderr_tail: str  # with the reason why a program was stopped
     exit: Exit
     seconds: float
 
 
-# Two strings hash alike in every run, so that a program that prints a set prints the
-# same twice.
+# Hashes of strings are the same in every run, so that a program prints a set in the same
+# order each time.
 _ENVIRONMENT: Final = {"PYTHONHASHSEED": "0"}
-# Only the module that makes the sandbox is loaded into its process: stand-ins take the
-# place of the packages around it.
+# Only the module that makes the sandbox is loaded into its process: stubs replace the
+# packages around it.
 _START: Final = """
 import sys, types
 for name, place in (("medical_tasks", sys.argv[1]), ("medical_tasks.sandbox", sys.argv[2])):
@@ -95,7 +94,13 @@ _PIECE: Final = 65_536
 
 
 class SandboxError(MissingError):
-    """The sandbox could not be made; no program was run. `number` is the system's error number."""
+    """The sandbox could not be made, and no program was run.
+
+    Attributes:
+        stage: at which it failed.
+        reason: why.
+        number: the system's error number, if any.
+    """
 
     def __init__(self, stage: str, reason: str, number: int | None = None) -> None:
         super().__init__(
@@ -106,9 +111,10 @@ class SandboxError(MissingError):
 
 
 def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
-    """Runs a program, closed off, and leaves nothing; thread-safe.
+    """Runs a program in isolation, and leaves nothing behind; thread-safe.
 
-    A `MissingError`, and not run, where no sandbox can be made.
+    Raises:
+        MissingError: No sandbox can be made, and the program was not run.
     """
     chosen = limits or Limits()
     if len(code.encode("utf-8", "surrogatepass")) > MAX_PROGRAM_BYTES:
@@ -126,11 +132,11 @@ def run_code(code: str, *, limits: Limits | None = None) -> Outcome:
 
 @functools.cache
 def _fixed_plan() -> Mapping[str, object]:
-    """What of a plan is the same for every program on this machine.
+    """Returns the part of a plan that is the same for every program on this machine.
 
     Raises:
-        SandboxError: the sandbox knows no such system, or there is no folder to build
-            it on that hides nothing of Python.
+        SandboxError: The system is not supported, or there is no folder to mount on that
+            hides nothing of Python.
     """
     machine = MACHINES.get(platform.machine())
     if platform.system() != "Linux" or machine is None:
@@ -141,22 +147,22 @@ def _fixed_plan() -> Mapping[str, object]:
         )
 
     runtime = find_runtime()
-    # A folder to mount on, in a mount namespace of its own; none of the sources may lie
-    # under it.
+    # The folder to mount on, in a mount namespace of its own, must hold none of the
+    # sources.
     sources = [Path(source) for source, _ in runtime.binds]
     names = ("/tmp", "/mnt", "/srv", "/media", "/sys", "/dev")  # noqa: S108 - not written
-    places = [Path(name) for name in names]
+    folders = [Path(name) for name in names]
     usable = (
-        place
-        for place in places
-        if place.is_dir()
-        and not any(source.is_relative_to(place) for source in sources)
+        folder
+        for folder in folders
+        if folder.is_dir()
+        and not any(source.is_relative_to(folder) for source in sources)
     )
     base = next(usable, None)
     if base is None:
         raise SandboxError(
             "place",
-            f"none of {', '.join(map(str, places))} is a folder without Python in it",
+            f"none of {', '.join(map(str, folders))} is a folder without Python in it",
         )
 
     return {
@@ -170,13 +176,13 @@ def _fixed_plan() -> Mapping[str, object]:
 
 
 class _Run:
-    """One run of one program, from the start of its sandbox to the end of all in it."""
+    """One run of one program, from the start of its sandbox to the end of everything in it."""
 
     def __init__(self, code: str, limits: Limits) -> None:
         """Prepares the plan; nothing is started yet.
 
-        As root the program gets a user of its own; else the one user is shown as
-        nobody.
+        As root, the program gets a user of its own; otherwise the current user appears
+        as nobody.
         """
         self.limits = limits
         own = {
@@ -218,8 +224,8 @@ class _Run:
     def start(self) -> None:
         """Starts the process that makes the sandbox, and returns when the program runs.
 
-        It unshares first, then waits until its users are mapped from outside. Each step
-        answers on the status pipe before the next.
+        It unshares first, then waits until its users are mapped from outside. It reports
+        each step on the status pipe before the next.
         """
         here = Path(__file__).resolve().parent
         self.status, theirs = os.pipe()
@@ -273,45 +279,42 @@ class _Run:
             while pipe is not None and line:
                 line = line[pipe.write(line) or 0 :]
         except BrokenPipeError:
-            return  # it ended; the reason stands in the status or on standard error
+            return  # it ended; the reason is in the status or on standard error
 
     def _map_users(self) -> None:
-        """Says which users of this machine those of the sandbox are.
-
-        For root root and nobody, else oneself as nobody.
-        """
+        """Maps the sandbox's users to this machine's: root and nobody for root, else nobody alone."""
         if self.process is None:
             return
 
-        place = Path("/proc") / str(self.process.pid)
+        proc = Path("/proc") / str(self.process.pid)
         try:
             users = groups = f"0 0 1\n{_NOBODY} {_NOBODY} 1\n"
             if not self.plan["several_users"]:
-                (place / "setgroups").write_text("deny")
+                (proc / "setgroups").write_text("deny")
                 users, groups = (
                     f"{_NOBODY} {own} 1\n" for own in (os.geteuid(), os.getegid())
                 )
 
-            (place / "uid_map").write_text(users)
-            (place / "gid_map").write_text(groups)
+            (proc / "uid_map").write_text(users)
+            (proc / "gid_map").write_text(groups)
         except OSError as error:
             raise SandboxError(
                 "users of the namespace", system_reason(error), error.errno
             ) from error
 
     def _await(self, word: str, deadline: float) -> None:
-        """Waits until a word comes on the status pipe.
+        """Waits until a word arrives on the status pipe.
 
         Raises:
-            SandboxError: the process ended or took too long; with its last line of
-                errors.
+            SandboxError: The process ended, or took too long; with its last line of
+                standard error.
         """
         while not any(word in entry for entry in self._entries()):
             if not self._read(deadline - time.monotonic()):
-                told = (
+                lines = (
                     self.texts["stderr"].decode("utf-8", "replace").strip().splitlines()
                 )
-                reason = f"ended before it was ready ({told[-1] if told else 'without a word'})"
+                reason = f"ended before it was ready ({lines[-1] if lines else 'without a word'})"
                 raise SandboxError(
                     "start", reason if time.monotonic() < deadline else "took too long"
                 )
@@ -326,7 +329,7 @@ class _Run:
         return entries
 
     def _read(self, patience: float) -> bool:
-        """Reads what has come; False when nothing came in time or nothing more can come."""
+        """Reads what has arrived; returns False if nothing came in time, or nothing more can."""
         if not self.selector.get_map() or patience <= 0:
             return False
 
@@ -341,7 +344,7 @@ class _Run:
         return bool(events)
 
     def watch(self) -> None:
-        """Reads what the program writes until it ends or passes a limit."""
+        """Reads the program's output until it ends or exceeds a limit."""
         started = time.monotonic()
         deadline = started + self.limits.wall_seconds
         while self.selector.get_map() and not any(
@@ -361,7 +364,7 @@ class _Run:
         self.seconds = time.monotonic() - started
 
     def end(self) -> None:
-        """Kills whatever is left, and returns when the kernel says that nothing is.
+        """Kills whatever is left, and returns when the kernel reports that nothing is.
 
         Safe to call twice.
         """
@@ -379,15 +382,15 @@ class _Run:
         try:
             process.wait(max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            # It is in the kernel and cannot be reached by its lifeline; process 1 is to
-            # end with it.
+            # It is stuck in the kernel and does not see the lifeline; process 1 ends with
+            # it.
             process.kill()
             process.wait()
 
     def outcome(self) -> Outcome:
-        """How the program ended, with its output cut at the limit and its last errors.
+        """Returns how the program ended, with its output cut at the limit and its last errors.
 
-        The limit is checked once more: it may have written too much and ended at once.
+        The limit is checked again: it may have written too much and ended at once.
         """
         ended = next((entry for entry in self._entries() if "code" in entry), None)
         if ended is None and self.stopped is None:
@@ -406,16 +409,18 @@ class _Run:
             "utf-8", "replace"
         )
         stderr = bytes(self.texts["stderr"]).decode("utf-8", "replace")[-_TAIL:]
-        kind, reason = self._judged(ended, stderr)
+        kind, reason = self._exit_and_reason(ended, stderr)
         tail = f"{stderr.rstrip()}\n{reason}".lstrip() if reason else stderr
 
         return Outcome(stdout=stdout, stderr_tail=tail, exit=kind, seconds=self.seconds)
 
-    def _judged(self, ended: Mapping[str, Any] | None, stderr: str) -> tuple[Exit, str]:
-        """Why it ended, and the sentence that says so where it was stopped.
+    def _exit_and_reason(
+        self, ended: Mapping[str, Any] | None, stderr: str
+    ) -> tuple[Exit, str]:
+        """Returns how it ended, and a sentence that says why it was stopped, if it was.
 
-        A signal alone does not say which limit it was: used-up processor time also
-        kills. So time is looked at first, then Python's own `MemoryError`, then a kill.
+        A signal alone does not tell which limit it was: exhausted processor time also
+        kills. So time is checked first, then Python's own `MemoryError`, then a kill.
         """
         limits = self.limits
         if self.stopped == "output":
@@ -431,7 +436,7 @@ class _Run:
         if code == 0:
             return "ok", ""
 
-        # The system may send its signal a little before the time it tells is up.
+        # The system may send its signal slightly before the reported time is up.
         early = limits.cpu_seconds / 2 if code == -signal.SIGXCPU else 0.1
         if code < 0 and ended["cpu"] >= limits.cpu_seconds - early:
             return (
@@ -440,7 +445,7 @@ class _Run:
             )
 
         last = stderr.rstrip().rsplit("\n", 1)[-1]
-        # Where even the message finds no memory, Python 3.13 names the error's type.
+        # Without memory even for the message, Python 3.13 prints the error's type.
         if last.startswith("MemoryError") or _NO_MESSAGE in stderr:
             return "memory", f"It needed more than {limits.memory_mb} MiB of memory."
         if code == -9:
@@ -454,21 +459,20 @@ def _close(pipe: IO[bytes] | None) -> None:
         pipe.close()
 
 
-# What a program sees of this machine's Python: interpreter, standard library, their C
-# libraries. An empty folder is mounted over each place inside the standard library's
-# folder where site packages can be.
+# A program sees this machine's interpreter, standard library and their C libraries. An
+# empty folder is mounted over each folder of site packages in the standard library.
 
 INTERPRETER: Final = "/usr/bin/python3"
-"""Where a program sees the interpreter; the same on every machine, so that error messages are too."""
+"""The interpreter's path in the sandbox; the same on every machine, so that error messages are too."""
 
 _LIBRARIES: Final = "/lib"
 _LOADER = re.compile(r"ld[-.6].*\.so")
 _WITHHELD: Final = ("site-packages", "dist-packages")
 _LOOK_S: Final = 60
 
-# Prints what the interpreter maps once the standard library's compiled modules are
-# loaded: their C libraries among it. Modules that need large libraries and no
-# calculation needs (ssl, sqlite3, curses, tkinter) stay without theirs.
+# Prints the files that the interpreter maps once the standard library's compiled modules
+# are loaded, their C libraries included. Modules with large libraries that no calculation
+# needs (ssl, sqlite3, curses, tkinter) are left out.
 _LOOK: Final = """
 import json, os, sys
 for name in (
@@ -493,9 +497,11 @@ class Runtime:
     """What is mounted, read-only.
 
     Attributes:
-        binds: place on this machine to place in the sandbox.
-        withheld: folders in the sandbox over which nothing is mounted.
-        links: name in the sandbox's library folder to the library it stands for.
+        version: of Python.
+        binds: paths on this machine, each with its path in the sandbox.
+        withheld: folders in the sandbox that are covered by an empty one.
+        links: names in the sandbox's library folder, each with its library.
+        command: how a program is started.
     """
 
     version: str
@@ -507,14 +513,14 @@ class Runtime:
 
 @functools.cache
 def find_runtime() -> Runtime:
-    """Looks up the running interpreter's parts, once a process."""
+    """Finds the files of the running interpreter, once per process."""
     interpreter = Path(getattr(sys, "_base_executable", "") or sys.executable).resolve()
-    found = _look(interpreter)
+    details = _inspect_interpreter(interpreter)
     library, libdir, version, mapped = (
-        Path(found[0]),
-        str(found[1]),
-        [int(part) for part in found[2]],
-        found[3],
+        Path(details[0]),
+        str(details[1]),
+        [int(number) for number in details[2]],
+        details[3],
     )
     libraries = [
         Path(name)
@@ -537,7 +543,7 @@ def find_runtime() -> Runtime:
         if loaders
         else []
     )
-    # -P and -s keep folders of this machine off the path, -B writes no compiled files.
+    # -P and -s keep this machine's folders off the path, -B writes no compiled files.
     options = ["-P", "-s", "-B", "-X", "utf8"]
 
     return Runtime(
@@ -551,8 +557,8 @@ def find_runtime() -> Runtime:
     )
 
 
-def _look(interpreter: Path) -> list[Any]:
-    """What a Python, started by itself, says of its files and version."""
+def _inspect_interpreter(interpreter: Path) -> list[Any]:
+    """Starts a Python by itself, and returns its files and version."""
     command = [str(interpreter), "-I", "-S", "-X", "utf8", "-c", _LOOK]
     try:
         done = subprocess.run(
@@ -564,18 +570,18 @@ def _look(interpreter: Path) -> list[Any]:
             check=True,
             stdin=subprocess.DEVNULL,
         )
-        found: list[Any] = json.loads(done.stdout)
+        details: list[Any] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError) as error:
         raise MissingError(
             f"sandbox: {interpreter} does not start by itself ({error}), so no program can run "
             "with it. Run medical-tasks with a Python of your distribution or of python.org."
         ) from error
 
-    return found
+    return details
 
 
 def _links(libraries: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """The other names of the libraries: `libz.so.1` for `libz.so.1.2.13`."""
+    """Yields the other names of the libraries: `libz.so.1` for `libz.so.1.2.13`."""
     for path in libraries:
         stem = path.name.split(".so")[0]
         for other in sorted(path.parent.glob(f"{stem}.so*")):
@@ -591,9 +597,9 @@ def _links(libraries: Sequence[Path]) -> Iterator[tuple[str, str]]:
 # others with `EPERM`. Numbers: `asm/unistd_64.h` of Linux for x86_64,
 # `asm-generic/unistd.h` for aarch64.
 
-# By group: the name of a call, its number on x86_64 and on aarch64, null where the
-# machine has no such call. The group `others` has the calls that the filter looks into,
-# or that only the making of the sandbox uses.
+# By group: the name of a call, with its numbers on x86_64 and on aarch64, null where the
+# machine has no such call. The group `others` has the calls whose arguments the filter
+# checks, or that only the making of the sandbox uses.
 _CALLS: Final = json.loads(
     Path(__file__).with_name("system_calls.json").read_text(encoding="utf-8")
 )
@@ -601,12 +607,12 @@ _CALLS: Final = json.loads(
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A processor the sandbox knows.
+    """A supported processor.
 
     Attributes:
         audit_arch: the kernel's name for it (`linux/audit.h`).
-        allowed: calls a program may make whatever its arguments, by name.
-        others: calls told apart by their arguments, or made by the sandbox itself.
+        allowed: calls that a program may make with any arguments, by name.
+        others: calls that depend on their arguments, or that only the sandbox makes.
         first_foreign: calls from this number on belong to another interface (x32).
     """
 
@@ -617,12 +623,12 @@ class Machine:
 
 
 def _machine(column: int, audit_arch: int, first_foreign: int | None) -> Machine:
-    """The system calls of one processor, by number.
+    """Selects the system calls of one processor.
 
     Args:
-        column: of the table of calls, in which a processor without a call has None.
-        audit_arch: the processor as the kernel's filter names it.
-        first_foreign: from which number on calls are those of another processor mode.
+        column: of the table of calls, with None where a processor lacks a call.
+        audit_arch: the processor in the kernel's filter.
+        first_foreign: the first number of calls of another processor mode.
     """
     numbers = {
         group: {name: both[column] for name, both in calls.items()}
@@ -648,11 +654,11 @@ MACHINES: Final[Mapping[str, Machine]] = {
     "x86_64": _machine(0, 0xC000003E, 0x4000_0000),
     "aarch64": _machine(1, 0xC00000B7, None),
 }
-"""`platform.machine()` to what the sandbox knows of it."""
+"""Supported processors, by `platform.machine()`."""
 
 
 PROGRAM_PID: Final = 2
-"""The program's number in its own process namespace; 1 is the process that waits for it."""
+"""The program's process id in its own namespace; 1 is the process that waits for it."""
 
 ALLOW: Final = 0x7FFF_0000
 KILL: Final = 0x8000_0000
@@ -670,15 +676,15 @@ _IOCTLS: Final = (0x5401, 0x5413, 0x541B, 0x5421, 0x5451)
 
 
 def refuse(number: int) -> int:
-    """The filter's result that makes a call fail with an error number."""
+    """Returns the filter's result that makes a call fail with an error number."""
     return _ERRNO | number
 
 
 def filter_program(machine: Machine) -> bytes:
     """Makes the filter.
 
-    `clone3` is not implemented, so that the C library falls back to `clone`, which is
-    not allowed.
+    `clone3` appears not to be implemented, so that the C library falls back to `clone`,
+    which is not allowed.
     """
     steps: list[tuple[int, int, int, int]] = [
         (_LOAD, 0, 0, _ARCH),
@@ -714,7 +720,7 @@ def _end(result: int) -> tuple[int, int, int, int]:
 def _only(
     number: int, argument: int, values: tuple[int, ...]
 ) -> list[tuple[int, int, int, int]]:
-    """A call that passes with one of a few values (all of them 32-bit in the kernel) and is refused with any other."""
+    """Allows a call with one of a few values (32-bit in the kernel) and refuses it with any other."""
     steps = [(_EQUAL, 0, 2 + 2 * len(values), number), (_LOAD, 0, 0, argument)]
     for value in values:
         steps += [(_EQUAL, 0, 1, value), _end(ALLOW)]

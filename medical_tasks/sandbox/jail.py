@@ -1,9 +1,7 @@
 """The process that makes the sandbox, and the one inside it that waits for the program.
 
-Loaded alone by a clean interpreter.
-
-When standard input, whose first line is the plan, closes, process 1 of the sandbox is
-killed, and all with it.
+A clean interpreter loads this module alone. Standard input brings the plan in its first
+line; when it closes, process 1 of the sandbox is killed, and everything with it.
 """
 
 from __future__ import annotations
@@ -71,7 +69,7 @@ def mount(
     flags: int,
     options: str | None = None,
 ) -> None:
-    """Mounts by the C library, as Python cannot; an error names both paths."""
+    """Mounts through the C library, since Python cannot; an error names both paths."""
     texts = [
         None if text is None else os.fsencode(text)
         for text in (source, target, kind, options)
@@ -81,10 +79,10 @@ def mount(
 
 
 def swap_root(folder: str, pivot_root: int) -> None:
-    """Makes a folder, which is a mount, the root of this mount namespace and lets go of the old root."""
+    """Makes a mounted folder the root of this mount namespace, and unmounts the old root."""
     os.chdir(folder)
     _done(_libc.syscall(ctypes.c_long(pivot_root), b".", b"."), "pivot_root")
-    # Both roots are now stacked on one place, the old one on top.
+    # Both roots are now mounted on the same folder, the old one on top.
     _done(_libc.umount2(b".", ctypes.c_int(_DETACH)), "umount of the old root")
     os.chdir("/")
 
@@ -95,12 +93,12 @@ def _prctl(option: int, *arguments: int) -> int:
 
 
 def drop_bounding_set() -> None:
-    """Gives up every capability that starting a program could bring."""
+    """Gives up every capability that a new program could gain."""
     for capability in range(_MOST_CAPABILITIES):
         if _prctl(_PR_CAPBSET_DROP, capability) != 0:
             if ctypes.get_errno() != errno.EINVAL or capability == 0:
                 _done(-1, "capability bounding set")
-            break  # the kernel knows no more of them
+            break  # the kernel has no further capabilities
 
 
 def drop_capabilities(capset: int) -> None:
@@ -111,14 +109,14 @@ def drop_capabilities(capset: int) -> None:
 
 
 def no_new_privileges() -> None:
-    """Sees to it that no program started from here on gains anything by being set-user-ID."""
+    """Ensures that no program started from now on gains privileges by being set-user-ID."""
     _done(_prctl(_PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
 
 
 def install_filter(program: bytes) -> None:
-    """Installs the filter of system calls (classic BPF, eight bytes an instruction).
+    """Installs the filter of system calls (classic BPF, eight bytes per instruction).
 
-    There is no way back.
+    It cannot be removed again.
     """
     buffer = ctypes.create_string_buffer(program, len(program))
     argument = _Filter(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
@@ -136,8 +134,8 @@ _HOST_NAME: Final = b"sandbox"
 _LIFELINE: Final = 0
 _FIXED: Final = MOUNT_READ_ONLY | MOUNT_NOSUID | MOUNT_NODEV
 _BARE: Final = MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC
-# What a bind mount inherits and must keep; statvfs names these two otherwise than mount
-# does.
+# Flags that a bind mount inherits and must keep, by their values in statvfs, with their
+# values for mount.
 _TIMES: Final = {1024: 1024, 2048: 2048, 4096: 1 << 21}
 _MIB: Final = 1 << 20
 
@@ -151,7 +149,7 @@ class _Report:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Sends an error of a stage under its name, and ends the process."""
+        """Reports an error under the name of its stage, and ends the process."""
         try:
             yield
         except (OSError, ValueError) as error:
@@ -175,17 +173,18 @@ class Plan(TypedDict):
     """What is made and run: the first line that the starter sends.
 
     Attributes:
-        base: a folder to mount on; what lies in it is hidden from the sandbox alone.
-        binds: files and folders of the machine, and where they are shown.
-        withheld: folders inside these that an empty one covers.
+        base: a folder to mount on; its content is hidden in the sandbox only.
+        binds: files and folders of the machine, each with its path in the sandbox.
+        withheld: folders inside these that are covered by an empty one.
         links: symbolic links in `/lib`, by name and target.
         program: the model's code.
-        pivot_root: the number of that system call, as `capset` is.
+        pivot_root: the number of that system call.
         several_users: whether the starter is root, so that users can be changed.
+        capset: the number of that system call.
         filter: the filter of system calls, in hexadecimal.
         limits: of the program.
         command: what runs it.
-        environment: all variables that it has.
+        environment: all of its variables.
     """
 
     base: str
@@ -203,7 +202,7 @@ class Plan(TypedDict):
 
 
 def main() -> NoReturn:
-    """Runs one program; the one argument is the number of the status pipe."""
+    """Runs one program; the only argument is the number of the status pipe."""
     report = _Report(int(sys.argv[-1]))
     os.set_inheritable(report.pipe, False)
     plan: Plan = json.loads(_line())
@@ -237,21 +236,21 @@ def main() -> NoReturn:
 
 
 def _line() -> bytes:
-    """The next line of the lifeline; nothing is read ahead. Empty when the starter is gone."""
+    """Reads the next line of the lifeline, and nothing beyond it; exits if the starter is gone."""
     text = bytearray()
     while not text.endswith(b"\n"):
-        part = os.read(_LIFELINE, 65_536)
-        if not part:
+        chunk = os.read(_LIFELINE, 65_536)
+        if not chunk:
             os._exit(1)
-        text += part
+        text += chunk
     return bytes(text)
 
 
 def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
-    """Process 1 of the sandbox: builds it, starts the program, waits, and reports.
+    """Runs as process 1 of the sandbox: builds it, starts the program, waits, and reports.
 
-    Rights are given up only when everything is built. The program's input ends at once,
-    and nothing of its output stays open here, so that its end is seen by the starter.
+    Privileges are dropped only after everything is built. The program's input is empty,
+    and its output is closed here, so that the starter sees its end.
     """
     with report.stage("host name"):
         _done(
@@ -266,10 +265,10 @@ def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
         _become_nobody(plan)
 
     with report.stage("lifeline"):
-        # Forgotten by the kernel when the user id changes.
+        # The kernel drops this setting when the user id changes, so it comes now.
         _done(_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), "parent death signal")
-        # The parent may have ended before it could be told: then nobody holds the other
-        # end of this pipe.
+        # The parent may have ended before that: then the other end of this pipe is
+        # closed.
         if select.select([watch], [], [], 0)[0]:
             os._exit(1)
 
@@ -294,7 +293,7 @@ def _init(plan: Plan, report: _Report, watch: int) -> NoReturn:
 
 
 def _build(plan: Plan) -> None:
-    """Mounts an empty root with the runtime, the program and the empty folder, and makes it the only thing there is."""
+    """Mounts an empty root with the runtime, the program and an empty folder, and switches to it."""
     mount(None, "/", None, MOUNT_RECURSIVE | MOUNT_PRIVATE)
     base = Path(plan["base"])
     mount(
@@ -304,13 +303,13 @@ def _build(plan: Plan) -> None:
         _BARE & ~MOUNT_NOEXEC,
         "size=4m,nr_inodes=2048,mode=0755",
     )
-    for source, place in plan["binds"]:
-        _bind(Path(source), base / place.lstrip("/"))
+    for source, target in plan["binds"]:
+        _bind(Path(source), base / target.lstrip("/"))
 
-    for place in plan["withheld"]:
+    for target in plan["withheld"]:
         mount(
             "tmpfs",
-            str(base / place.lstrip("/")),
+            str(base / target.lstrip("/")),
             "tmpfs",
             _BARE | _FIXED,
             "size=4k,nr_inodes=1,mode=0555",
@@ -331,30 +330,30 @@ def _build(plan: Plan) -> None:
     swap_root(str(base), plan["pivot_root"])
 
 
-def _bind(source: Path, place: Path) -> None:
-    """Shows a file or folder of the machine in the sandbox, for reading alone.
+def _bind(source: Path, target: Path) -> None:
+    """Shows a file or folder of the machine in the sandbox, read-only.
 
-    A bind mount takes flags only when it is mounted again, and the kernel refuses that
-    in a user namespace where a flag of the original is missing.
+    Flags of a bind mount take effect only by a remount, which the kernel refuses in a
+    user namespace if a flag of the original is missing.
     """
     if source.is_dir():
-        place.mkdir(parents=True)
+        target.mkdir(parents=True)
     else:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.touch()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
 
-    kept = os.statvfs(source).f_flag
-    mount(str(source), str(place), None, MOUNT_BIND)
+    inherited = os.statvfs(source).f_flag
+    mount(str(source), str(target), None, MOUNT_BIND)
     flags = (
         _FIXED
-        | (kept & MOUNT_NOEXEC)
-        | sum(flag for bit, flag in _TIMES.items() if kept & bit)
+        | (inherited & MOUNT_NOEXEC)
+        | sum(flag for bit, flag in _TIMES.items() if inherited & bit)
     )
-    mount(None, str(place), None, MOUNT_REMOUNT | MOUNT_BIND | flags)
+    mount(None, str(target), None, MOUNT_REMOUNT | MOUNT_BIND | flags)
 
 
 def _become_nobody(plan: Plan) -> None:
-    """Gives up all rights for good, and checks that they are gone."""
+    """Drops all privileges for good, and checks that they are gone."""
     no_new_privileges()
     drop_bounding_set()
     if plan["several_users"]:
@@ -370,9 +369,9 @@ def _become_nobody(plan: Plan) -> None:
 
 
 def _become_program(plan: Plan, silence: int) -> NoReturn:
-    """Sets the limits, then the filter of calls, and becomes the program.
+    """Sets the limits, then the filter of system calls, and becomes the program.
 
-    The filter comes last: what stands before may need calls that it forbids.
+    The filter comes last, since the other steps may need calls that it forbids.
     """
     os.dup2(silence, _LIFELINE)
     os.chdir(FOLDER)

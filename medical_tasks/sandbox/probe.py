@@ -1,6 +1,6 @@
-"""Tests whether this machine can isolate a program, and refuses to run any where it cannot.
+"""Tests whether this machine can isolate a program, and refuses to run programs if it cannot.
 
-Before a model's first program, the sandbox runs one of ours that tries everything a
+Before a model's first program, the sandbox runs one of ours that tries everything that a
 program must not be able to do.
 """
 
@@ -33,20 +33,23 @@ _SLEEP: Final = Limits(wall_seconds=0.5)
 
 @functools.cache
 def require_sandbox() -> None:
-    """Makes sure, once a process, that programs of a model can be run here.
+    """Checks, once per process, that programs of a model can be run here.
 
     There is no weaker mode.
+
+    Raises:
+        MissingError: They cannot be isolated.
     """
-    found = probe()
-    if found is not None:
+    problem = probe()
+    if problem is not None:
         raise MissingError(
             "programs that a model wrote are run only where they can be closed off from the "
-            f"machine, and here they cannot: {found}. {_ADVICE}"
+            f"machine, and here they cannot: {problem}. {_ADVICE}"
         )
 
 
 def probe() -> str | None:
-    """Tries the sandbox out: what must work, then what must not. Returns what is wrong, or None."""
+    """Tests the sandbox: what must work, then what must not. Returns the problem, or None."""
     try:
         return _works() or _holds() or _stops()
     except SandboxError as failure:
@@ -66,10 +69,10 @@ def _works() -> str | None:
 
 
 def _holds() -> str | None:
-    """What a program of ours could reach that it must not, None for nothing.
+    """Returns what a program of ours could reach that it must not; None for nothing.
 
-    Among its aims are things made for it, a server and a file that all can read: what
-    it fails to reach there is no chance.
+    Its targets include a server and a world-readable file made for it, so that failing to
+    reach them is no coincidence.
     """
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
@@ -111,7 +114,7 @@ def _stops() -> str | None:
     )
 
 
-# Numbers of raw system calls, which go past whatever Python itself would refuse.
+# Numbers of raw system calls, which bypass whatever Python itself would refuse.
 _CALLS: Final = {
     "x86_64": {
         "mount": 165,
@@ -133,7 +136,7 @@ _CALLS: Final = {
     },
 }
 
-# Folders that the sandbox has, too, with other things in them.
+# Folders that the sandbox has too, with other content.
 _OWN: Final = {"/", "/lib", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64"}
 
 
@@ -145,8 +148,11 @@ def attempts_program(
     files: Sequence[str] = (),
     folders: Sequence[str] = (),
 ) -> str:
-    """The program that tries a port of this machine, a process, files and folders, and prints what could be done as JSON."""
-    given = {
+    """Makes the program that tries to reach a port, a process, files and folders of this machine.
+
+    It prints what it could do as JSON.
+    """
+    targets = {
         "calls": _CALLS[machine],
         "port": port,
         "pid": pid,
@@ -163,4 +169,4 @@ def attempts_program(
     }
     program = Path(__file__).with_name("attempts.txt").read_text(encoding="utf-8")
 
-    return program.replace("GIVEN", repr(json.dumps(given)))
+    return program.replace("GIVEN", repr(json.dumps(targets)))

@@ -1,4 +1,4 @@
-"""Agreement of a judge with the truth, or of raters, over items that both sides labelled.
+"""Agreement of a judge with the truth, or between raters, over items that both labelled.
 
 Sources: Cohen (1960), Educ Psychol Meas 20:37 (kappa of two raters); Fleiss (1971),
 Psychol Bull 76:378 (kappa of many).
@@ -33,7 +33,7 @@ KAPPA_LIMITS = (-1.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class LeaveOneOut:
-    """Each rater against the majority of the others.
+    """The agreement of each rater with the majority of the others.
 
     Attributes:
         references: by rater, the others' majority on each item; None for none.
@@ -48,15 +48,12 @@ class LeaveOneOut:
 
     @property
     def mean(self) -> float:
-        """Mean accuracy of the raters, each weighing the same."""
+        """The mean accuracy of the raters, equally weighted."""
         return math.fsum(self.accuracy) / len(self.accuracy)
 
 
 def majority(labels: Sequence[str]) -> str | None:
-    """The most frequent label. Where several are equally frequent there is no majority.
-
-    None, never a drawn one.
-    """
+    """Returns the most frequent label; None, never a random choice, in case of a tie."""
     ranked = Counter(labels).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
@@ -64,11 +61,11 @@ def majority(labels: Sequence[str]) -> str | None:
 
 
 def confusion_matrix(
-    gold: Sequence[str], given: Sequence[str | None], *, classes: Sequence[str]
+    gold: Sequence[str], labels: Sequence[str | None], *, classes: Sequence[str]
 ) -> Counts:
     """Counts items by class (rows) and by their label (columns, the last one for none)."""
-    check_same_length(gold=gold, given=given)
-    rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
+    check_same_length(gold=gold, labels=labels)
+    rows, columns = _codes("gold", gold, classes), _codes("labels", labels, classes)
     if (rows == len(classes)).any():
         raise ValueError("gold must hold a class for every item; got None")
     table = np.zeros((len(classes), len(classes) + 1), dtype=np.int64)
@@ -77,10 +74,9 @@ def confusion_matrix(
 
 
 def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """How well each class is found.
+    """Recall, precision and F1 of each class, `nan` where the denominator is empty.
 
-    `recall`, `precision` and `f1` (`nan` for empty denominators), `n_true` and
-    `n_given`.
+    `n_true` counts the items of the class, `n_given` those that were labelled with it.
     """
     square = table[:, : len(classes)]
     figures: dict[str, dict[str, float]] = {}
@@ -102,22 +98,22 @@ def class_figures(table: Counts, classes: Sequence[str]) -> dict[str, dict[str, 
 
 def accuracy_interval(
     gold: Sequence[str],
-    given: Sequence[str | None],
+    labels: Sequence[str | None],
     *,
     clusters: Clusters | None = None,
 ) -> Estimate:
-    """Share of items that were given their class, over those that have a label."""
-    check_same_length(gold=gold, given=given)
+    """The share of labelled items whose label is their class."""
+    check_same_length(gold=gold, labels=labels)
     right = [
         math.nan if label is None else float(label == true)
-        for true, label in zip(gold, given, strict=True)
+        for true, label in zip(gold, labels, strict=True)
     ]
     return proportion_interval(np.array(right, dtype=np.float64), clusters=clusters)
 
 
 def cohen_interval(
     gold: Sequence[str],
-    given: Sequence[str | None],
+    labels: Sequence[str | None],
     *,
     classes: Sequence[str],
     clusters: Clusters | None = None,
@@ -133,13 +129,13 @@ def cohen_interval(
         call half of them yes: kappa is (4 - 3) / (6 - 3).
 
         >>> gold = ["yes", "yes", "no", "no", "yes", "no"]
-        >>> given = ["yes", "no", "no", "no", "yes", "yes"]
-        >>> estimate = cohen_interval(gold, given, classes=["yes", "no"])
+        >>> labels = ["yes", "no", "no", "no", "yes", "yes"]
+        >>> estimate = cohen_interval(gold, labels, classes=["yes", "no"])
         >>> round(estimate.value, 3), estimate.n
         (0.333, 6)
     """
     drawing: Drawing = {"seed": seed, "resamples": resamples}
-    columns = _kappa_columns(gold, given, classes)
+    columns = _kappa_columns(gold, labels, classes)
 
     return bootstrap_statistic(
         columns, _kappa_of_sums, clusters=clusters, limits=KAPPA_LIMITS, **drawing
@@ -148,33 +144,39 @@ def cohen_interval(
 
 def cohen_difference(
     gold: Sequence[str],
-    one: Sequence[str],
-    other: Sequence[str],
+    first: Sequence[str],
+    second: Sequence[str],
     *,
     classes: Sequence[str],
     clusters: Clusters,
 ) -> Comparison:
-    """How far the kappa of `other` is above that of `one`."""
-    first, second = (_kappa_columns(gold, each, classes) for each in (one, other))
+    """The kappa of `second` minus that of `first`."""
+    first_columns, second_columns = (
+        _kappa_columns(gold, labels, classes) for labels in (first, second)
+    )
     return paired_bootstrap_statistic(
-        first, second, _kappa_of_sums, clusters=clusters, limits=KAPPA_LIMITS
+        first_columns,
+        second_columns,
+        _kappa_of_sums,
+        clusters=clusters,
+        limits=KAPPA_LIMITS,
     )
 
 
 def _kappa_columns(
-    gold: Sequence[str], given: Labels, classes: Sequence[str]
+    gold: Sequence[str], labels: Labels, classes: Sequence[str]
 ) -> list[Floats]:
-    """What each item adds to the counts of `_kappa_of_sums`, in columns of 0 and 1.
+    """The contribution of each item to the counts of `_kappa_of_sums`, in columns of 0 and 1.
 
-    The first is 1 where both labels agree; then come one a class for the gold label and
-    one a class for the given one. An item without a given label is 0 in all, and does
-    not count.
+    The first column is 1 where both labels agree. One column a class follows for the
+    gold label, then one a class for the other label. An unlabelled item is 0 in all
+    columns and does not count.
 
-    Example: with the classes yes and no, an item of gold yes that was given no has the
-        row 0 | 1, 0 | 0, 1.
+    Example: with the classes yes and no, an item whose gold class is yes and whose
+        label is no has the row 0 | 1, 0 | 0, 1.
     """
-    check_same_length(gold=gold, given=given)
-    rows, columns = _codes("gold", gold, classes), _codes("given", given, classes)
+    check_same_length(gold=gold, labels=labels)
+    rows, columns = _codes("gold", gold, classes), _codes("labels", labels, classes)
     labelled = columns < len(classes)
     numbers = np.arange(len(classes))[:, np.newaxis]
     sums = [
@@ -187,16 +189,16 @@ def _kappa_columns(
 
 
 def _kappa_of_sums(agreed: npt.ArrayLike, *margins: npt.ArrayLike) -> Floats:
-    """Kappa of counts: agreed items, then both raters' counts of each class.
+    """Kappa from counts: items with agreement, then each rater's count of each class.
 
-    Whole numbers up to the last division.
+    All steps before the last division are in whole numbers.
     """
     half = len(margins) // 2
-    one, other = (
+    first, second = (
         np.array(margins[:half], dtype=np.float64),
         np.array(margins[half:], dtype=np.float64),
     )
-    n, chance = one.sum(axis=0), (one * other).sum(axis=0)
+    n, chance = first.sum(axis=0), (first * second).sum(axis=0)
 
     return np.asarray((n * np.asarray(agreed) - chance) / (n * n - chance))
 
@@ -211,7 +213,7 @@ def rating_counts(
         >>> rating_counts(ratings, classes=["yes", "no"]).tolist()
         [[3, 0], [2, 1]]
     """
-    raters = _one_number(map(len, ratings), least=2)
+    raters = _rater_count(map(len, ratings), least=2)
     flat = _codes("ratings", [label for labels in ratings for label in labels], classes)
     table = np.zeros((len(ratings), len(classes)), dtype=np.int64)
     np.add.at(table, (np.repeat(np.arange(len(ratings)), raters), flat), 1)
@@ -220,12 +222,12 @@ def rating_counts(
 
 
 def pairwise_interval(counts: Counts, *, clusters: Clusters | None = None) -> Estimate:
-    """Of all pairs of raters on all items, the share that agrees, with its interval."""
+    """The share of agreeing pairs of raters, over all items, with its interval."""
     return mean_interval(_agreed_pairs(counts), clusters=clusters)
 
 
 def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None) -> Estimate:
-    """Fleiss' kappa of raters who need not be the same for every item, with a bootstrap interval.
+    """Fleiss' kappa with a bootstrap interval; items may have different raters.
 
     Clusters are drawn whole.
     """
@@ -235,10 +237,10 @@ def fleiss_interval(counts: Counts, *, clusters: Clusters | None = None) -> Esti
 
 
 def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
-    """Compares each rater with the majority of the others, in the same order for each item.
+    """Compares each rater with the majority of the others.
 
-    Items without a majority of the others are left out for that rater; a judge is
-    fairly compared on the same items.
+    Raters must be in the same order for every item. Items without a majority of the
+    others are left out for that rater. Compare a judge with raters on the same items.
 
     Example:
         The second rater is compared on the first item alone: of the other two, one says
@@ -274,15 +276,12 @@ def leave_one_out(ratings: Sequence[Sequence[str]]) -> LeaveOneOut:
 def _agreed_pairs(counts: Counts) -> Floats:
     table = np.asarray(counts, dtype=np.float64)
     raters = table.sum(axis=1)
-    _one_number(raters.astype(int).tolist(), least=2)
+    _rater_count(raters.astype(int).tolist(), least=2)
     return np.asarray(((table * (table - 1)).sum(axis=1)) / (raters * (raters - 1)))
 
 
 def _fleiss_columns(counts: Counts) -> list[Floats]:
-    """What Fleiss' kappa needs summed.
-
-    Agreement of each item, and the share of its labels in each class.
-    """
+    """The columns that Fleiss' kappa sums: an item's agreement, and its share of each class."""
     table = np.asarray(counts, dtype=np.float64)
     return [
         _agreed_pairs(counts),
@@ -291,9 +290,9 @@ def _fleiss_columns(counts: Counts) -> list[Floats]:
 
 
 def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
-    """Fleiss' kappa of sums over items.
+    """Fleiss' kappa from sums over items: agreement, then the shares of each class.
 
-    Their agreement, then the shares of each class (together the number of items).
+    The shares add up to the number of items.
     """
     totals = np.array(shares, dtype=np.float64)
     n = totals.sum(axis=0)
@@ -304,7 +303,7 @@ def _fleiss_of_sums(agreement: npt.ArrayLike, *shares: npt.ArrayLike) -> Floats:
 def _codes(
     name: str, labels: Sequence[str | None], classes: Sequence[str]
 ) -> npt.NDArray[np.intp]:
-    """The number of each label's class; None, no label, has the one after the last."""
+    """The index of each label's class; None (no label) has the index after the last."""
     numbers: dict[str | None, int] = {
         label: number for number, label in enumerate(classes)
     }
@@ -327,29 +326,29 @@ def _share(above: int, whole: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """How often two say the same."""
+    """How often two raters agree, and their kappa."""
 
     agreement: Estimate
     kappa: Estimate
 
 
 def agreement_of(
-    one: Labels,
-    other: Labels,
+    first: Labels,
+    second: Labels,
     *,
     classes: Sequence[str],
     clusters: Clusters | None = None,
 ) -> Agreement:
     """Compares two sets of labels of the same items."""
-    check_same_length(one=one, other=other)
+    check_same_length(first=first, second=second)
     both = [
         number
-        for number, label in enumerate(one)
-        if label is not None and other[number] is not None
+        for number, label in enumerate(first)
+        if label is not None and second[number] is not None
     ]
     left, right = (
-        [str(one[number]) for number in both],
-        [str(other[number]) for number in both],
+        [str(first[number]) for number in both],
+        [str(second[number]) for number in both],
     )
     kept = None if clusters is None else [clusters[number] for number in both]
 
@@ -360,19 +359,19 @@ def agreement_of(
 
 
 def with_raters(
-    given: Labels,
+    labels: Labels,
     ratings: Sequence[Labels],
     *,
     classes: Sequence[str],
     clusters: Clusters | None = None,
 ) -> list[Agreement]:
-    """Compares labels with those of each rater, in the same order for each item of `ratings`.
+    """Compares labels with those of each rater; None is no label.
 
-    None is no label.
+    Raters must be in the same order for every item of `ratings`.
     """
-    check_same_length(given=given, ratings=ratings)
+    check_same_length(labels=labels, ratings=ratings)
     return [
-        agreement_of(column, given, classes=classes, clusters=clusters)
+        agreement_of(column, labels, classes=classes, clusters=clusters)
         for column in _columns(ratings)
     ]
 
@@ -383,27 +382,27 @@ def among_raters(
     classes: Sequence[str],
     clusters: Clusters | None = None,
 ) -> dict[tuple[int, int], Agreement]:
-    """Compares every two raters, by their numbers, the smaller first."""
+    """Compares every pair of raters; the keys are their indices, the smaller first."""
     columns = _columns(ratings)
     return {
-        (one, other): agreement_of(
-            columns[one], columns[other], classes=classes, clusters=clusters
+        (first, second): agreement_of(
+            columns[first], columns[second], classes=classes, clusters=clusters
         )
-        for one, other in combinations(range(len(columns)), 2)
+        for first, second in combinations(range(len(columns)), 2)
     }
 
 
 def _columns(ratings: Sequence[Labels]) -> list[list[str | None]]:
-    raters = _one_number(map(len, ratings))
+    raters = _rater_count(map(len, ratings))
     return [[labels[rater] for labels in ratings] for rater in range(raters)]
 
 
-def _one_number(raters: Iterable[int], *, least: int = 0) -> int:
-    """How many raters every item has; 0 without items."""
-    numbers = set(raters)
-    if len(numbers) > 1 or min(numbers, default=least) < least:
+def _rater_count(raters: Iterable[int], *, least: int = 0) -> int:
+    """The number of raters, which must be the same for every item; 0 without items."""
+    counts = set(raters)
+    if len(counts) > 1 or min(counts, default=least) < least:
         least_text = f", at least {least}" if least else ""
         raise ValueError(
-            f"every item must have the same number of raters{least_text}; got {sorted(numbers)}"
+            f"every item must have the same number of raters{least_text}; got {sorted(counts)}"
         )
-    return max(numbers, default=0)
+    return max(counts, default=0)

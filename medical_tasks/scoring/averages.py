@@ -1,6 +1,6 @@
 """Averages of metrics, such as an overall score.
 
-Of the metrics' own totals, not of items, since one of them may be pooled.
+An average is taken over the metrics' totals, not over items, since a metric may be pooled.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from medical_tasks.spec import MetricSpec
 
 Sums = tuple[float, float]
-"""What an item adds to a metric: to its numerator and to its denominator; nan in both where that is not known."""
+"""An item's contribution to a metric's numerator and denominator; nan in both where it is unknown."""
 
 
 class Components(NamedTuple):
-    """What an average is made of.
+    """The components of an average.
 
     Attributes:
-        shares: adding up to 1; none where no metric is reported.
+        shares: the weight of each metric, adding up to 1; empty if none is reported.
         missing: metrics of the average that are not reported.
     """
 
@@ -28,9 +28,9 @@ class Components(NamedTuple):
 
 
 def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Components:
-    """Takes an average apart, averages in it too.
+    """Resolves an average into its metrics, including those of nested averages.
 
-    Each of its metrics has the same share, an average as a whole.
+    Each direct metric has the same share; a nested average counts as one metric.
     """
     if metric.kind != "average":
         return Components(shares={metric.name: 1.0}, missing=())
@@ -52,25 +52,25 @@ def components(metric: MetricSpec, reported: Mapping[str, MetricSpec]) -> Compon
 
 
 def sums(metric: MetricSpec, value: float | None, weight: float | None) -> Sums:
-    """What an item adds to a metric's total.
+    """Returns an item's contribution to a metric's total.
 
-    `value` is None when not decided, nan without a denominator (`weight`).
+    `value` is None if it is undecided, nan if the denominator (`weight`) is empty.
     """
     if value is None:
         return math.nan, math.nan
     if math.isnan(value):
         return 0.0, 0.0
-    of = 1.0 if metric.kind != "ratio" else float(weight or 0.0)
-    return value * of, of
+    denominator = 1.0 if metric.kind != "ratio" else float(weight or 0.0)
+    return value * denominator, denominator
 
 
 def in_turns(metrics: Iterable[Sequence[Sums]]) -> list[list[float]]:
-    """What items add to each of some metrics, as columns: numerators and denominators in turns."""
+    """Returns the items' contributions to metrics as columns, numerators and denominators alternating."""
     return [[pair[side] for pair in metric] for metric in metrics for side in (0, 1)]
 
 
 def average_of(shares: Sequence[float]) -> Callable[..., Any]:
-    """Makes the statistic of an average, of the metrics' numerators and denominators in turns."""
+    """Returns the statistic of an average, a function of alternating numerators and denominators."""
 
     def statistic(*columns: Any) -> Any:
         parts = zip(shares, columns[::2], columns[1::2], strict=True)
@@ -80,7 +80,7 @@ def average_of(shares: Sequence[float]) -> Callable[..., Any]:
 
 
 def total_of(columns: Sequence[Sequence[float]], shares: Sequence[float]) -> float:
-    """The average of metrics by numerators and denominators in turns, over items that have all."""
+    """Returns the average of metrics over the items that have all of them."""
     complete = [
         row for row in zip(*columns, strict=True) if all(map(math.isfinite, row))
     ]

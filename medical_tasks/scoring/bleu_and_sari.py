@@ -32,7 +32,7 @@ _Segment = tuple[list[str], list[list[str]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bleu:
-    """BLEU and what it is made of.
+    """BLEU and its components.
 
     Attributes:
         precisions: of n-grams of each order, 0-1; 0 where the predictions have none.
@@ -44,8 +44,8 @@ class Bleu:
         reference_length: tokens of the references that set the length.
     """
 
-    # brevity penalty times the geometric mean of the precisions, 0-1; `nan` when there
-    # was nothing to score
+    # brevity penalty times the geometric mean of the precisions, 0-1; `nan` without
+    # predictions
     score: float
     precisions: tuple[float, ...]
     brevity_penalty: float
@@ -55,10 +55,10 @@ class Bleu:
 
 
 def bleu(prediction: str, references: References, *, smooth: bool = False) -> Bleu:
-    """BLEU of one prediction: `bleu_corpus` of a corpus of one. Case counts.
+    """BLEU of one prediction, as a corpus of one. Case counts.
 
-    Without four tokens in a row in common it is exactly 0 unless `smooth`, which adds
-    one to matches and n-grams of every order.
+    It is exactly 0 if no four consecutive tokens match, unless `smooth` adds one to the
+    matches and n-grams of every order.
     """
     return bleu_corpus(
         [prediction], [as_references(prediction, references)], smooth=smooth
@@ -71,16 +71,16 @@ def bleu_corpus(
     *,
     smooth: bool = False,
 ) -> Bleu:
-    """BLEU with matches and lengths pooled over the predictions, which is not the mean of their scores.
+    """BLEU with matches and lengths pooled over the predictions; not the mean of their scores.
 
-    With several references the shortest sets the length (sacreBLEU takes the closest).
-    Where `evaluate` divides by zero the score is defined: 0 when all predictions or all
-    references are empty.
+    The shortest of several references sets the length (sacreBLEU uses the closest). If
+    all predictions or all references are empty, the score is 0, where `evaluate`
+    divides by zero.
     """
     texts = as_segments(predictions, references)
     segments = [
-        (tokenize_13a(text), [tokenize_13a(reference) for reference in known])
-        for text, known in texts
+        (tokenize_13a(text), [tokenize_13a(reference) for reference in item_references])
+        for text, item_references in texts
     ]
     matches, totals = _matches(segments)
     pairs = zip(matches, totals, strict=True)
@@ -88,26 +88,26 @@ def bleu_corpus(
         (hits + 1) / (of + 1) if smooth else hits / of if of else 0.0
         for hits, of in pairs
     ]
-    empty = not any(said for said, _ in segments) or not any(
-        any(true) for _, true in segments
+    empty = not any(tokens for tokens, _ in segments) or not any(
+        any(reference_tokens) for _, reference_tokens in segments
     )
-    reference_length = sum(min(map(len, true)) for _, true in segments)
+    reference_length = sum(
+        min(map(len, reference_tokens)) for _, reference_tokens in segments
+    )
 
     return _bleu(segments, reference_length, precisions, MAX_ORDER, nothing=empty)
 
 
 def _matches(segments: Sequence[_Segment]) -> tuple[list[int], list[int]]:
-    """N-grams of the predictions that are in a reference, and all of them, by order.
-
-    Pooled over the predictions.
-    """
+    """Counts matched n-grams and all n-grams of the predictions by order, pooled."""
     orders = range(1, MAX_ORDER + 1)
     matches = [
-        sum(clipped_matches(said, true, n) for said, true in segments) for n in orders
+        sum(clipped_matches(tokens, references, n) for tokens, references in segments)
+        for n in orders
     ]
 
     return matches, [
-        sum(max(len(said) - n + 1, 0) for said, _ in segments) for n in orders
+        sum(max(len(tokens) - n + 1, 0) for tokens, _ in segments) for n in orders
     ]
 
 
@@ -127,10 +127,10 @@ def _bleu(
         reference_length: in tokens, of all references that count.
         precisions: of n-grams of length 1, 2, ...
         orders: how many of these lengths count.
-        nothing: whether no n-gram matched at all, which is 0 though smoothing makes
-            every precision positive.
+        nothing: whether no n-gram matched at all; the score is then 0, although
+            smoothing makes every precision positive.
     """
-    prediction_length = sum(len(said) for said, _ in segments)
+    prediction_length = sum(len(tokens) for tokens, _ in segments)
     penalty = brevity_penalty(prediction_length, reference_length)
     if not segments:
         score = math.nan
@@ -154,7 +154,7 @@ def _bleu(
 
 
 def brevity_penalty(prediction_length: int, reference_length: int) -> float:
-    """What being shorter than the reference costs, 0-1. Being longer costs precision already."""
+    """The penalty for being shorter than the reference, 0-1; being longer costs precision."""
     if prediction_length >= reference_length:
         return 1.0
     return (
@@ -163,7 +163,7 @@ def brevity_penalty(prediction_length: int, reference_length: int) -> float:
 
 
 def sacrebleu_sentence(prediction: str, references: References) -> Bleu:
-    """SacreBLEU of one prediction, over the orders that it is long enough for ("effective order")."""
+    """SacreBLEU of one prediction, over the n-gram orders it is long enough for ("effective order")."""
     return _sacrebleu(
         [(prediction, as_references(prediction, references))], effective_order=True
     )
@@ -184,18 +184,22 @@ def _sacrebleu(
 ) -> Bleu:
     """BLEU by sacreBLEU's tokenizer and smoothing.
 
-    With `effective_order` only lengths of n-grams count that the predictions are long
-    enough to have, so that a sentence of two words is not scored by its lack of groups
-    of four.
+    With `effective_order`, only n-gram orders that the predictions are long enough for
+    count: a sentence of two words is not penalised for having no 4-grams.
     """
-    # The library cuts white space off the end first, so that a last "-" before a line
-    # break stays.
+    # The library strips trailing white space first, so a final "-" before a line break
+    # stays.
     segments = [
-        (tokenize_13a(text.rstrip()), [tokenize_13a(one.rstrip()) for one in known])
-        for text, known in texts
+        (
+            tokenize_13a(text.rstrip()),
+            [tokenize_13a(reference.rstrip()) for reference in item_references],
+        )
+        for text, item_references in texts
     ]
     matches, totals = _matches(segments)
-    reference_length = sum(_reference_length(said, true) for said, true in segments)
+    reference_length = sum(
+        _reference_length(tokens, references) for tokens, references in segments
+    )
     orders = sum(total > 0 for total in totals) if effective_order else MAX_ORDER
 
     return _bleu(
@@ -210,31 +214,40 @@ def _sacrebleu(
 def bleu_sums(
     prediction: str, references: References, *, sacrebleu: bool = False
 ) -> tuple[int, ...]:
-    """What a pooled BLEU adds up over texts.
+    """The counts that a pooled BLEU sums over texts.
 
-    Matches and n-grams of each order, length of prediction and reference.
+    They are the matches and the n-grams of each order, then the lengths of prediction
+    and reference.
     """
     texts = (prediction, *as_references(prediction, references))
-    said, *true = (tokenize_13a(text.rstrip() if sacrebleu else text) for text in texts)
-    matches, totals = _matches([(said, true)])
+    tokens, *reference_tokens = (
+        tokenize_13a(text.rstrip() if sacrebleu else text) for text in texts
+    )
+    matches, totals = _matches([(tokens, reference_tokens)])
 
     return (
         *matches,
         *totals,
-        len(said),
-        _reference_length(said, true) if sacrebleu else min(map(len, true)),
+        len(tokens),
+        _reference_length(tokens, reference_tokens)
+        if sacrebleu
+        else min(map(len, reference_tokens)),
     )
 
 
-def _reference_length(said: Sequence[str], true: Sequence[Sequence[str]]) -> int:
-    """SacreBLEU's: of the closest reference, of two the shorter."""
-    return min(map(len, true), key=lambda length: (abs(length - len(said)), length))
+def _reference_length(
+    prediction: Sequence[str], references: Sequence[Sequence[str]]
+) -> int:
+    """The length of the closest reference, the shorter in case of a tie, as in sacreBLEU."""
+    return min(
+        map(len, references), key=lambda length: (abs(length - len(prediction)), length)
+    )
 
 
 def _smoothed(matches: Sequence[int], totals: Sequence[int]) -> tuple[float, ...]:
-    """Precisions; the k-th order without a match counts as 1 / 2^k of an n-gram.
+    """Precisions in which the k-th order without a match counts as 1 / 2^k of an n-gram.
 
-    All 0 when there is no match at all.
+    All are 0 if there is no match at all.
     """
     if not any(matches):
         return (0.0,) * len(matches)
@@ -255,8 +268,8 @@ class Sari:
 
     Attributes:
         score: mean of the parts.
-        keep: F1 of what the prediction takes over from the source.
-        delete: precision of what it leaves out.
+        keep: F1 of what the prediction keeps from the source.
+        delete: precision of what it deletes.
         add: F1 of what it adds.
     """
 
@@ -267,23 +280,24 @@ class Sari:
 
 
 def sari(source: str, prediction: str, references: References) -> Sari:
-    """SARI of one prediction. Case does not count; 0/0 is 1, so short and empty texts score high.
+    """SARI of one prediction, ignoring case. 0/0 is 1, so short and empty texts score high.
 
-    `source` is the text that is rewritten (ArchEHR-QA: the question); several
-    references are pooled.
+    `source` is the text to be rewritten (ArchEHR-QA: the question); several references
+    are pooled.
     """
     if not isinstance(source, str):
         raise ValueError(f"source must be a text; got {type(source).__name__}")
 
-    known = as_references(prediction, references)
-    old, new, *true = (
-        tokenize_13a(text.lower()) or [""] for text in (source, prediction, *known)
+    reference_texts = as_references(prediction, references)
+    old, new, *reference_tokens = (
+        tokenize_13a(text.lower()) or [""]
+        for text in (source, prediction, *reference_texts)
     )
     orders = [
         _parts(
             count_ngrams(old, n),
             count_ngrams(new, n),
-            [count_ngrams(tokens, n) for tokens in true],
+            [count_ngrams(tokens, n) for tokens in reference_tokens],
         )
         for n in range(1, MAX_ORDER + 1)
     ]
@@ -295,7 +309,7 @@ def sari(source: str, prediction: str, references: References) -> Sari:
 def sari_corpus(
     sources: Sequence[str], predictions: Sequence[str], references: Sequence[References]
 ) -> Sari:
-    """Plain means over the predictions of what `sari` finds; `nan` for no predictions."""
+    """The means over the predictions of `sari`; `nan` without predictions."""
     segments = as_segments(predictions, references)
     if isinstance(sources, str) or len(sources) != len(segments):
         raise ValueError(
@@ -303,13 +317,13 @@ def sari_corpus(
         )
 
     rows = [
-        sari(source, text, known)
-        for source, (text, known) in zip(sources, segments, strict=True)
+        sari(source, text, item_references)
+        for source, (text, item_references) in zip(sources, segments, strict=True)
     ]
     return Sari(
         **{
-            part: mean(getattr(row, part) for row in rows)
-            for part in ("score", "keep", "delete", "add")
+            field: mean(getattr(row, field) for row in rows)
+            for field in ("score", "keep", "delete", "add")
         }
     )
 
@@ -322,8 +336,8 @@ def _parts(
     for counts in references:
         pooled.update(counts)
 
-    # Source and prediction count once a reference, so that they weigh what the pooled
-    # references weigh.
+    # Source and prediction count once for each reference, so that they weigh as much as
+    # the pooled references.
     often = len(references)
     before = Counter({gram: count * often for gram, count in old.items()})
     after = Counter({gram: count * often for gram, count in new.items()})
@@ -345,23 +359,19 @@ def _parts(
 
 
 def _mean_share(good: Ngrams, done: Ngrams) -> float:
-    """Over the distinct n-grams that something was done to, the mean share that was right.
-
-    1 of none.
-    """
+    """The mean share of correct operations over the distinct n-grams; 1 without any."""
     return mean(good[gram] / count for gram, count in done.items()) if done else 1.0
 
 
-def _ratio(part: int, whole: int) -> float:
-    return part / whole if whole else 1.0
+def _ratio(count: int, total: int) -> float:
+    return count / total if total else 1.0
 
 
 # In this order: "&amp;lt;" becomes "<".
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
-# One after the other over the whole text. A match consumes both characters, so of two
-# neighbouring marks the second can stay where it is: part of the numbers everybody
-# compares with, and kept.
+# Applied one after the other to the whole text. A match consumes both characters, so the
+# second of two neighbouring marks can remain unsplit; published numbers depend on it.
 _STEPS = (
     (re.compile(r"([!-&(-+/:-@\[-`{-~])"), r" \1 "),  # ASCII marks other than ' , - .
     (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),  # . and , unless after a digit ...
@@ -371,12 +381,11 @@ _STEPS = (
 
 
 def tokenize_13a(text: str) -> list[str]:
-    """Words, numbers and marks of a text.
+    """Splits a text into words, numbers and punctuation marks.
 
-    Case is kept, apostrophes stay inside words, "2.35" and "12,500" stay whole.
-
-    The literal "<skipped>" and hyphens before a line break are deleted, and the
-    entities of the four characters " & < > are read.
+    Case is kept, apostrophes stay inside words, "2.35" and "12,500" stay whole. The
+    literal "<skipped>" and hyphens before a line break are deleted, and the entities of
+    the four characters " & < > are decoded.
     """
     text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, character in _ENTITIES:

@@ -1,4 +1,4 @@
-"""Seeded cluster bootstrap intervals of any statistic of sums; of means and ratios see `means`.
+"""Seeded cluster bootstrap intervals of any statistic of sums; for means and ratios see `means`.
 
 The expanded percentile interval of Hesterberg (2015), What Teachers Should Know about
 the Bootstrap, Am Stat 69:371: the tail level a/2 is replaced by Φ(-sqrt(K / (K-1))
@@ -44,14 +44,14 @@ from medical_tasks.scoring.means import ROUNDING, finite_end, unseen_share
 # 2**17 indices at a time fit a processor's cache: two to three times as fast as chunks
 # four times the size.
 _CHUNK = 2**17
-# So many rows for each distinct one, and drawing how often each occurs is faster than
-# drawing rows.
+# With at least so many rows for each distinct one, drawing counts is faster than drawing
+# rows.
 _FEW_DISTINCT = 8
 # From so many clusters on, 1 - 2^(1-K) is above 99 %.
 _FEW_CLUSTERS = 8
 
 Statistic = Callable[..., npt.ArrayLike]
-"""Takes one array of sums a column, each of shape (draws,), and returns the values, of the same shape."""
+"""Maps one array of sums a column, each of shape (draws,), to values of the same shape."""
 
 
 class Drawing(TypedDict, total=False):
@@ -68,17 +68,14 @@ class Drawing(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Repeats:
-    """Standard deviations in repeats of the same items, and what runs add to an interval.
-
-    `nan` where nothing can be said.
+    """Standard deviations in repeats of the same items; `nan` where they are unknown.
 
     Attributes:
         sd_items: between items.
-        sd_run: within an item from run to run; where there are votes without the
-            judge's part.
+        sd_run: within an item from run to run, without the variation between a judge's
+            votes if there are several.
         sd_judge: between votes on one answer.
-        margin: half of the interval that the mean would have if only runs as a whole
-            differed.
+        margin: half the width of the interval of the mean if only whole runs differed.
     """
 
     sd_items: float = math.nan
@@ -103,21 +100,18 @@ class Draws:
 
     @property
     def all_same(self) -> bool:
-        """Whether all draws that are defined gave the statistic of the data, but for rounding."""
+        """Whether all defined draws equal the statistic of the data, up to rounding."""
         apart = np.abs(self.values - self.value) > ROUNDING * max(1.0, abs(self.value))
         return not bool(apart.any())
 
     @property
     def undefined(self) -> int:
-        """On how many draws the statistic is not defined."""
+        """The number of draws on which the statistic is not defined."""
         return int(np.isnan(self.values).sum())
 
     @property
     def size(self) -> float:
-        """The number of clusters of equal weight, but at least two.
-
-        Less one it is the degrees of freedom.
-        """
+        """The number of clusters of equal weight, at least two; minus one, the degrees of freedom."""
         return max(2.0, self.effective)
 
     @property
@@ -127,9 +121,9 @@ class Draws:
 
     @property
     def standard_error(self) -> float:
-        """Of the statistic, freed of the bootstrap's narrowness.
+        """The standard error, corrected for the narrowness of the bootstrap.
 
-        Infinite where a draw is not defined.
+        Infinite if a draw is not defined.
         """
         if self.undefined:
             return math.inf
@@ -149,14 +143,13 @@ def bootstrap_statistic(
         bootstrap_statistic([tp, fp, fn], lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn))  #
         micro-F1
 
-    Items with 0 in all `columns`, or with `nan` in any, do not count. `function` must
-    not change when all sums are doubled (a mean, a ratio; not a total); division by
-    zero is allowed and means "not defined".
+    Items with 0 in all `columns`, or with `nan` in any, do not count. Doubling all sums
+    must not change `function` (a mean or a ratio, not a total). Division by zero is
+    allowed and means "not defined".
 
     Example:
         Two answers with 2 and 1 true positives, and one with none: micro-F1 is 2 * 3 /
-        (2 * 3 + 2 + 1). Three items say so little that the interval is all that is
-        possible:
+        (2 * 3 + 2 + 1). Three items are so few that the interval is the whole range:
 
         >>> def f1(tp, fp, fn):
         ...     return 2 * tp / (2 * tp + fp + fn)
@@ -183,18 +176,18 @@ def bootstrap_statistic(
 def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repeats:
     """Splits the variance of finite values of shape (items, repeats, votes on an answer).
 
-    A balanced random-effects analysis of variance, items and runs crossed, in which
-    items of a cluster may be alike. Intervals add by Graybill and Wang (1980), J Am
-    Stat Assoc 75:869: half² = half² of the items' means + margin². Runs get a margin as
-    far as they differ more than answers that are drawn by themselves explain.
+    A balanced random-effects analysis of variance with items and runs crossed, in which
+    items of a cluster may be alike. Intervals are combined as in Graybill and Wang
+    (1980), J Am Stat Assoc 75:869: half² = half² of the items' means + margin². Runs
+    have a margin only if they differ by more than independent answers would.
 
     Args:
         values: shape (items, repeats, votes), at least two repeats, all finite.
         clusters: the label of each item's cluster.
 
     Example:
-        Of two items one was right in two of three runs, the other in none. Runs as a
-        whole differ no more than single answers do, so that the margin is 0:
+        One of two items was right in two of three runs, the other in none. Whole runs
+        differ no more than single answers do, so the margin is 0:
 
         >>> spread = repeats([[[1], [1], [0]], [[0], [0], [0]]])
         >>> round(spread.sd_items, 3), round(spread.sd_run, 3), spread.margin
@@ -215,21 +208,18 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
         cells.var(axis=2, ddof=1).mean() if votes > 1 else math.nan,
     )
     item, run, mean = cell.mean(axis=1, keepdims=True), cell.mean(axis=0), cell.mean()
-    # Votes move the mean of an answer's votes too; what is left is from run to run.
+    # The mean of an answer's votes varies with them; the rest is variation between runs.
     within = ((cell - item) ** 2).sum() / (n * (k - 1)) - (
         judge / votes if votes > 1 else 0.0
     )
     result = Repeats(sd_run=_root(within), sd_judge=_root(judge))
-    codes = np.unique(
-        np.arange(n) if clusters is None else cluster_codes(clusters, n),
-        return_inverse=True,
-    )[1]
+    codes = cluster_codes(clusters, n)
     groups = int(codes.max()) + 1
     if groups == 1:
         return result
 
     def of_mean(deviations: Floats) -> object:
-        """The variance of a mean over the items, by what those of a cluster have together."""
+        """The variance of a mean over the items, from the sums of each cluster."""
         sums = np.zeros((groups, deviations.shape[1]))
         np.add.at(sums, codes, deviations / n)
         return (sums**2).sum() * groups / (groups - 1)
@@ -240,8 +230,8 @@ def repeats(values: npt.ArrayLike, *, clusters: Clusters | None = None) -> Repea
     rest_of_mean, of_run = of_mean(rest) / (k - 1), run.var(ddof=1)
     residual = (rest**2).sum() / (n * (k - 1)) + rest_of_mean
     items = ((item - mean) ** 2).sum() / n + of_mean(item - mean) - residual / k
-    # No test whether runs differ comes first: with few runs it would miss differences
-    # that matter.
+    # Runs are not tested for a difference first: with few runs, a test would miss
+    # differences that matter.
     margin = student_quantile(0.975, k - 1) * _root((of_run - rest_of_mean) / k)
 
     return replace(result, sd_items=_root(items), margin=margin)
@@ -254,13 +244,14 @@ def _root(variance: float) -> float:
 def linear(
     shares: Sequence[float], columns: Sequence[Floats], counted: npt.NDArray[np.bool_]
 ) -> Floats:
-    """What each item adds to an average of ratios.
+    """Linearises an average of ratios.
 
-    Values whose mean it is, and whose variance is its own to first order.
+    Returns a value an item; their mean is the average, and their variance is that of
+    the average to first order.
 
     Args:
         shares: the weight of each ratio.
-        columns: numerators and denominators in turns, of shape (items,) each.
+        columns: alternating numerators and denominators, of shape (items,) each.
         counted: which items count; the others get `nan`.
 
     Example: of the ratios 1/2, 9/10 and 4/4 the pooled one is 14/16 = 0.875. The items
@@ -284,7 +275,7 @@ def _estimate(
     limits: Limits | None,
     **drawing: Unpack[Drawing],
 ) -> Estimate:
-    """The statistic with its interval; rounding takes the value past no limit."""
+    """The statistic with its interval; the value is kept within the limits."""
     draws, (low, high) = draw_interval(table, function, limits, **drawing)
     value = (
         draws.value
@@ -295,10 +286,7 @@ def _estimate(
 
 
 def draw(table: SumTable, function: Statistic, *, seed: int, resamples: int) -> Draws:
-    """The statistic on as many resamples as asked for.
-
-    A table of fewer than two clusters gives no draws.
-    """
+    """Computes the statistic on resamples; a table of fewer than two clusters has no draws."""
     seed = check_whole("seed", seed, least=0)
     resamples = check_whole("resamples", resamples, least=100)
     if not table.n_clusters:
@@ -328,7 +316,7 @@ def draw_interval(
 def interval_of(
     draws: Draws, *, limits: Limits | None, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """The expanded percentile interval, or, of data without variation, what the module's head says."""
+    """The expanded percentile interval; see the module's docstring for data without variation."""
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0
     low, high = limits if limits is not None else (-math.inf, math.inf)
     defined = np.append(draws.values[~np.isnan(draws.values)], draws.value)
@@ -367,9 +355,9 @@ def interval_of(
 
 
 def _lower_end(values: Floats, limit: float, level: float) -> float:
-    """The draw below which no more than a share `level` of them lie.
+    """The draw with at most a share `level` of the draws below it.
 
-    The limit stands in for those not defined.
+    Draws that are not defined count as the limit.
     """
     return float(
         np.quantile(
@@ -379,15 +367,15 @@ def _lower_end(values: Floats, limit: float, level: float) -> float:
 
 
 def quotient(numerator: Floats, denominator: Floats) -> Floats:
-    """The statistic behind means and ratios: one sum over another."""
+    """The statistic of means and ratios: one sum divided by another."""
     return numerator / denominator
 
 
 def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]:
-    """Column sums of as many drawn rows as there are, in chunks of shape (some draws, columns).
+    """Column sums of resampled rows, in chunks of shape (draws, columns).
 
-    Rows that occur often (right and wrong items have two) are drawn as counts at once,
-    all others one by one.
+    If there are few distinct rows (right and wrong items have two), their counts are
+    drawn directly; otherwise rows are drawn one by one.
     """
     generator = np.random.default_rng(seed)
     size = len(rows)
@@ -399,12 +387,18 @@ def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]
         if few:
             yield generator.multinomial(size, counts / size, size=several) @ distinct
         else:
-            drawn = generator.integers(0, size, size=(several, size))
-            drawn += np.arange(several)[:, np.newaxis] * size
-            times = np.bincount(drawn.reshape(-1), minlength=several * size).reshape(
-                several, size
-            )
-            yield times.astype(np.float64) @ rows
+            yield draw_counts(generator, several, size) @ rows
+
+
+def draw_counts(generator: np.random.Generator, resamples: int, size: int) -> Floats:
+    """Draws `size` of `size` rows with replacement in each resample.
+
+    Returns how often each row was drawn, of shape (resamples, size).
+    """
+    drawn = generator.integers(0, size, size=(resamples, size))
+    drawn += np.arange(resamples)[:, np.newaxis] * size
+    counts = np.bincount(drawn.reshape(-1), minlength=resamples * size)
+    return counts.reshape(resamples, size).astype(np.float64)
 
 
 def _apply(function: Statistic, sums: Floats) -> Floats:

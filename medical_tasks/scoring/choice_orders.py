@@ -1,21 +1,21 @@
-"""Choices in other orders: does a model choose what a choice says, or where it stands?
+"""Choices in other orders: does a model select a choice for its content or its position?
 
 A question is asked in several orders of its choices, each as an item of its own. A
-model that reads the choices takes the same one in all of them; one that prefers a place
-takes another choice whenever the order changes.
+model that reads the choices selects the same one in every order; a model that prefers a
+position selects another choice whenever the order changes.
 
-`order=all` asks the rotations of the order as given. Of five choices these are 5 of 120
-orders, and the fewest in which each choice stands once in each place (a Latin square):
+`order=all` asks the rotations of the original order. For five choices these are 5 of
+120 orders, the fewest in which each choice is once in each position (a Latin square):
 
     as given   A B C D E        the id of the item ends in @ABCDE
     rotated    B C D E A        ... in @BCDEA, and so on
 
-`order=N` asks N orders that a seed draws for each question: the rotations of a random
-order, then those of another one. So the right choice stands in N different places while
+`order=N` asks N random orders of each question, drawn by a seed: the rotations of one
+random order, then those of another. So the right choice is in N different positions if
 N is at most the number of choices, and equally often in each if N is a multiple of it.
 
-The control, `wording=paraphrase`, asks the first order once more in other words. What a
-model changes there is what it changes for no reason at all.
+The control, `wording=paraphrase`, asks the first order again in other words. A change
+of the answer there has no reason in the order.
 """
 
 from __future__ import annotations
@@ -60,30 +60,30 @@ __all__ = [
 ]
 
 Order: TypeAlias = tuple[int, ...]
-"""Which choice, counted from 0 as given, stands in each place: (1, 2, 0) shows B, C, A."""
+"""The index of the choice in each position, in the original order: (1, 2, 0) shows B, C, A."""
 
 ORDER: Final[Mapping[str, str]] = {
     "order": "asks each question in several orders of its choices: all (each choice once in each "
     "place), or a number of random orders",
     "order_seed": "which random orders are drawn; 0 unless given",
 }
-"""What a task with choices takes beside its own arguments."""
+"""Arguments of every task with choices."""
 ORDER_ARGUMENTS: Final[Mapping[str, str]] = {
     **ORDER,
     "wording": "paraphrase: asks one order of each question again in other words, a control for "
     "the changes between orders",
 }
-"""The same of a task whose prompts have a second wording."""
+"""The same arguments for a task whose prompts have a second wording."""
 
 PARAPHRASE: Final = "paraphrase"
 PLACE: Final = "place"
-"""The breakdown by the place of the right choice."""
+"""The breakdown by the position of the right choice."""
 CHOSEN: Final = "chosen_place"
-"""The breakdown by the place of the choice that was taken."""
+"""The breakdown by the position of the selected choice."""
 PREFERENCE: Final = "place_preference"
-"""Its figure."""
+"""The figure of that breakdown."""
 OTHER_ORDERS: Final = "no answer in another order"
-"""Why what compares the orders of a question is open."""
+"""The reason why a comparison of a question's orders is undecided."""
 
 _ALL: Final = "all"
 _MOST_ORDERS: Final = 120
@@ -98,12 +98,12 @@ _WHOLE: Final = ("always_right", "flip_rate", "flip_rate_wording", "flip_excess"
 
 
 class Orders(NamedTuple):
-    """Which orders of its choices each question is asked in.
+    """The orders of its choices in which each question is asked.
 
     Attributes:
-        number: how many random ones; None for the rotations of the order as given.
-        seed: which random ones.
-        paraphrased: whether the first is asked again in other words.
+        number: the number of random orders; None for the rotations of the original order.
+        seed: selects the random orders.
+        paraphrased: whether the first order is asked again in other words.
     """
 
     number: int | None = None
@@ -111,10 +111,9 @@ class Orders(NamedTuple):
     paraphrased: bool = False
 
     def of(self, name: str, choices: int) -> list[Order]:
-        """The orders of a question, by its id and the number of its choices."""
-        as_given = tuple(range(choices))
+        """Returns the orders of a question from its id and the number of its choices."""
         if self.number is None:
-            return list(_rotations(as_given))
+            return list(_rotations(tuple(range(choices))))
 
         most = math.factorial(choices)
         if self.number > most:
@@ -205,10 +204,10 @@ def _whole(task: str, name: str, text: str, *, rule: str, low: int, high: int) -
 
 
 def ordered_task(task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
-    """The task whose questions are asked in the orders that the arguments name.
+    """Returns the task with its questions asked in the orders that the arguments name.
 
-    Samples take all orders of a question, and there is a breakdown by the right
-    choice's place. Without `order` it is the task itself.
+    Samples draw all orders of a question together, and there is a breakdown by the
+    position of the right choice. Without `order`, the task is returned unchanged.
     """
     if read_orders(task.name, arguments) is None:
         return task
@@ -238,16 +237,16 @@ def in_orders(
     choices: str = "choices",
     answer: str = "answer",
 ) -> list[Item]:
-    """Makes an item of each order of each question; the items themselves without `order`.
+    """Returns an item for each order of each question; the items themselves without `order`.
 
     Args:
-        task: what `ordered_task` made.
-        items: the questions, with their choices as given.
+        task: the result of `ordered_task`.
+        items: the questions, with their choices in the original order.
         choices: the field with the choices, a list of texts.
-        answer: the field with the letter of the right one.
+        answer: the field with the letter of the right choice.
 
     Example:
-        Question 7 has the choices x, y, z, of which B is right. One of its items with
+        Question 7 has the choices x, y and z; B is right. One of its items with
         `order=all`:
 
             id="7@BCA", choices=["y", "z", "x"], answer="A", groups={"place": "A"}
@@ -256,31 +255,30 @@ def in_orders(
     if orders is None:
         return list(items)
 
-    made: list[Item] = []
+    copies: list[Item] = []
     for item in items:
-        of_item = orders.of(item.id, len(item.fields[choices]))
-        copies = [_copy(item, order, choices, answer) for order in of_item]
+        item_orders = orders.of(item.id, len(item.fields[choices]))
+        item_copies = [_copy(item, order, choices, answer) for order in item_orders]
+        copies += item_copies
         if orders.paraphrased:
-            copies.append(_control(copies[0]))
+            copies.append(_control(item_copies[0]))
 
-        made += copies
-
-    return made
+    return copies
 
 
 def _copy(item: Item, order: Order, choices: str, answer: str) -> Item:
-    """The item with its choices in another order, and an id, letter and group to fit.
+    """Returns the item with its choices in another order, and a matching id, letter and group.
 
     Example: the item `q7`, whose right choice is A of A-C, in the order (1, 2, 0) shows
         B, C and A under the letters A, B and C. So its id is `q7@BCA`, and C is right.
     """
-    given = item.fields[choices]
+    original = item.fields[choices]
     letters = string.ascii_uppercase
     right = letters[order.index(letters.index(item.fields[answer]))]
     shown = "".join(letters[choice] for choice in order)
     fields = {
         **item.fields,
-        choices: [given[choice] for choice in order],
+        choices: [original[choice] for choice in order],
         answer: right,
         "order": order,
         "question_id": item.id,
@@ -300,7 +298,7 @@ def _control(first: Item) -> Item:
 
 
 def is_control(item: Item) -> bool:
-    """Whether an item asks an order again in other words."""
+    """Whether an item repeats an order in other words."""
     return item.fields.get("wording") == PARAPHRASE
 
 
@@ -310,10 +308,10 @@ def is_control(item: Item) -> bool:
 def order_metrics(
     places: str, *, same_number: bool = True, paraphrased: bool = True
 ) -> tuple[MetricSpec, ...]:
-    """The metrics of tasks in several orders.
+    """Returns the metrics of tasks with several orders.
 
     Args:
-        places: the letters of the places, `ABCDE`.
+        places: the letters of the positions, `ABCDE`.
         same_number: whether every question has that many choices.
         paraphrased: whether the task's prompts have a second wording.
     """
@@ -386,7 +384,7 @@ class _Common(TypedDict):
 
 
 def _common(*, needs: str) -> _Common:
-    """What the metrics of whole questions share: they compare answers of several places."""
+    """Fields shared by the metrics of whole questions, which compare several positions."""
     return {"judged": False, "needs": needs, "read": True, "not_by": (PLACE,)}
 
 
@@ -394,12 +392,12 @@ def _common(*, needs: str) -> _Common:
 
 
 class _Taken(NamedTuple):
-    """What an answer takes.
+    """The choice that an answer selects.
 
     Attributes:
-        content: the choice, counted as given, whatever place it stood in; negative for
-            an answer that takes none, and for each unclear one another number.
-        right: whether that is the right one.
+        content: its index in the original order; negative if the answer selects none,
+            and a different number for each unclear answer.
+        right: whether it is the right choice.
     """
 
     content: int
@@ -407,7 +405,7 @@ class _Taken(NamedTuple):
 
 
 class _Figure(NamedTuple):
-    """A metric of a question: its smallest and largest value, equal where it is decided."""
+    """A metric of a question: its smallest and largest value, equal if it is decided."""
 
     low: float
     high: float
@@ -425,54 +423,60 @@ def with_order_values(
 ) -> list[ItemScore]:
     """Adds the metrics of `order_metrics` to the scores of a task's answers.
 
-    What is of a whole question stands on one of its answers, the first unclear one or
-    else the first, and is nan on the others. An unclear answer counts as one that takes
-    a choice of its own, which nobody else takes. With an answer missing, what it could
-    change is open.
+    One answer of each question carries the metrics of the whole question: the first
+    unclear answer or else the first. They are nan for the others. An unclear answer
+    counts as a choice that no other answer selects. If an answer is missing, metrics
+    that it could change are undecided.
 
     Args:
-        task: the task; without `order` the scores stay as they are.
-        items: the answered items, those of a question in any number.
-        scores: theirs, whose `parsed` is the letter of the choice that was taken.
-        right: the metric that says whether an answer is right.
+        task: the task; without `order` the scores are returned unchanged.
+        items: the answered items, any number of each question.
+        scores: their scores; `parsed` is the letter of the selected choice.
+        right: the metric that tells whether an answer is right.
 
     Example:
-        Of five orders the answers take the contents x, x, x, x and y, of which x is
-        right. The question is not always right; 4 of its 10 pairs of orders differ:
-        `always_right` is 0, `flip_rate` 0.4.
+        In five orders the answers select x, x, x, x and y; x is right. The question is
+        not always right; 4 of its 10 pairs of orders differ: `always_right` is 0,
+        `flip_rate` 0.4.
     """
     orders = read_orders(task.name, task.options)
     if orders is None:
         return list(scores)
 
     questions: dict[str, list[int]] = {}
-    for number, item in enumerate(items):
-        questions.setdefault(item.fields["question_id"], []).append(number)
+    for position, item in enumerate(items):
+        questions.setdefault(item.fields["question_id"], []).append(position)
 
-    made = list(scores)
-    for name, numbers in questions.items():
-        group = [items[number] for number in numbers]
-        own = [scores[number] for number in numbers]
-        wanted = orders.of(name, len(items[numbers[0]].fields["order"]))
-        figures = _of_question(group, own, wanted, right)
+    with_values = list(scores)
+    for name, positions in questions.items():
+        group = [items[position] for position in positions]
+        answers = [scores[position] for position in positions]
+        requested = orders.of(name, len(items[positions[0]].fields["order"]))
+        figures = _question_figures(group, answers, requested, right)
         if orders.paraphrased:
-            figures |= _beside_wording(figures["flip_rate"], group, own, wanted, right)
+            figures |= _wording_figures(
+                figures["flip_rate"], group, answers, requested, right
+            )
 
-        carrier = next((n for n, score in enumerate(own) if score.unclear), 0)
-        for place, number in enumerate(numbers):
-            whole = figures if place == carrier else {}
-            made[number] = _with_values(task, group[place], own[place], whole)
+        carrier = next(
+            (index for index, score in enumerate(answers) if score.unclear), 0
+        )
+        for index, position in enumerate(positions):
+            carried = figures if index == carrier else {}
+            with_values[position] = _with_values(
+                task, group[index], answers[index], carried
+            )
 
-    return made
+    return with_values
 
 
-def _of_question(
+def _question_figures(
     items: Sequence[Item],
     scores: Sequence[ItemScore],
-    wanted: Sequence[Order],
+    requested: Sequence[Order],
     right: str,
 ) -> dict[str, _Figure]:
-    """The metrics of one question, of the answers that there are."""
+    """The metrics of one question, from the answers at hand."""
     taken = [
         answer
         for number, (item, score) in enumerate(zip(items, scores, strict=True))
@@ -480,23 +484,23 @@ def _of_question(
         and (answer := _taken(item, score, number, right)) is not None
     ]
     return {
-        "always_right": _always_right(taken, len(wanted)),
-        "flip_rate": _flip_rate([answer.content for answer in taken], len(wanted)),
+        "always_right": _always_right(taken, len(requested)),
+        "flip_rate": _flip_rate([answer.content for answer in taken], len(requested)),
     }
 
 
-def _beside_wording(
+def _wording_figures(
     flips: _Figure,
     items: Sequence[Item],
     scores: Sequence[ItemScore],
-    wanted: Sequence[Order],
+    requested: Sequence[Order],
     right: str,
 ) -> dict[str, _Figure]:
-    """What changes with the wording alone: between the first order and its control."""
+    """Compares the first order with its control, which differs in the wording alone."""
     pair = [
         _taken(item, score, number, right)
         for number, (item, score) in enumerate(zip(items, scores, strict=True))
-        if item.fields["order"] == wanted[0]
+        if item.fields["order"] == requested[0]
     ]
     contents = [answer.content for answer in pair if answer is not None]
     by_wording = _flip_rate(contents, 2)
@@ -508,44 +512,44 @@ def _beside_wording(
 
 
 def _taken(item: Item, score: ItemScore, number: int, right: str) -> _Taken | None:
-    """What an answer takes; None where that is not decided."""
+    """The choice that an answer selects; None if it is undecided."""
     if right not in score.values:
         return None
     is_right = score.values[right] == 1.0
     if score.unclear:
         return _Taken(_NOTHING - 1 - number, is_right)
-    place = _place(item, score)
-    content = _NOTHING if place is None else item.fields["order"][place]
+    position = _position_taken(item, score)
+    content = _NOTHING if position is None else item.fields["order"][position]
     return _Taken(content, is_right)
 
 
-def _place(item: Item, score: ItemScore) -> int | None:
-    """The place of the choice that an answer takes; None for no choice of the question."""
+def _position_taken(item: Item, score: ItemScore) -> int | None:
+    """The position of the choice that an answer selects; None if it selects none."""
     letters = string.ascii_uppercase[: len(item.fields["order"])]
     return letters.index(score.parsed) if score.parsed in tuple(letters) else None
 
 
-def _always_right(taken: Sequence[_Taken], wanted: int) -> _Figure:
+def _always_right(taken: Sequence[_Taken], requested: int) -> _Figure:
     if not all(answer.right for answer in taken):
         return _Figure(0.0, 0.0)
-    return _Figure(float(len(taken) == wanted), 1.0)
+    return _Figure(float(len(taken) == requested), 1.0)
 
 
-def _flip_rate(contents: Sequence[int], wanted: int) -> _Figure:
-    """The share of pairs of orders with other contents."""
-    pairs = math.comb(wanted, 2)
-    known = math.comb(len(contents), 2)
+def _flip_rate(contents: Sequence[int], requested: int) -> _Figure:
+    """The share of pairs of orders with different contents."""
+    pairs = math.comb(requested, 2)
+    answered = math.comb(len(contents), 2)
     alike = sum(math.comb(times, 2) for times in Counter(contents).values())
-    return _Figure((known - alike) / pairs, (pairs - alike) / pairs)
+    return _Figure((answered - alike) / pairs, (pairs - alike) / pairs)
 
 
 def _with_values(
     task: TaskSpec, item: Item, score: ItemScore, whole: Mapping[str, _Figure]
 ) -> ItemScore:
-    """An answer's score with the metrics of its place, and of its question where it carries them."""
+    """Adds the metrics of its position, and those of its question if it carries them."""
     declared = {metric.name: metric for metric in task.metrics}
     if is_control(item):
-        # It stands beside the first order and is none itself.
+        # It repeats the first order and is no order of its own.
         score = replace(
             score,
             values=dict.fromkeys(declared, math.nan),
@@ -578,8 +582,8 @@ def _with_values(
     return replace(score, values=values, limits=limits, unscored=unscored)
 
 
-def _chosen_place(score: ItemScore) -> int | None:
-    """The place that an answer takes, by its values: summaries keep no texts of answers."""
+def _position_chosen(score: ItemScore) -> int | None:
+    """The position that an answer selects, from its values: summaries store no answers."""
     for number, letter in enumerate(string.ascii_lowercase):
         if score.values.get(f"place_preference_{letter}", math.nan) > 0:
             return number
@@ -588,15 +592,15 @@ def _chosen_place(score: ItemScore) -> int | None:
 
 
 def _preferences(item: Item, score: ItemScore) -> dict[str, float]:
-    """For each place, how much more often it was chosen than by chance: once, or not."""
+    """For each position, its selection (0 or 1) minus the share expected by chance."""
     places = len(item.fields["order"])
-    chosen = None if is_control(item) else _place(item, score)
-    of_place: dict[str, float] = {}
-    for number, letter in enumerate(string.ascii_lowercase):
-        counts = chosen is not None and number < places
-        value = float(chosen == number) - 1 / places if counts else math.nan
-        of_place[f"place_preference_{letter}"] = value
-    return of_place
+    chosen = None if is_control(item) else _position_taken(item, score)
+    preferences: dict[str, float] = {}
+    for position, letter in enumerate(string.ascii_lowercase):
+        applies = chosen is not None and position < places
+        value = float(chosen == position) - 1 / places if applies else math.nan
+        preferences[f"place_preference_{letter}"] = value
+    return preferences
 
 
 # ---- 5. Whether a place is preferred ----
@@ -605,11 +609,11 @@ def _preferences(item: Item, score: ItemScore) -> dict[str, float]:
 def place_p_values(
     items: Sequence[Item], scores: Mapping[str, ItemScore]
 ) -> dict[str, tuple[float, float]]:
-    """Of each place's letter the exact p-value of no preference, alone and adjusted by Holm.
+    """Returns for each position's letter the exact p-value of no preference, raw and after Holm.
 
     Args:
-        items: of a task in several orders; controls do not count.
-        scores: theirs by id; an answer that takes no choice does not count.
+        items: items of a task with several orders; controls do not count.
+        scores: scores by item id; an answer that selects no choice does not count.
     """
     from medical_tasks.scoring.paired import holm  # slow
     from medical_tasks.scoring.place_tests import Seen, place_p_value
@@ -617,19 +621,21 @@ def place_p_values(
     seen: dict[int, dict[str, list[Seen]]] = {}
     for item in items:
         score = scores.get(item.id)
-        # Items that were not asked in an order tell nothing about places.
+        # Items without an order say nothing about positions.
         order: Order | None = item.fields.get("order")
         if score is None or order is None or is_control(item):
             continue
 
-        place = _chosen_place(score)
-        for number, standing in enumerate(order):
-            questions = seen.setdefault(number, {})
-            if place is not None:
+        chosen = _position_chosen(score)
+        for position, standing in enumerate(order):
+            questions = seen.setdefault(position, {})
+            if chosen is not None:
                 answers = questions.setdefault(item.fields["question_id"], [])
-                answers.append((standing, order[place]))
+                answers.append((standing, order[chosen]))
 
-    p_values = [place_p_value(list(seen[number].values())) for number in sorted(seen)]
+    p_values = [
+        place_p_value(list(seen[position].values())) for position in sorted(seen)
+    ]
     pairs = zip(p_values, holm(p_values), strict=True)
     return dict(zip(string.ascii_uppercase, pairs, strict=False))
 
@@ -638,10 +644,10 @@ def place_p_values(
 
 
 def preference_table(entry: ResultEntry) -> list[Table]:
-    """A table of how often each place was chosen, with p values; none without orders.
+    """Returns a table of how often each position was chosen, with p-values; none without orders.
 
     Args:
-        entry: the task's, of `results.json`.
+        entry: the task's entry in `results.json`.
     """
     from medical_tasks.scoring.paired import holm  # slow
 
@@ -653,7 +659,7 @@ def preference_table(entry: ResultEntry) -> list[Table]:
     if not places:
         return []
 
-    # Results of several repeats have no exact ones.
+    # Results of several repeats have no exact p-values.
     exact = all("p_holm" in figure for figure in places.values())
     adjusted = (
         [figure["p_holm"] for figure in places.values()]
@@ -681,7 +687,7 @@ def preference_table(entry: ResultEntry) -> list[Table]:
 
 
 def _p_value(figure: Mapping[str, float]) -> float:
-    """The two-sided p value of no preference, which is 0.05 where an end of the interval is 0."""
+    """The two-sided p-value of no preference, which is 0.05 if an end of the interval is 0."""
     value = figure["value"]
     end = figure["ci_low"] if value > 0 else figure["ci_high"]
     if value == end:

@@ -1,24 +1,25 @@
-"""How well a model knows when it is right: from confidences and outcomes to figures.
+"""Calibration and ranking: how well a model's confidences predict which answers are right.
 
-An answer has a confidence (the probability that the model gives to its being right) and
-an outcome (1 right, 0 wrong). Of many of them:
+An answer has a confidence (the model's probability that it is right) and an outcome (1
+right, 0 wrong). From many of them:
 
-- expected calibration error (ECE): in bins of confidence, how far the share of right
-  answers is from the mean confidence, on average over the answers (Naeini et al. 2015)
+- expected calibration error (ECE): the distance between the share of right answers and
+  the mean confidence in bins of confidence, averaged over the answers (Naeini et al.
+  2015)
 - Brier score: the mean of (confidence - outcome)² (Brier 1950, Mon Weather Rev 78:1)
-- AUROC: how often a right answer has the higher confidence of a right and a wrong one
-- risk-coverage curve: how many are right of the surest share of the answers; its area
-  (AURC) is the mean share of wrong ones among the surest k, over all k (Geifman et al.
-  2019)
+- AUROC: the probability that a right answer has a higher confidence than a wrong one
+- risk-coverage curve: the accuracy of the most confident share of the answers; its area
+  (AURC) is the mean share of errors among the k most confident answers, over all k
+  (Geifman et al. 2019)
 
-The plug-in ECE of finitely many answers is too high: |gap| of a bin is above 0 by
-chance alone, so that a perfectly calibrated model has some. `calibration_error` asks
-instead, as a score interval does, which true errors the gaps fit. A true error θ is
-spread over the bins in the proportions of the gaps, smoothed; noise of the gaps' own
-covariance is added; and θ is kept if the plug-in error lies between the 2.5 and 97.5
-percentiles of what comes of that. The estimate is the θ of which it is the median, and
-0 where even without any error half of the plug-in errors are larger. How often these
-intervals hold the truth: `measurements/confidence.py`.
+The plug-in ECE of finitely many answers is biased upwards: the |gap| of a bin exceeds 0
+by chance alone, even for a perfectly calibrated model. `calibration_error` therefore
+inverts a test, like a score interval: which true errors are compatible with the gaps? A
+true error θ is spread over the bins in the proportions of the smoothed gaps; noise with
+the gaps' own covariance is added; and θ is accepted if the plug-in error lies between
+the 2.5 and 97.5 percentiles of the simulated ones. The estimate is the θ whose simulated
+median is the plug-in error, or 0 if half of the simulated errors are larger even without
+a true error. Coverage of these intervals: `measurements/confidence.py`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from medical_tasks.scoring.bootstrap import Draws, interval_of
+from medical_tasks.scoring.bootstrap import Draws, draw_counts, interval_of
 from medical_tasks.scoring.estimates import (
     UNIT,
     Clusters,
@@ -41,23 +42,24 @@ from medical_tasks.scoring.estimates import (
     as_column,
     check_same_length,
     cluster_codes,
+    equal_clusters,
 )
 from medical_tasks.scoring.intervals import normal_quantile
 from medical_tasks.scoring.means import mean_interval, proportion_interval
 from medical_tasks.scoring.roc import auroc
 
 MOST_BINS: Final = 10
-"""Bins of confidence at most."""
+"""The largest number of bins of confidence."""
 FEWEST_IN_BIN: Final = 20
-"""Answers for each bin that there are: of fewer a gap is noise."""
+"""The fewest answers in a bin: with fewer, a gap is noise."""
 SEED: Final = 0
 RESAMPLES: Final = 2000
 SHARES: Final = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
-"""Shares of the answers, the surest ones, at which the risk-coverage curve is told."""
+"""Shares of the most confident answers at which the risk-coverage curve is evaluated."""
 
 _TAIL: Final = 0.025
 _CHUNK: Final = 2**21
-"""Weights of answers in resamples that are in memory together."""
+"""The number of answers' weights that are in memory at a time."""
 _HALVINGS: Final = 40
 _ROUNDING: Final = 1e-12
 
@@ -86,9 +88,9 @@ class CalibrationError:
     """An expected calibration error.
 
     Attributes:
-        estimate: freed of the plug-in's bias, with its interval.
-        plug_in: the mean of the bins' absolute gaps, as most papers print it.
-        bins: what it is made of, by rising confidence.
+        estimate: corrected for the bias of the plug-in, with its interval.
+        plug_in: the mean of the bins' absolute gaps, as most papers report it.
+        bins: its bins, by rising confidence.
     """
 
     estimate: Estimate
@@ -98,14 +100,14 @@ class CalibrationError:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """How well confidence tells better answers from worse.
+    """How well confidence separates better answers from worse ones.
 
     Attributes:
-        auroc: of right and wrong answers; nan where there is only one kind, or where
-            outcomes are no 0 and 1.
-        aurc: the mean shortfall (1 - outcome) of the surest answers over all their
-            shares; lower is better.
-        curve: the mean outcome of the surest `SHARES`, in their order.
+        auroc: right against wrong answers; nan if all are of one kind, or if outcomes
+            are not all 0 or 1.
+        aurc: the mean shortfall (1 - outcome) of the most confident answers over all
+            their shares; lower is better.
+        curve: the mean outcome of the most confident `SHARES`, in their order.
     """
 
     auroc: Estimate
@@ -128,26 +130,28 @@ def calibration_error(
         confidence: one an answer, from 0 to 1.
         right: 1 or 0, one an answer.
         clusters: the label of each answer's cluster.
-        bins: how many at most; fewer where one would have under `FEWEST_IN_BIN`
-            answers, or where many have the same confidence, which no two bins share.
-        seed: of the noise that is simulated.
-        resamples: how often.
+        bins: the largest number of bins; there are fewer if a bin would have under
+            `FEWEST_IN_BIN` answers, or if many answers share a confidence, which is
+            never split.
+        seed: seeds the simulated noise.
+        resamples: the number of simulations.
 
     Example:
-        Of 200 answers, all with a confidence of 0.9, 140 are right:
+        200 answers have a confidence of 0.9, and 140 of them are right:
 
-        >>> found = calibration_error([0.9] * 200, [1] * 140 + [0] * 60)
-        >>> round(found.plug_in, 3), len(found.bins)
+        >>> error = calibration_error([0.9] * 200, [1] * 140 + [0] * 60)
+        >>> round(error.plug_in, 3), len(error.bins)
         (0.2, 1)
     """
     sure, outcome = _checked(confidence, right, binary=True)
     n = len(sure)
     if not n:
-        nothing = Estimate(math.nan, math.nan, math.nan, 0)
-        return CalibrationError(estimate=nothing, plug_in=math.nan, bins=())
+        return CalibrationError(
+            estimate=Estimate.undefined(), plug_in=math.nan, bins=()
+        )
 
     code = equal_mass_bins(sure, bins)
-    made = _bins(sure, outcome, code, clusters)
+    curve = _bins(sure, outcome, code, clusters)
     weights = np.bincount(code) / n
     gaps = np.bincount(code, outcome - sure) / np.bincount(code)
     plug_in = float(weights @ np.abs(gaps))
@@ -157,40 +161,40 @@ def calibration_error(
     value, low, high = _inverted(plug_in, direction, weights, noise)
 
     return CalibrationError(
-        estimate=Estimate(value, low, high, n), plug_in=plug_in, bins=made
+        estimate=Estimate(value, low, high, n), plug_in=plug_in, bins=curve
     )
 
 
 def equal_mass_bins(confidence: Floats, most: int = MOST_BINS) -> Codes:
-    """The number of each answer's bin, by rising confidence.
+    """The index of each answer's bin, by rising confidence.
 
-    Equal confidences are never parted: a bin is closed by the confidence with which it
-    has its share of the answers, and a last one of less than half a share joins the one
-    before it.
+    Equal confidences are never split: a bin ends with the confidence that completes its
+    share of the answers, and a last bin of less than half a share joins the one before
+    it.
 
-    Example: of 6 answers in up to three bins, two each, but for three that say 0.9.
+    Example: 6 answers in up to three bins of two, except that three answers have 0.9.
 
         0.5  0.7 | 0.9  0.9  0.9 | 1.0        closed at 2 and at 5; the last has half
     """
     n = len(confidence)
     number = max(1, min(most, n // FEWEST_IN_BIN))
     share = n / number
-    values, place, counts = np.unique(
+    values, value_index, counts = np.unique(
         confidence, return_inverse=True, return_counts=True
     )
-    of_value = np.zeros(len(values), dtype=np.intp)
-    current, inside = 0, 0
-    for index, count in enumerate(counts):
-        if inside >= share - _ROUNDING:
-            current, inside = current + 1, 0
+    value_bins = np.zeros(len(values), dtype=np.intp)
+    current, bin_size = 0, 0
+    for position, count in enumerate(counts):
+        if bin_size >= share - _ROUNDING:
+            current, bin_size = current + 1, 0
 
-        of_value[index] = current
-        inside += int(count)
+        value_bins[position] = current
+        bin_size += int(count)
 
-    if current and inside < share / 2.0:
-        of_value[of_value == current] = current - 1
+    if current and bin_size < share / 2.0:
+        value_bins[value_bins == current] = current - 1
 
-    return np.asarray(of_value[place.reshape(-1)])
+    return np.asarray(value_bins[value_index.reshape(-1)])
 
 
 def brier_score(
@@ -211,14 +215,14 @@ def choices_brier_score(
     *,
     clusters: Clusters | None = None,
 ) -> Estimate:
-    """Brier's own score of several choices: the mean sum of (probability - outcome)², 0 to 2.
+    """Brier's original score for several choices: the mean sum of (probability - outcome)², 0 to 2.
 
     >>> round(choices_brier_score([[0.7, 0.2, 0.1]], [0]).value, 3)
     0.14
     """
     values = [
         math.fsum(
-            (share - float(place == gold)) ** 2 for place, share in enumerate(shares)
+            (share - float(choice == gold)) ** 2 for choice, share in enumerate(shares)
         )
         for shares, gold in zip(probabilities, right, strict=True)
     ]
@@ -233,48 +237,48 @@ def ranking(
     seed: int = SEED,
     resamples: int = RESAMPLES,
 ) -> Ranking:
-    """How well confidence ranks answers.
+    """Evaluates how well confidence ranks answers.
 
-    AUROC has its interval by `roc`, the rest by the clustered bootstrap. Answers of one
-    confidence stand in no order: what is left out of them is as good as their mean.
+    The interval of AUROC is that of `roc`; the others are clustered bootstrap
+    intervals. Answers of equal confidence have no order: each counts as their mean.
 
     Args:
         confidence: one an answer, from 0 to 1.
         outcome: from 0 (wrong) to 1 (right).
         clusters: the label of each answer's cluster.
-        seed: of the resamples.
-        resamples: how many.
+        seed: seeds the resamples.
+        resamples: the number of resamples.
 
     Example:
-        >>> found = ranking([0.9, 0.8, 0.3], [1, 1, 0])
-        >>> found.auroc.value, round(found.aurc.value, 3)
+        >>> ranked = ranking([0.9, 0.8, 0.3], [1, 1, 0])
+        >>> ranked.auroc.value, round(ranked.aurc.value, 3)
         (1.0, 0.111)
     """
     sure, good = _checked(confidence, outcome, binary=False)
     n = len(sure)
     if not n:
-        nothing = Estimate(math.nan, math.nan, math.nan, 0)
-        return Ranking(auroc=nothing, aurc=nothing, curve=[nothing] * len(SHARES))
+        undefined = Estimate.undefined()
+        return Ranking(auroc=undefined, aurc=undefined, curve=[undefined] * len(SHARES))
 
     order = np.argsort(-sure, kind="stable")
-    area = Estimate(math.nan, math.nan, math.nan, n)
+    area = Estimate.undefined(n)
     if np.isin(good, (0.0, 1.0)).all():
         area = auroc(sure, good, clusters=clusters)
 
     sure, good = sure[order], good[order]
     starts = np.flatnonzero(np.diff(-sure, prepend=-math.inf))
-    code = _codes(clusters, n)[order]
-    sizes = np.bincount(code).astype(np.float64)
+    code = cluster_codes(clusters, n)[order]
+    sizes = np.bincount(code)
     values = _ranked(np.ones((1, n)), good, starts)[0]
     drawn = [
         _ranked(weights, good, starts)
         for weights in _weights(code, len(sizes), seed, resamples)
     ]
-    effective = float(sizes.sum() ** 2 / (sizes**2).sum())
-    found = np.concatenate(drawn) if drawn else np.empty((0, len(values)))
+    effective = equal_clusters(sizes)
+    sampled = np.concatenate(drawn) if drawn else np.empty((0, len(values)))
     estimates = [
         _estimated(float(value), column, effective, n)
-        for value, column in zip(values, found.T, strict=True)
+        for value, column in zip(values, sampled.T, strict=True)
     ]
 
     return Ranking(auroc=area, aurc=estimates[0], curve=estimates[1:])
@@ -283,9 +287,9 @@ def ranking(
 def _checked(
     confidence: npt.ArrayLike, outcome: npt.ArrayLike, *, binary: bool
 ) -> tuple[Floats, Floats]:
-    """Both columns, checked: of one length, from 0 to 1, with no `nan`.
+    """Returns both columns after checks: equal length, from 0 to 1, no `nan`.
 
-    `binary` outcomes are 0 or 1, others a share.
+    `binary` outcomes are 0 or 1, others are shares.
     """
     sure = as_column("confidence", confidence, limits=UNIT)
     good = (
@@ -300,10 +304,6 @@ def _checked(
     return sure, good
 
 
-def _codes(clusters: Clusters | None, n: int) -> Codes:
-    return np.arange(n) if clusters is None else cluster_codes(clusters, n)
-
-
 def _bins(
     sure: Floats, right: Floats, code: Codes, clusters: Clusters | None
 ) -> list[Bin]:
@@ -312,15 +312,17 @@ def _bins(
     Args:
         sure: the answers' confidences.
         right: their outcomes, 0 or 1.
-        code: the number of each answer's bin, from 0 on without a gap.
+        code: the index of each answer's bin, from 0 without a gap.
         clusters: labels for the accuracy's interval.
     """
-    made = []
+    curve = []
     for number in range(int(code.max()) + 1):
         inside = np.flatnonzero(code == number)
-        places = inside.tolist()
-        labels = None if clusters is None else [clusters[place] for place in places]
-        made.append(
+        positions = inside.tolist()
+        labels = (
+            None if clusters is None else [clusters[position] for position in positions]
+        )
+        curve.append(
             Bin(
                 low=float(sure[inside].min()),
                 high=float(sure[inside].max()),
@@ -329,19 +331,19 @@ def _bins(
             )
         )
 
-    return made
+    return curve
 
 
 def _covariance(
     sure: Floats, right: Floats, code: Codes, clusters: Clusters | None
 ) -> Floats:
-    """The covariance of the bins' gaps, by what clusters add to them.
+    """The covariance of the bins' gaps, from the clusters' contributions.
 
-    A bin whose answers are all right or all wrong shows no variance: each has at least
-    that of one more right and one more wrong answer.
+    A bin whose answers are all right or all wrong shows no variance. So each bin has at
+    least the variance with one more right and one more wrong answer.
     """
     counts = np.bincount(code)
-    labels = _codes(clusters, len(sure))
+    labels = cluster_codes(clusters, len(sure))
     gap = right - sure
     means = np.bincount(code, gap) / counts
     added = np.zeros((int(labels.max()) + 1, len(counts)))
@@ -356,10 +358,10 @@ def _covariance(
 
 
 def _direction(gaps: Floats, variances: Floats, weights: Floats) -> Floats:
-    """In which proportions an error is spread over the bins: their gaps, freed of noise.
+    """The proportions in which an error is spread over the bins: their denoised gaps.
 
-    Gaps are drawn towards their common mean, as far as they scatter around it no more
-    than their variances explain (empirical Bayes). Scaled to an error of 1.
+    Gaps are shrunk towards their common mean as far as their variances explain their
+    scatter (empirical Bayes), and scaled to an error of 1.
     """
     precision = 1.0 / variances
     mean = float((precision * gaps).sum() / precision.sum())
@@ -372,14 +374,14 @@ def _direction(gaps: Floats, variances: Floats, weights: Floats) -> Floats:
 
 
 def _noise(covariance: Floats, seed: int, resamples: int) -> Floats:
-    """Draws of the bins' gaps around their true values.
+    """Draws deviations of the bins' gaps from their true values.
 
-    A Latin hypercube: each direction has the very quantiles of a normal variable, in an
-    order of its own, so that the ends of an interval do not hang on chance.
+    In this Latin hypercube each direction has the exact quantiles of a normal variable
+    in a random order, so that the ends of an interval do not depend on chance.
     """
     roots, vectors = np.linalg.eigh(covariance)
     quantiles = np.array(
-        [normal_quantile((place + 0.5) / resamples) for place in range(resamples)]
+        [normal_quantile((rank + 0.5) / resamples) for rank in range(resamples)]
     )
     generator = np.random.default_rng(seed)
     standard = np.stack([generator.permutation(quantiles) for _ in roots], axis=1)
@@ -391,15 +393,15 @@ def _noise(covariance: Floats, seed: int, resamples: int) -> Floats:
 def _inverted(
     plug_in: float, direction: Floats, weights: Floats, noise: Floats
 ) -> tuple[float, float, float]:
-    """The errors at which the plug-in error is the median, and the ends of the interval."""
+    """Returns the error whose median is the plug-in error, and the ends of the interval."""
 
     def below(error: float, observed: float) -> float:
-        """The share of plug-in errors of a true error that are at most the observed one."""
+        """The share of simulated plug-in errors, for a true error, up to the observed one."""
         drawn = np.abs(error * direction + noise) @ weights
         return float((drawn <= observed).mean())
 
     def fits(share: float, observed: float) -> float:
-        """The true error of which that share is below: 0 where even without one it is less."""
+        """The true error at which `below` is `share`; 0 if it is less even without error."""
         low, high = 0.0, 1.0
         if below(low, observed) <= share:
             return low
@@ -411,9 +413,8 @@ def _inverted(
 
         return (low + high) / 2.0
 
-    # An error smaller than chance leaves is luck: the upper end is not drawn to 0 by it
-    # (the share below is taken of that without any error, as in the CLs method of
-    # Read 2002).
+    # An error below what chance produces is luck and must not pull the upper end to 0:
+    # the share is relative to that without any error, as in the CLs method of Read 2002.
     by_chance = np.quantile(np.abs(noise) @ weights, _TAIL, method="higher")
     largest = max(plug_in, float(by_chance))
     upper = fits(_TAIL * below(0.0, largest), largest)
@@ -423,7 +424,7 @@ def _inverted(
 
 
 def _weights(code: Codes, groups: int, seed: int, resamples: int) -> Iterator[Floats]:
-    """How often each answer is in each resample of clusters, in chunks of resamples."""
+    """Yields how often each answer is in each resample of clusters, in chunks of resamples."""
     if groups < 2:
         return
 
@@ -431,16 +432,13 @@ def _weights(code: Codes, groups: int, seed: int, resamples: int) -> Iterator[Fl
     chunk = max(1, _CHUNK // max(len(code), groups))
     for start in range(0, resamples, chunk):
         several = min(chunk, resamples - start)
-        drawn = generator.integers(0, groups, size=(several, groups))
-        drawn += np.arange(several)[:, np.newaxis] * groups
-        times = np.bincount(drawn.reshape(-1), minlength=several * groups)
-        yield times.reshape(several, groups)[:, code].astype(np.float64)
+        yield draw_counts(generator, several, groups)[:, code]
 
 
 def _ranked(weights: Floats, good: Floats, starts: Codes) -> Floats:
     """AURC and the curve of each resample.
 
-    Answers come by falling confidence; `starts` is where each confidence begins.
+    Answers are ordered by falling confidence; `starts` has the first of each confidence.
     """
     counts = np.add.reduceat(weights, starts, axis=1)
     gained = np.add.reduceat(weights * good, starts, axis=1)
@@ -451,14 +449,16 @@ def _ranked(weights: Floats, good: Floats, starts: Codes) -> Floats:
         before = taken - counts
         mistakes = (taken - won) - lost
         rate = np.where(counts > 0.0, lost / counts, 0.0)
-        # The sum of the risks while the answers of one confidence are taken in one by
-        # one, in any order: sum of (mistakes + rate j) / (before + j) over j.
+        # The sum of the risks while the answers of one confidence are added one by one,
+        # in any order: sum of (mistakes + rate j) / (before + j) over j.
         harmonic = _harmonic(int(taken.max()))
         grown = harmonic[taken.astype(np.intp)] - harmonic[before.astype(np.intp)]
         area = rate * counts + (mistakes - rate * before) * grown
         aurc = area.sum(axis=1) / total
 
-    curve = [_at_shares(one, other) for one, other in zip(taken, won, strict=True)]
+    curve = [
+        _at_shares(counted, gains) for counted, gains in zip(taken, won, strict=True)
+    ]
     return np.column_stack([aurc, np.array(curve)])
 
 
@@ -468,15 +468,15 @@ def _harmonic(most: int) -> Floats:
 
 
 def _at_shares(taken: Floats, won: Floats) -> Floats:
-    """The mean outcome of the surest shares of one resample."""
-    wanted = np.array(SHARES) * taken[-1]
+    """The mean outcome of the most confident shares of one resample."""
+    sizes = np.array(SHARES) * taken[-1]
     ends = np.concatenate([[0.0], taken])
     gains = np.concatenate([[0.0], won])
-    return np.asarray(np.interp(wanted, ends, gains) / wanted)
+    return np.asarray(np.interp(sizes, ends, gains) / sizes)
 
 
 def _estimated(value: float, drawn: Floats, effective: float, n: int) -> Estimate:
-    """An estimate from 0 to 1 with the interval of its draws, which holds its value."""
+    """Returns an estimate from 0 to 1 with the interval of its draws, which contains the value."""
     value = min(max(value, 0.0), 1.0)
     drawn = np.clip(drawn, 0.0, 1.0)
     low, high = interval_of(Draws(value, drawn, effective), limits=UNIT)

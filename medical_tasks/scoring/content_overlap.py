@@ -1,6 +1,6 @@
-"""Overlap in content.
+"""Overlap in content: MEDCON, F1-RadGraph and AlignScore.
 
-MEDCON, F1-RadGraph and AlignScore, from what a model or an index found in both texts.
+They compare what a model or an index found in both texts.
 
 MEDCON: Yim et al., ACI-BENCH (2023); its formula counts terms of the reference text on
 both sides, so it can exceed 1. F1-RadGraph: Delbrouck et al. (2022), section 3, as in
@@ -21,15 +21,13 @@ from medical_tasks.scoring.text_pairs import harmonic
 
 @dataclass(frozen=True, kw_only=True)
 class Medcon:
-    """Scores of a pair of texts, 0-1.
-
-    `precision` and `f1` may exceed 1, those of the sets of concepts may not.
+    """Scores of a pair of texts, 0-1; only `precision` and `f1` may exceed 1.
 
     Attributes:
-        precision: the reference's terms that the prediction has by any concept, over
+        precision: the reference's terms that share a concept with the prediction, over
             the prediction's terms.
         recall: the same terms, over the reference's terms.
-        f1: their harmonic mean: the published number, MEDCON.
+        f1: their harmonic mean, the published MEDCON.
     """
 
     precision: float
@@ -44,18 +42,18 @@ def medcon(
     reference: Mapping[str, AbstractSet[str]],
     prediction: Mapping[str, AbstractSet[str]],
 ) -> Medcon:
-    """Scores concepts, given as term to ids.
+    """Scores concepts, each side a mapping of terms to concept ids.
 
-    0 wherever there is nothing to divide by, as published.
+    A score without a denominator is 0, as published.
     """
-    said = frozenset[str]().union(*prediction.values())
-    meant = frozenset[str]().union(*reference.values())
-    shared = sum(not said.isdisjoint(concepts) for concepts in reference.values())
-    both = len(said & meant)
+    predicted = frozenset[str]().union(*prediction.values())
+    expected = frozenset[str]().union(*reference.values())
+    shared = sum(not predicted.isdisjoint(concepts) for concepts in reference.values())
+    common = len(predicted & expected)
     precision, recall = _share(shared, len(prediction)), _share(shared, len(reference))
     concept_precision, concept_recall = (
-        _share(both, len(said)),
-        _share(both, len(meant)),
+        _share(common, len(predicted)),
+        _share(common, len(expected)),
     )
 
     return Medcon(
@@ -82,10 +80,10 @@ class RadGraphReward(NamedTuple):
 
     Attributes:
         simple: F1 of (tokens, label).
-        partial: of the same and whether the entity has a relation: the one that is
-            commonly reported.
-        complete: of each relation with the tokens it leads to, and of entities without
-            one.
+        partial: F1 of the same and whether the entity has a relation; the commonly
+            reported one.
+        complete: F1 of each relation with the tokens of its target, and of entities
+            without relations.
     """
 
     simple: float
@@ -96,7 +94,7 @@ class RadGraphReward(NamedTuple):
 class _Entity(NamedTuple):
     tokens: str
     label: str
-    relations: tuple[tuple[str, str], ...]  # kind, tokens of the entity it leads to
+    relations: tuple[tuple[str, str], ...]  # kind, tokens of the target entity
 
 
 def radgraph_reward(
@@ -105,34 +103,39 @@ def radgraph_reward(
     *,
     exact_case: bool = False,
 ) -> RadGraphReward:
-    """Compares the annotations of two reports.
+    """Compares the annotations of two reports; 0 if either has no entity, as in the package.
 
-    0 where either side has no entity, as in the package.
-
-    `exact_case` is the released package, which folds the case of entities with
-    relations in `complete` and nowhere else.
+    `exact_case` follows the released package, which ignores case only for entities with
+    relations in `complete`.
     """
     sides = (_entities(reference, "reference"), _entities(output, "output"))
     if not all(sides):
         return RadGraphReward(0.0, 0.0, 0.0)
 
-    def written(tokens: str) -> str:
+    def cased(tokens: str) -> str:
         return tokens if exact_case else tokens.lower()
 
-    simple = [{(written(each.tokens), each.label) for each in side} for side in sides]
+    simple = [
+        {(cased(entity.tokens), entity.label) for entity in side} for side in sides
+    ]
     partial = [
-        {(written(each.tokens), each.label, bool(each.relations)) for each in side}
+        {
+            (cased(entity.tokens), entity.label, bool(entity.relations))
+            for entity in side
+        }
         for side in sides
     ]
     complete: list[set[tuple[str, ...]]] = []
     for side in sides:
         alone = {
-            (written(each.tokens), each.label) for each in side if not each.relations
+            (cased(entity.tokens), entity.label)
+            for entity in side
+            if not entity.relations
         }
         bound = {
-            (each.tokens.lower(), each.label, kind, end.lower())
-            for each in side
-            for kind, end in each.relations
+            (entity.tokens.lower(), entity.label, kind, end.lower())
+            for entity in side
+            for kind, end in entity.relations
         }
         complete.append({*alone, *bound})
 
@@ -146,7 +149,7 @@ def _f1(first: Set[object], second: Set[object]) -> float:
 def _entities(annotation: Mapping[str, object], side: str) -> list[_Entity]:
     """Reads an annotation.
 
-    What is wrong is told by the entity's id, since its tokens are text of the report.
+    Errors name the entity's id, since its tokens are text of the report.
     """
     entities = annotation.get("entities") if isinstance(annotation, Mapping) else None
     if not isinstance(entities, Mapping):
@@ -154,7 +157,7 @@ def _entities(annotation: Mapping[str, object], side: str) -> list[_Entity]:
             f'{side} must be an annotation of RadGraph, {{"entities": {{...}}}}; it has no entities'
         )
 
-    found = []
+    entity_list = []
     for key, entity in entities.items():
         if not _has_texts(entity, "tokens", "label"):
             raise ValueError(f"{side}: entity {key} needs tokens and label, both texts")
@@ -174,9 +177,9 @@ def _entities(annotation: Mapping[str, object], side: str) -> list[_Entity]:
 
             relations.append((kind, entities[end]["tokens"]))
 
-        found.append(_Entity(entity["tokens"], entity["label"], tuple(relations)))
+        entity_list.append(_Entity(entity["tokens"], entity["label"], tuple(relations)))
 
-    return found
+    return entity_list
 
 
 def _has_texts(entity: object, *names: str) -> bool:
@@ -186,24 +189,24 @@ def _has_texts(entity: object, *names: str) -> bool:
 
 
 CHUNK_WORDS: Final = 350
-"""Words that decide how many chunks a context has."""
+"""Words for each chunk of a context."""
 
 
 def chunk_context(context: str, sentences: Sequence[str]) -> list[str]:
-    """Joins the sentences of a context to chunks, all of one number of sentences but the last.
+    """Joins the sentences of a context into chunks of equally many sentences, except the last.
 
-    Of none it is one empty chunk.
+    Without sentences there is one empty chunk.
     """
-    known = list(sentences) or [""]
-    step = max(1, len(known) // (len(context.split()) // CHUNK_WORDS + 1))
+    parts = list(sentences) or [""]
+    step = max(1, len(parts) // (len(context.split()) // CHUNK_WORDS + 1))
     return [
-        " ".join(known[start : start + step]) for start in range(0, len(known), step)
+        " ".join(parts[start : start + step]) for start in range(0, len(parts), step)
     ]
 
 
 def best_and_mean(scores: Sequence[Sequence[float]]) -> float:
-    """The mean over a claim's sentences of its best chunk's score.
+    """The mean over a claim's sentences of the best chunk's score.
 
-    0 without sentences, where the authors' code crashes.
+    It is 0 without sentences, where the authors' code crashes.
     """
     return math.fsum(max(row) for row in scores) / len(scores) if scores else 0.0

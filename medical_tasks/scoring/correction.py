@@ -1,21 +1,22 @@
-"""Scores corrected for a judge's errors by labels; intervals carry the error of both samples.
+"""Scores corrected for a judge's errors by labels; intervals include the error of both samples.
 
-- `confusion`: a verdict j counts u_j, where the confusion matrix (shares of judged classes in each gold class) takes u to 1 for the
-  class that counts and to 0 for the others: Rogan and Gladen (1978), Am J Epidemiol 107:71, for two
-  classes. Right as long as the judge errs alike within each gold class, however often the classes
-  occur.
-- `prediction`: u_j is the share of labelled verdicts j whose gold class counts, which is prediction-powered inference with its best
-  weight (Angelopoulos et al. 2023, arXiv 2311.01453). For labels that are a sample of the same
-  answers.
+- `confusion`: a verdict j counts u_j, where the confusion matrix (shares of judged
+  classes in each gold class) maps u to 1 for the class that counts and to 0 for the
+  others: Rogan and Gladen (1978), Am J Epidemiol 107:71, for two classes. It is valid if
+  the judge's errors depend on the gold class alone, whatever the frequencies of the
+  classes.
+- `prediction`: u_j is the share of labelled verdicts j whose gold class counts, which is
+  prediction-powered inference with its best weight (Angelopoulos et al. 2023, arXiv
+  2311.01453). It is valid for labels that are a sample of the same answers.
 
-Either is learnt from all labels together, or from those of each stratum (a kind of
-question, long answers): then the strata may be mixed otherwise in the run than in the
+Either is estimated from all labels together, or from those of each stratum (a kind of
+question, long answers). With strata, their mix may differ between the run and the
 labels.
 
-The interval is Fieller's: all values that are at most t standard errors from the
-estimate, as the errors were if they were true. Errors are linearised and summed by
-cluster; no variance is below that of the counts with one label more of each class.
-Without clusters this is the closed form. Chosen by simulation:
+The interval is Fieller's: it contains all values at most t standard errors from the
+estimate, where the errors are those under the tested value. Errors are linearised and
+summed by cluster; no variance is below that of the counts with one more label of each
+class. Without clusters this is the closed form. It was selected by simulation:
 `measurements/judge_correction.py`.
 """
 
@@ -37,19 +38,20 @@ from medical_tasks.scoring.estimates import (
     as_binary,
     check_same_length,
     cluster_codes,
+    equal_clusters,
 )
 from medical_tasks.scoring.intervals import normal_quantile, student_quantile
 from medical_tasks.scoring.paired import ALPHA, POWER
 
 Form = Literal["confusion", "prediction"]
 FEWEST: Mapping[Form, int] = {"confusion": 20, "prediction": 5}
-"""Labels that each gold class needs, or each class of verdicts."""
+"""The fewest labels of each gold class, or of each class of verdicts."""
 _TAIL = 0.975
 _SMALL = 1e-9
 
 
 class NotCorrectableError(ValueError):
-    """No corrected value can be given, and why; `labels`: whether more of them would help."""
+    """The value cannot be corrected; `labels` tells whether more labels would help."""
 
     def __init__(self, reason: str, *, labels: bool = True) -> None:
         super().__init__(reason)
@@ -58,12 +60,12 @@ class NotCorrectableError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class JudgeError:
-    """What the labels leave open of a corrected value.
+    """The error of a corrected value that is due to the labels.
 
-    Were the true value x more, its weights were `weights + x slope`.
+    If the true value were larger by x, the weights would be `weights + x slope`.
 
     Attributes:
-        freedom: of Student's t.
+        freedom: degrees of freedom of Student's t.
     """
 
     weights: Floats
@@ -73,15 +75,15 @@ class JudgeError:
 
     @property
     def variance(self) -> float:
-        """Of the corrected value, from the labels alone."""
+        """The variance of the corrected value due to the labels alone."""
         return float(self.weights @ self.covariance @ self.weights)
 
     def reach(
         self, quantile: float, own: float, linear: float = 0.0, square: float = 0.0
     ) -> tuple[float, float]:
-        """How far below and above the value the interval ends.
+        """Returns the distances from the value to the lower and the upper end of the interval.
 
-        Other errors have variance `own + linear x + square x^2`.
+        Other errors have the variance `own + linear x + square x^2`.
         """
         scaled = quantile**2 * self.covariance
         judge = 1.0 - float(self.slope @ scaled @ self.slope)
@@ -103,18 +105,18 @@ class JudgeError:
 
 @dataclass(frozen=True, eq=False)
 class Rescoring:
-    """What a verdict of each class counts, and how well that is known.
+    """The score of a verdict of each class, with its uncertainty.
 
     The first class is the one that counts.
 
     Attributes:
-        classes: of each stratum in turn.
-        table: labels by gold class and judged class.
-        covariance: between the rows of errors: by gold class, or by judged class for
+        classes: the classes of each stratum in turn.
+        table: the number of labels by gold class and judged class.
+        covariance: of the rows' errors; rows are gold classes, or judged classes for
             `prediction`.
-        clusters: of equal weight.
-        errors: of each label.
-        rows: the row that it is in.
+        clusters: the number of clusters of equal weight.
+        errors: the error of each label.
+        rows: the row of each label.
     """
 
     classes: tuple[str, ...]
@@ -134,24 +136,24 @@ class Rescoring:
         return np.tile(np.eye(size)[0], self.strata)
 
     def by_stratum(self, mass: Floats) -> Floats:
-        """The sum over the classes of a stratum, for each class."""
+        """For each class, the sum over the classes of its stratum."""
         sums = mass.reshape(self.strata, -1).sum(axis=1)
         return np.asarray(sums.repeat(len(mass) // self.strata))
 
-    def exchange(self, said: Floats) -> Floats:
-        """How the classes of a stratum change where one more is of the first.
+    def exchange(self, mass: Floats) -> Floats:
+        """The change of a stratum's classes if the first class gains one.
 
-        The others as they are mixed there.
+        The other classes lose in proportion to their mass.
         """
         if self.form == "confusion":
             shares = self.table / self.table.sum(axis=1, keepdims=True)
-            said = np.linalg.solve(shares.T, said)
-        rest = np.clip(said, _SMALL, None) * (1.0 - self.hits)
+            mass = np.linalg.solve(shares.T, mass)
+        rest = np.clip(mass, _SMALL, None) * (1.0 - self.hits)
         return np.asarray(self.hits - rest / self.by_stratum(rest))
 
-    def direction(self, said: Floats) -> Floats:
-        """How the judge's verdicts change where the corrected share is one more in all strata."""
-        change = self.exchange(said) * self.by_stratum(said) / said.sum()
+    def direction(self, shares: Floats) -> Floats:
+        """The change of the judge's verdicts if the corrected share grows by one in all strata."""
+        change = self.exchange(shares) * self.by_stratum(shares) / shares.sum()
         if self.form == "confusion":
             return np.asarray(
                 change @ (self.table / self.table.sum(axis=1, keepdims=True))
@@ -170,9 +172,9 @@ def rescoring(
     fewest: int | None = None,
     strata: Sequence[int] | None = None,
 ) -> Rescoring:
-    """Learns from labels what a verdict of each class counts; the first is the one that counts.
+    """Estimates from labels the score of a verdict of each class; the first class counts.
 
-    `strata` numbers that of each label from 0, without a gap.
+    `strata` has the index of each label's stratum, from 0 without a gap.
     """
     check_same_length(gold=gold, judged=judged)
     stratum = (
@@ -180,39 +182,39 @@ def rescoring(
         if strata is None
         else np.array(strata, np.intp)
     )
-    several = int(stratum.max(initial=0)) + 1
-    numbers = {name: number for number, name in enumerate(classes)}
-    if strange := {*gold, *judged} - numbers.keys():
+    stratum_count = int(stratum.max(initial=0)) + 1
+    class_index = {name: index for index, name in enumerate(classes)}
+    if unknown := {*gold, *judged} - class_index.keys():
         raise ValueError(
-            f"gold and judged must be of {', '.join(classes)}; got {sorted(strange)[0]!r}"
+            f"gold and judged must be of {', '.join(classes)}; got {sorted(unknown)[0]!r}"
         )
 
     rows, columns = (
-        np.array([numbers[name] for name in each], dtype=np.intp)
+        np.array([class_index[name] for name in labels], dtype=np.intp)
         + stratum * len(classes)
-        for each in (gold, judged)
+        for labels in (gold, judged)
     )
-    classes, size = list(classes) * several, len(classes) * several
+    classes, size = list(classes) * stratum_count, len(classes) * stratum_count
     table = np.zeros((size, size))
     np.add.at(table, (rows, columns), 1.0)
-    # Errors are independent from row to row: of a gold class, or of a judged one.
+    # Errors are independent between rows, which are gold classes or judged ones.
     by = table if form == "confusion" else table.T
     if form == "prediction":
         rows, columns = columns, rows
 
-    least = FEWEST[form] if fewest is None else fewest
-    few = [
+    minimum = FEWEST[form] if fewest is None else fewest
+    too_few = [
         f"{int(count)} {name}"
         for name, count in zip(classes, by.sum(axis=1), strict=True)
-        if count < least
+        if count < minimum
     ]
-    if few:
+    if too_few:
         raise NotCorrectableError(
-            f"too few labels of a class: {', '.join(few)}, of at least {FEWEST[form]}"
+            f"too few labels of a class: {', '.join(too_few)}, of at least {FEWEST[form]}"
         )
 
     shares = by / by.sum(axis=1, keepdims=True)
-    counts = np.tile(np.eye(size // several)[0], several)
+    counts = np.tile(np.eye(size // stratum_count)[0], stratum_count)
     if form == "prediction":
         scores, values = shares @ counts, counts
         centre = scores
@@ -226,19 +228,17 @@ def rescoring(
         scores = values = np.linalg.solve(shares, counts)
         centre = counts
 
-    codes = (
-        np.arange(len(rows)) if clusters is None else cluster_codes(clusters, len(rows))
-    )
-    number = int(codes.max()) + 1
-    if number < 2:
+    codes = cluster_codes(clusters, len(rows))
+    cluster_count = int(codes.max()) + 1
+    if cluster_count < 2:
         raise NotCorrectableError(
             "all labels are from one cluster, which does not show how the judge's errors vary"
         )
 
-    sums, errors = np.zeros((number, size)), values[columns] - centre[rows]
+    sums, errors = np.zeros((cluster_count, size)), values[columns] - centre[rows]
     np.add.at(sums, (codes, rows), errors / by.sum(axis=1)[rows])
-    covariance = number / (number - 1.0) * sums.T @ sums
-    floors = _floors(by, values, several)
+    covariance = cluster_count / (cluster_count - 1.0) * sums.T @ sums
+    floors = _floors(by, values, stratum_count)
     variances = np.diag(covariance).copy()
     wider = np.sqrt(
         np.divide(
@@ -250,15 +250,23 @@ def rescoring(
     )
     covariance *= np.outer(wider, wider)
     np.fill_diagonal(covariance, np.maximum(variances, floors))
-    equal = _equal(np.bincount(codes))
+    effective = equal_clusters(np.bincount(codes))
 
     return Rescoring(
-        tuple(classes), form, table, scores, covariance, equal, errors, rows, several
+        tuple(classes),
+        form,
+        table,
+        scores,
+        covariance,
+        effective,
+        errors,
+        rows,
+        stratum_count,
     )
 
 
 def _floors(by: Floats, values: Floats, strata: int) -> Floats:
-    """The variance of each row's mean value, with one more verdict of each class of its stratum."""
+    """The variance of each row's mean value with one more verdict of each class in its stratum."""
     own = np.arange(len(by)).reshape(strata, -1).repeat(len(by) // strata, axis=0)
     return np.array(
         [_variance(row[at], values[at]) for row, at in zip(by, own, strict=True)]
@@ -266,63 +274,55 @@ def _floors(by: Floats, values: Floats, strata: int) -> Floats:
 
 
 def _variance(counts: Floats, values: Floats) -> float:
-    """The variance of a mean of values, each of which occurred so often, with one more of each."""
+    """The variance of the mean of values that occurred `counts` times, with one more of each."""
     total = float(counts.sum()) + len(counts)
     shares = (counts + 1.0) / total
     return max(0.0, float(shares @ values**2 - (shares @ values) ** 2)) / total
 
 
-def _equal(sizes: npt.NDArray[np.generic]) -> float:
-    """How many clusters of equal size are worth as much (Kish 1965)."""
-    weights = sizes.astype(np.float64)
-    return float(weights.sum() ** 2 / (weights @ weights))
-
-
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """A run's verdicts, an entry an item.
+    """A run's verdicts, one entry an item.
 
     Attributes:
-        counts: of each class, shape (items, classes).
-        unit: what one verdict adds.
-        fixed: what is added without a judge.
-        of: denominators.
+        counts: the number of verdicts of each class, shape (items, classes).
+        unit: the contribution of one verdict.
+        fixed: the contribution that needs no judge.
+        denominators: the denominator of each item.
     """
 
     counts: Floats
     unit: Floats
     fixed: Floats
-    of: Floats
+    denominators: Floats
     clusters: Clusters | None = None
 
 
 def corrected(
     learnt: Rescoring, run: Verdicts, *, limits: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[Estimate, JudgeError]:
-    """The metric with each verdict counted as labels say, and the error that the labels leave.
+    """Returns the corrected metric and the part of its error that is due to the labels.
 
-    The first has a 95 % interval with the error of both samples.
+    The 95 % interval of the metric includes the error of both samples.
     """
     value, error = judge_error(learnt, run)
-    below, mass, u = float(run.of.sum()), run.unit @ run.counts, learnt.scores
-    counted = run.of > 0.0
-    codes = (
-        np.arange(len(run.of))
-        if run.clusters is None
-        else cluster_codes(run.clusters, len(run.of))
-    )
+    below, mass, u = float(run.denominators.sum()), run.unit @ run.counts, learnt.scores
+    counted = run.denominators > 0.0
+    codes = cluster_codes(run.clusters, len(run.denominators))
     codes = np.unique(codes[counted], return_inverse=True)[1].reshape(-1)
-    weights = np.bincount(codes, run.of[counted])
+    weights = np.bincount(codes, run.denominators[counted])
     if len(weights) < 2:
         raise NotCorrectableError(
             "the run has one cluster only, which does not tell how items vary"
         )
 
-    residuals = (run.fixed + run.unit * (run.counts @ u) - value * run.of) / below
+    residuals = (
+        run.fixed + run.unit * (run.counts @ u) - value * run.denominators
+    ) / below
     sums = np.bincount(codes, residuals[counted])
     clustered = len(sums) / (len(sums) - 1.0) * float(sums @ sums)
-    # The variance of a verdict's score, which a true value x more has `along` of: as
-    # Wilson's is, that of the tested value.
+    # The variance of a verdict's score is that under the tested value, as in Wilson's
+    # interval; `along` is its change with the true value.
     share, shares = mass.sum() / below, mass / mass.sum()
     mean, n = (
         float(shares @ u),
@@ -332,14 +332,14 @@ def corrected(
     effect = (
         max(1.0, clustered / single) / n
         if single > _SMALL**2
-        else 1.0 / _equal(weights)
+        else 1.0 / equal_clusters(weights)
     )
     along = learnt.direction(shares)
     linear, square = effect * share * (float(along @ u**2) - 2.0 * mean), -effect
     own = max(clustered, single)
     # Welch and Satterthwaite.
     floor = max(own, share**2 * _variance(n * shares, u))
-    parts = ((floor, _equal(weights) - 1.0), (error.variance, error.freedom))
+    parts = ((floor, equal_clusters(weights) - 1.0), (error.variance, error.freedom))
     freedom = (floor + error.variance) ** 2 / sum(
         variance**2 / max(1.0, degrees) for variance, degrees in parts
     )
@@ -355,14 +355,14 @@ def corrected(
         )
 
     value, low, high = (
-        float(min(max(each, limits[0]), limits[1])) for each in (value, low, high)
+        float(min(max(end, limits[0]), limits[1])) for end in (value, low, high)
     )
-    return Estimate(value, low, high, int((run.of > 0.0).sum())), error
+    return Estimate(value, low, high, int((run.denominators > 0.0).sum())), error
 
 
 def judge_error(learnt: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
-    """The corrected value, whatever the limits, and the part of its error that the labels leave."""
-    below = float(run.of.sum())
+    """Returns the corrected value without limits, and the part of its error due to the labels."""
+    below = float(run.denominators.sum())
     mass = run.unit @ run.counts / (below or 1.0)
     if mass.sum() <= 0.0:
         raise NotCorrectableError("the run has no verdicts")
@@ -372,8 +372,8 @@ def judge_error(learnt: Rescoring, run: Verdicts) -> tuple[float, JudgeError]:
     slope, weights = np.zeros(len(mass)), mass
     if learnt.form == "confusion":
         exchange, of = learnt.exchange(mass), learnt.by_stratum(mass)
-        # The gold classes in the run: in each stratum all but those that its value
-        # takes away are hits.
+        # The gold classes in the run: in each stratum, all are hits except the share
+        # that its value removes.
         weights = (
             exchange * (learnt.by_stratum(mass * learnt.scores) - of) + learnt.hits * of
         )
@@ -391,49 +391,49 @@ def drift(
     *,
     clusters: Clusters | None = None,
 ) -> Estimate:
-    """How much further a corrected value is off on answers inside than on others.
+    """Estimates how much more a corrected value errs on some answers than on the others.
 
-    Within a gold class labels err by 0 on average, whatever share of answers is right.
-    The classes are weighted as they occur in the run.
+    Within a gold class, labels have a mean error of 0, whatever the share of right
+    answers. The classes are weighted by their frequency in the run.
 
     Args:
-        learnt: what was learnt from the labels.
-        error: of the run's value.
-        inside: whether each label is of such an answer, such as a long one.
-        clusters: the label of each cluster.
+        learnt: the scores estimated from the labels.
+        error: the error of the run's value.
+        inside: whether each label belongs to those answers, such as long ones.
+        clusters: the cluster of each label.
     """
     size = len(learnt.scores) // learnt.strata
     mix = error.weights.reshape(learnt.strata, size).sum(axis=0)
     within = np.asarray(inside, dtype=np.float64)
     columns: list[Floats] = []
     for gold in range(size):
-        here = (learnt.rows % size == gold).astype(np.float64)
-        for side in (here * within, here * (1.0 - within)):
+        of_class = (learnt.rows % size == gold).astype(np.float64)
+        for side in (of_class * within, of_class * (1.0 - within)):
             columns += [learnt.errors * side, side]
 
     def apart(*sums: Floats) -> Floats:
-        each = zip(mix, sums[::4], sums[1::4], sums[2::4], sums[3::4], strict=True)
-        return np.asarray(sum(share * (a / n - b / m) for share, a, n, b, m in each))
+        terms = zip(mix, sums[::4], sums[1::4], sums[2::4], sums[3::4], strict=True)
+        return np.asarray(sum(share * (a / n - b / m) for share, a, n, b, m in terms))
 
     return bootstrap_statistic(columns, apart, clusters=clusters, limits=None)
 
 
 def widening(distance: float, drift: Sequence[float]) -> tuple[float, float]:
-    """How much further below and above a value the truth may lie, for so much drift.
+    """Returns how much further below and above a value the truth may lie because of drift.
 
     Args:
-        distance: how far the run's answers lie from the labelled ones, 1 from the lower
-            to the upper side.
-        drift: the interval of how much further a value is off on the upper side.
+        distance: the distance of the run's answers from the labelled ones; 1 is that
+            between the lower and the upper side.
+        drift: the interval of the additional error on the upper side.
     """
     ends = [distance * end for end in drift]
     return max(0.0, *ends), max(0.0, *(-end for end in ends))
 
 
 def labels_needed(learnt: Rescoring, error: JudgeError, half_width: float) -> int:
-    """How many such labels would leave the judge's error at a half-width of the 95 % interval.
+    """Returns the number of labels for a half-width of the judge's part of the 95 % interval.
 
-    At least as many as have enough of each class.
+    It is at least the number that has enough labels of each class.
     """
     share = normal_quantile(_TAIL) ** 2 * error.variance / half_width**2
     rarest = float(learnt.table.sum(axis=1 if learnt.form == "confusion" else 0).min())
@@ -450,14 +450,15 @@ def tells_apart(
     *,
     clusters: Clusters | None = None,
 ) -> tuple[Estimate, Estimate]:
-    """Youden's J of a judge, and the smallest true difference that it detects; `nan` for none.
+    """Returns Youden's J of a judge and the smallest true difference it detects; `nan` for none.
 
-    Verdicts are 1 or 0, an answer's score their mean. Of a true difference a judge
-    whose errors depend on the truth alone leaves J = sensitivity + specificity - 1
-    (Youden 1950, Cancer 3:32; Bross 1954, Biometrics 10:478). Scores vary among answers
-    as those given do (v): by the test of `minimum_detectable_difference` the smallest
-    is c sqrt(2 v / n) / J. Two models' answers to one question are taken for unrelated;
-    where they are alike, less is enough.
+    Verdicts are 1 or 0; an answer's score is their mean. A judge whose errors depend on
+    the truth alone preserves the share J = sensitivity + specificity - 1 of a true
+    difference (Youden 1950, Cancer 3:32; Bross 1954, Biometrics 10:478). If scores have
+    the variance v of these answers, the smallest difference by the test of
+    `minimum_detectable_difference` is c sqrt(2 v / n) / J. Answers of two models to one
+    question are assumed to be unrelated; if they are alike, smaller differences are
+    detected.
     """
     true, verdict = as_binary("gold", gold), as_binary("judged", judged)
     check_same_length(gold=true, judged=verdict, answers=answers)
@@ -476,9 +477,9 @@ def tells_apart(
         return hits / true + rejected / false - 1.0
 
     def resolution(
-        score: Floats, square: Floats, of: Floats, *counts: Floats
+        score: Floats, square: Floats, weight: Floats, *counts: Floats
     ) -> Floats:
-        variance = square / of - (score / of) ** 2
+        variance = square / weight - (score / weight) ** 2
         return youden(*counts) / (
             scale * np.sqrt(np.where(variance > _SMALL, variance, 0.0))
         )
@@ -492,10 +493,10 @@ def tells_apart(
         limits=None,
     )
     if not (left.ci_low > 0.0 and smallest.value >= 1.0):
-        return left, Estimate(math.nan, math.nan, math.nan, n)
+        return left, Estimate.undefined(n)
 
     low, high = (
-        1.0 / each if each > 0.0 else math.nan
-        for each in (smallest.ci_high, smallest.ci_low)
+        1.0 / end if end > 0.0 else math.nan
+        for end in (smallest.ci_high, smallest.ci_low)
     )
     return left, Estimate(1.0 / smallest.value, low, high, n)

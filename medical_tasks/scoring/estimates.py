@@ -1,7 +1,6 @@
-"""What the statistics take and return: checked columns in, plain Python numbers out.
+"""Inputs and outputs of the statistics: checked columns in, plain Python numbers out.
 
-Whatever draws samples draws whole clusters, so all it needs of the items is their sums
-per cluster.
+Resampling draws whole clusters, so it needs only the items' sums per cluster.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its confidence interval; `nan` where nothing counted, or no ends can be given.
+    """A number with its confidence interval; `nan` if nothing counted or an end is unknown.
 
     Attributes:
         value: the estimate.
         ci_low: the lower end of its interval.
         ci_high: the upper end.
-        n: how many items counted, which need not be all that there are.
+        n: the number of items that counted, which may be fewer than all items.
     """
 
     value: float
@@ -31,18 +30,23 @@ class Estimate:
     ci_high: float
     n: int
 
+    @classmethod
+    def undefined(cls, n: int = 0) -> Estimate:
+        """An estimate of which neither the value nor an end is known."""
+        return cls(math.nan, math.nan, math.nan, n)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two runs on the same items: b minus a, two-sided.
+    """The difference of two runs on the same items, b minus a.
 
-    `n_clusters` equals `n` where items stand alone.
+    `n_clusters` equals `n` if every item is its own cluster.
 
     Attributes:
         value_a: the first run's value, `value_b` the second's.
         difference: b minus a, with the interval `ci_low` to `ci_high`.
-        p_value: of a true difference of 0, two-sided.
-        n: how many items have a value in both runs.
+        p_value: two-sided, for a true difference of 0.
+        n: the number of items with a value in both runs.
     """
 
     value_a: float
@@ -62,13 +66,13 @@ class McNemar:
     `p_exact` is often too large, `p_mid` closer to the nominal level.
 
     Attributes:
-        both: how many items both have right.
+        both: the number of items that both have right.
         only_a: those that only the first has right; `only_b` only the second.
         neither: those that both have wrong.
         p_exact: the p-value of the exact test.
         p_mid: the mid-p value.
-        n: how many items have an outcome in both runs.
-        n_clusters: how many clusters they make.
+        n: the number of items with an outcome in both runs.
+        n_clusters: the number of their clusters.
     """
 
     both: int
@@ -82,11 +86,11 @@ class McNemar:
 
 
 Figure: TypeAlias = Mapping[str, float | None]
-"""An estimate as JSON holds it, by the names of its fields; None where there is no number."""
+"""The fields of an estimate in JSON; None where there is no number."""
 
 
 def as_json(result: Estimate | Comparison | McNemar) -> dict[str, float | int | None]:
-    """The fields as JSON can hold them: `nan`, which JSON does not know, becomes None (`null`)."""
+    """Returns the fields for JSON, which has no `nan`: it becomes None (`null`)."""
     return {
         name: None if math.isnan(number) else number
         for name, number in asdict(result).items()
@@ -104,9 +108,9 @@ _ROUNDING = 1e-9
 def as_column(
     name: str, values: npt.ArrayLike, *, limits: Limits | None = None
 ) -> Floats:
-    """The values as floats, `nan` for no value.
+    """Returns the values as floats, `nan` for no value.
 
-    What leaves the limits by rounding alone is put back on their end.
+    Values outside the limits by no more than rounding are clipped to them.
     """
     array = np.asarray(values)
     if array.ndim != 1:
@@ -139,7 +143,7 @@ def as_column(
 
 
 def as_binary(name: str, values: npt.ArrayLike) -> Floats:
-    """The values as a float array of 0, 1 and `nan`."""
+    """Returns the values as a float array of 0, 1 and `nan`."""
     column = as_column(name, values)
     other = column[(column != 0.0) & (column != 1.0) & ~np.isnan(column)]
     if other.size:
@@ -150,7 +154,7 @@ def as_binary(name: str, values: npt.ArrayLike) -> Floats:
 
 
 def check_same_length(**columns: Sequence[object] | Floats) -> None:
-    """All arguments have one entry an item."""
+    """Checks that all columns have the same length, one entry an item."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
@@ -160,14 +164,14 @@ def check_same_length(**columns: Sequence[object] | Floats) -> None:
 
 
 def check_probability(name: str, value: float) -> float:
-    """A level strictly between 0 and 1."""
+    """Checks that a level is strictly between 0 and 1."""
     if not 0.0 < value < 1.0:
         raise ValueError(f"{name} must be strictly between 0 and 1; got {value!r}")
     return float(value)
 
 
 def check_whole(name: str, value: int, *, least: int) -> int:
-    """A whole number of at least `least`."""
+    """Checks that a value is a whole number of at least `least`."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int | np.integer)
@@ -180,7 +184,7 @@ def check_whole(name: str, value: int, *, least: int) -> int:
 
 
 def check_limits(limits: Limits | None, *, finite: bool = True) -> None:
-    """The range that a statistic can take, or None where it has no known ends."""
+    """Checks the range of a statistic, lower end first; None is no known range."""
     if limits is None:
         return
     allowed = not finite or all(map(math.isfinite, limits))
@@ -193,12 +197,12 @@ def check_limits(limits: Limits | None, *, finite: bool = True) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SumTable:
-    """Sums per cluster, in an order that neither the items' order nor clusters' names decide.
+    """Sums per cluster, in an order independent of the items' order and the clusters' names.
 
     Attributes:
         rows: shape (clusters, columns), sorted by the first column, then the second,
             and so on.
-        n: how many items they come from.
+        n: the number of items that were summed.
         effective: how many clusters of equal weight would be worth as much, (Σw)²/Σw²
             (Kish 1965, Survey Sampling).
     """
@@ -209,7 +213,7 @@ class SumTable:
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters counted."""
+        """The number of clusters that counted."""
         return len(self.rows)
 
     def totals(self) -> list[float]:
@@ -220,15 +224,15 @@ class SumTable:
 def sum_table(
     columns: Sequence[Floats], weights: Floats, clusters: Clusters | None
 ) -> SumTable:
-    """Sums of the columns per cluster; `weights` of items only count for `SumTable.effective`.
+    """Sums the columns per cluster; the items' `weights` are used for `SumTable.effective` alone.
 
     Items with a `nan` in any column or 0 in all of them are left out, and so are
-    clusters that have no others.
+    clusters without other items.
 
     Example:
-        Four items in the clusters a, a, a and b, with how many are right and how many
-        there are. One cluster has most of the weight, so that both are worth 1.6 equal
-        ones:
+        Four items are in the clusters a, a, a and b; the columns are the number right
+        and the number of items. One cluster has most of the weight, so the two are
+        worth 1.6 equal ones:
 
         >>> columns = [np.array([1.0, 0.0, 1.0, 1.0]), np.ones(4)]
         >>> table = sum_table(columns, np.ones(4), ["a", "a", "a", "b"])
@@ -242,7 +246,7 @@ def sum_table(
         sums, weight = stacked[:, kept], weights[kept]
     else:
         codes = cluster_codes(clusters, stacked.shape[1])[kept]
-        # Renumbered, so that clusters whose items are all left out leave no empty row.
+        # Renumber the clusters, so that those without items leave no empty row.
         codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
         sums = np.stack([_sums(column, codes) for column in stacked[:, kept]])
         weight = _sums(weights[kept], codes)
@@ -255,13 +259,21 @@ def sum_table(
     return SumTable(rows=rows[np.lexsort(rows.T[::-1])], n=n, effective=effective)
 
 
-def cluster_codes(clusters: Clusters, n: int) -> npt.NDArray[np.intp]:
-    """`cluster_numbers` as an array."""
+def cluster_codes(clusters: Clusters | None, n: int) -> npt.NDArray[np.intp]:
+    """`cluster_numbers` as an array; without clusters each item has a number of its own."""
+    if clusters is None:
+        return np.arange(n)
     return np.array(cluster_numbers(clusters, n), dtype=np.intp)
 
 
+def equal_clusters(sizes: npt.NDArray[np.generic]) -> float:
+    """How many clusters of equal size would be worth as much (Kish 1965)."""
+    weights = sizes.astype(np.float64)
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
 def cluster_numbers(clusters: Clusters, n: int) -> list[int]:
-    """A number for each label, by first appearance. No conversion: 1 and "1" stay two clusters."""
+    """Numbers labels by first appearance, without conversion: 1 and "1" are two clusters."""
     if len(clusters) != n:
         raise ValueError(
             f"clusters must have one label an item; got {len(clusters)} labels for {n} items"
@@ -280,10 +292,9 @@ def cluster_numbers(clusters: Clusters, n: int) -> list[int]:
 
 
 def _sums(column: Floats, codes: npt.NDArray[np.intp]) -> Floats:
-    """Sum per code.
+    """Sums a column per code, in the order of size.
 
-    Added up in the order of size, so that the items' order does not show in the last
-    digit.
+    So the order of the items does not change the last digit.
     """
     if not len(column):
         return column

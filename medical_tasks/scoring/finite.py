@@ -1,15 +1,15 @@
-"""What a stratified sample says of the whole set it was drawn from: allocation, estimate, interval.
+"""Estimates for a whole finite set from a stratified sample: allocation, estimate, interval.
 
-The set is finite and its items' values are fixed; only which of them were drawn is left
-to chance. So the interval narrows to the value itself as the sample grows to the set.
-Estimates are ratios of weighted sums over units (items, or clusters drawn whole), their
-variances linearised (Cochran 1977, Sampling Techniques, chapters 5 and 6).
+The items' values are fixed; only the selection of the sample is random. So the interval
+narrows to the value itself as the sample grows to the set. Estimates are ratios of
+weighted sums over units (items, or clusters drawn whole) with linearised variances
+(Cochran 1977, Sampling Techniques, chapters 5 and 6).
 
 A proportion has Wilson's interval at the effective sample size, with Korn and
 Graubard's t (see `intervals`), any other statistic its score interval (`means`). A
-stratum of few units may show no variance: each is estimated with its share of one more
-unit that varies as units do over all strata. With no variance at all, the share that
-may be unseen in so many units is set to the limits (`means`).
+stratum of few units may show no variance by chance, so the variance of each stratum
+includes its share of one more unit that varies like the units of all strata. Without
+any variance, the share of units that may differ unseen is set to the limits (`means`).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Strata(NamedTuple):
     """The strata of a set.
 
     Attributes:
-        of_cell: the number of each cell's stratum.
-        units: how many units the set has in each stratum.
-        drawn: how many of them the sample has.
+        of_cell: the index of each cell's stratum.
+        units: the number of the set's units in each stratum.
+        drawn: the number of those in the sample.
     """
 
     of_cell: Mapping[str, int]
@@ -46,20 +46,18 @@ class Strata(NamedTuple):
 
 
 def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
-    """Allocates a sample in proportion.
+    """Allocates a sample to strata in proportion to their sizes.
 
-    Cells too small for two units are joined with the next ones by name.
-
-    Every stratum gets its share rounded down; what is left goes to the largest
-    remainders.
+    Cells too small for two units are joined with the next ones by name. Every stratum
+    has its share rounded down; the rest goes to the largest remainders.
 
     Args:
-        sizes: how many units the set has in each cell.
-        drawn: how many are drawn of all.
+        sizes: the number of the set's units in each cell.
+        drawn: the number of units to draw.
 
     Example:
-        Of 3 newborns a sample of 20 in 93 would hold less than one, so they are drawn
-        together with the children:
+        A sample of 20 in 93 would have fewer than one of the 3 newborns, so they are
+        drawn together with the children:
 
         >>> strata = allocate({"adult": 60, "child": 30, "newborn": 3}, 20)
         >>> strata.of_cell["child"] == strata.of_cell["newborn"]
@@ -82,7 +80,7 @@ def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
         units[-2:] = [units[-2] + units[-1]]
         of_cell = {cell: min(index, len(units) - 1) for cell, index in of_cell.items()}
 
-    shares = [divmod(each * drawn, total) for each in units]
+    shares = [divmod(size * drawn, total) for size in units]
     left = drawn - sum(whole for whole, _ in shares)
     rounded_up = sorted(range(len(units)), key=lambda index: -shares[index][1])[:left]
 
@@ -94,22 +92,22 @@ def allocate(sizes: Mapping[str, int], drawn: int) -> Strata:
 
 
 def unit_of(task: TaskSpec, item: Item) -> str:
-    """What is drawn with an item: itself, or its whole cluster."""
+    """The unit that is drawn with an item: the item or its whole cluster."""
     return item.cluster if task.drawn_whole else item.id
 
 
 def cell_of(task: TaskSpec, item: Item) -> str:
     """The finest stratum of an item."""
-    each = (item.groups[by] for by in task.strata)
+    values = (item.groups[by] for by in task.strata)
     return " / ".join(
-        groups if isinstance(groups, str) else " ".join(groups) for groups in each
+        groups if isinstance(groups, str) else " ".join(groups) for groups in values
     )
 
 
 def strata_of(
     task: TaskSpec, items: Sequence[Item], drawn: Mapping[str, Any]
 ) -> tuple[list[int], Sequence[int]]:
-    """The stratum of each item of a sample by its recipe, and how many units the set has in each."""
+    """The stratum of each item of a sample, from its recipe, and the set's units in each stratum."""
     strata = allocate(drawn["strata"], drawn["drawn"])
     cells: dict[str, str] = {}
     for item in items:
@@ -129,13 +127,19 @@ def whole_set_estimate(
 ) -> Estimate:
     """Estimates a statistic of the whole set with its 95 % interval.
 
-    `columns`: numerators and denominators in turns, of parts whose ratios are added up
-    by `shares`; `nan` for items without a value. `strata` has each item's, `units` how
-    many the set has in each; `clusters` are given where they were drawn whole.
+    Args:
+        columns: alternating numerators and denominators of the ratios that are averaged;
+            `nan` for items without a value.
+        shares: the weight of each ratio.
+        strata: the index of each item's stratum.
+        units: the number of the set's units in each stratum.
+        clusters: each item's cluster, if clusters were drawn whole.
+        proportion: whether the statistic is a proportion.
+        limits: the smallest and largest value of the statistic.
 
     Example:
-        16 of 20 answers are right. The interval is the narrower the more of the set
-        they are; of the whole set nothing is left to chance.
+        16 of 20 answers are right. The larger the sampled share of the set, the
+        narrower the interval; it is a point for the whole set.
 
         >>> columns, strata = [[1.0] * 16 + [0.0] * 4, [1.0] * 20], [0] * 20
         >>> for n in (10000, 30, 20):
@@ -155,55 +159,58 @@ def whole_set_estimate(
     names, unit = np.unique(labels[counted], return_inverse=True)
     stratum = np.zeros(len(names), dtype=np.intp)
     stratum[unit] = np.asarray(strata, dtype=np.intp)[counted]
-    # Sums of each unit: an item, or all items of a cluster that was drawn whole.
+    # Sums of each unit, an item or all items of a cluster that was drawn whole.
     sums = np.stack(
         [np.bincount(unit, column[counted], len(names)) for column in table]
     )
-    n, k = (
+    n, nonzero = (
         int((table[1::2, counted] != 0.0).any(axis=0).sum()),
         float((sums[1::2] != 0.0).any(axis=0).sum()),
     )
     drawn = np.bincount(stratum, minlength=len(units)).astype(np.float64)
-    of, least = np.asarray(units, dtype=np.float64), np.maximum(drawn, 1.0)
-    # Each unit drawn counts N / n times, for those of its stratum that were not.
-    totals = sums @ (of / least)[stratum]
+    population, at_least_one = (
+        np.asarray(units, dtype=np.float64),
+        np.maximum(drawn, 1.0),
+    )
+    # Each drawn unit counts N / n times, representing the rest of its stratum.
+    totals = sums @ (population / at_least_one)[stratum]
     if not n or (totals[1::2] == 0.0).any():
-        return Estimate(math.nan, math.nan, math.nan, n)
+        return Estimate.undefined(n)
 
     ratios, (low, high) = totals[::2] / totals[1::2], limits
     value = min(max(float(np.asarray(shares) @ ratios), low), high)
-    # Nothing is left to chance where the whole set was drawn.
-    if (drawn >= of).all():
+    # The whole set was drawn: there is no sampling error.
+    if (drawn >= population).all():
         return Estimate(value, value, value, n)
 
-    # What each unit adds to the estimate's error, to first order, and how far that is
+    # Each unit's contribution to the estimate's error, to first order, and its distance
     # from the mean of its stratum.
     added = (np.asarray(shares) / totals[1::2]) @ (
         sums[::2] - ratios[:, np.newaxis] * sums[1::2]
     )
-    apart = added - (np.bincount(stratum, added, len(units)) / least)[stratum]
-    # Each stratum gets its share of one more unit, which varies as all units do: two
-    # units that happen to be alike must not show a stratum without variance.
+    apart = added - (np.bincount(stratum, added, len(units)) / at_least_one)[stratum]
+    # Each stratum gets its share of one more unit that varies like all units: a stratum
+    # whose two units happen to be alike must not seem to have no variance.
     squares = np.bincount(stratum, apart**2, len(units)) + drawn / len(names) * float(
         added @ added
     ) / len(names)
     # N (N - n) / n s², summed over strata (Cochran 1977, chapter 5).
     variance = float(
         (
-            of
-            * (of - drawn)
-            / least
+            population
+            * (population - drawn)
+            / at_least_one
             * squares
             / np.maximum(drawn - 1.0 + drawn / len(names), 1.0 / len(names))
         ).sum()
     )
-    # units of an endless set that would say as much
-    effective = k / (1.0 - len(names) / float(of.sum()))
+    # units from an infinite set with as much information
+    effective = nonzero / (1.0 - len(names) / float(population.sum()))
     t = student_quantile(1.0 - _TAIL, max(1.0, len(names) - float((drawn > 0).sum())))
     if proportion:
         if variance > 0.0:
-            few = student_quantile(1.0 - _TAIL, max(1.0, len(names) - 1.0)) / t
-            effective = value * (1.0 - value) / variance * few**2
+            widening = student_quantile(1.0 - _TAIL, max(1.0, len(names) - 1.0)) / t
+            effective = value * (1.0 - value) / variance * widening**2
 
         return Estimate(
             value, *wilson(value, effective, normal_quantile(1.0 - _TAIL)), n
@@ -226,14 +233,17 @@ def whole_set_shift(
     shares: Sequence[float],
     estimate: Callable[[Sequence[Sequence[float]]], Estimate],
 ) -> float:
-    """How far a set's bound lies from its estimate; that of the sample lies `sampled` from its value.
+    """The distance of the set's bound from its estimate.
 
-    Missing items move a bound as in the sample. An unclear answer stands for as many
-    items of the set as its stratum says: `decided` are the columns with every such
-    answer at the `end` (0 low, 1 high), where it may also not come to count.
+    Missing items move a bound as in the sample, where it lies `sampled` from the value.
+    An unclear answer represents as many items of the set as its stratum requires:
+    `decided` are the columns with every such answer at the `end` (0 low, 1 high), where
+    it may also not count at all.
     """
     outermost = min if end == 0 else max
-    columns = outermost((decided, counted), key=lambda each: total_of(each, shares))
+    columns = outermost(
+        (decided, counted), key=lambda candidates: total_of(candidates, shares)
+    )
     in_set = estimate(columns).value - estimate(counted).value
     in_sample = total_of(columns, shares) - total_of(counted, shares)
 

@@ -1,4 +1,4 @@
-"""Intervals of a proportion, accurate to 1e-9, and what unscored items could change.
+"""Intervals of a proportion, accurate to 1e-9, and bounds for unscored items.
 
 Wilson (1927), J Am Stat Assoc 22:209; compared by Newcombe (1998), Stat Med 17:857.
 Clustered: Franco et al. (2019), J Surv Stat Methodol 7:334 (effective sample size);
@@ -58,13 +58,13 @@ def wilson_interval(
 
 
 def bounds(values_scored: npt.ArrayLike, n_asked: int) -> tuple[float, float]:
-    """The lowest and highest mean possible, had the unscored items come out all 0 or all 1.
+    """The lowest and highest possible mean, if the unscored items were all 0 or all 1.
 
-    `nan` among the scored (the metric has no denominator there) is in neither mean nor
-    `n_asked`.
+    A scored `nan` (the metric has no denominator there) counts neither in the mean nor
+    in `n_asked`.
 
-    Example: of 5 items four are scored, 1, 1, 0 and nan. The nan counts nowhere, so
-    that 4 items are left of which one is unscored: the mean lies between 2/4 and 3/4.
+    Example: four of 5 items are scored, 1, 1, 0 and nan. Without the nan there are 4
+    items, one of them unscored: the mean is between 2/4 and 3/4.
     """
     column = as_column("values_scored", values_scored, limits=UNIT)
     items = check_whole("n_asked", n_asked, least=0)
@@ -98,7 +98,7 @@ def wilson(p: float, n: float, z: float) -> tuple[float, float]:
 
 
 def normal_quantile(p: float) -> float:
-    """The z below which a standard normal variable lies with probability `p`, 0 < p < 1."""
+    """The z with probability `p` below it, 0 < p < 1, for a standard normal variable."""
     return _STANDARD_NORMAL.inv_cdf(p)
 
 
@@ -122,7 +122,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def binomial_tail(successes: int, n: int, p: float) -> float:
-    """Probability of at least so many successes of `n`, each with probability `p`.
+    """Probability of at least `successes` of `n`, each with probability `p`.
 
     Example: by chance 9 or 10 of 10 yes-or-no questions are right with probability 11 /
         1024 = 0.0107.
@@ -135,7 +135,7 @@ def binomial_tail(successes: int, n: int, p: float) -> float:
 def beta_quantile(p: float, a: float, b: float) -> float:
     """The x with I_x(a, b) = p, for p in 0-1.
 
-    Newton steps, halving the bracket wherever a step would leave it.
+    Uses Newton steps, and bisection if a step would leave the bracket.
     """
     if p <= 0.0:
         return 0.0
@@ -164,7 +164,7 @@ def beta_quantile(p: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)
 def student_quantile(p: float, df: float) -> float:
-    """The t below which Student's t with `df` degrees of freedom lies with probability p.
+    """The t with probability p below it, for Student's t with `df` degrees of freedom.
 
     `df` is above 0, and need not be whole.
     """

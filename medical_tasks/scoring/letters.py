@@ -1,6 +1,6 @@
-"""Which choice an answer takes, read by rules and without a judge.
+"""Reads the choice that an answer selects, by rules and without a judge.
 
-What is not sure is unclear, which scores as wrong.
+An answer that cannot be read with certainty is unclear and scores as wrong.
 
 The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module.
 Every step takes linear time.
@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.scoring.normal_form import normal_form, shortened
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 
 
 @dataclass(frozen=True)
 class Letter:
-    """A choice that an answer takes.
+    """The choice that an answer selects.
 
     Attributes:
-        letter: "" where the answer names choices and it cannot be told which it takes.
-        why: the rule by which it was read, or why it cannot be told.
+        letter: "" if the answer names choices without selecting exactly one.
+        why: the rule by which it was read, or why it is unclear.
     """
 
     letter: str
@@ -38,7 +38,7 @@ class Letter:
 
     @property
     def unclear(self) -> str:
-        """Why it cannot be told; "" where it can."""
+        """Why the answer is unclear; "" if it is clear."""
         return "" if self.letter else self.why
 
 
@@ -47,18 +47,18 @@ NOT_TAKEN: Final = "a choice that is named and not taken"
 
 
 def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
-    """Reads the choice that an answer takes, and by which rule; None when it names none.
+    """Reads the choice that an answer selects, and the rule used; None if it names no choice.
 
-    Example: "D" and "A was stopped, so D." take D; "A or D" and "Not D." are unclear.
+    Example: "D" and "A was stopped, so D." select D; "A or D" and "Not D." are unclear.
     """
     if not choices:
         return None
 
-    mentions = _mentions(_plain(spoken(text)), tuple(choices))
+    mentions = _mentions(_plain(without_reasoning(text)), tuple(choices))
     reading = _Answer(mentions)
-    found = reading.choice()
-    if found is not None:
-        return Letter(string.ascii_uppercase[found[0]], found[1])
+    choice = reading.choice()
+    if choice is not None:
+        return Letter(string.ascii_uppercase[choice[0]], choice[1])
 
     by_text = (
         None
@@ -72,18 +72,18 @@ def read_letter(text: str, choices: Sequence[str]) -> Letter | None:
             string.ascii_uppercase[by_text], "the only choice whose text it has"
         )
 
-    named = _taken(mentions)
-    if not named:
+    mentioned = _taken(mentions)
+    if not mentioned:
         return None
 
-    return Letter("", SEVERAL if len(named) > 1 else NOT_TAKEN)
+    return Letter("", SEVERAL if len(mentioned) > 1 else NOT_TAKEN)
 
 
 # ---- 1. Plain text ----
 
 MAX_ANSWER: Final = 8_000
-"""Most characters of an answer that are read, three times what the tasks let a model write; its end
-is kept."""
+"""The longest answer that is read, in characters: three times the tasks' limit. The end of a longer
+answer is read."""
 
 _SIGNS: Final[dict[int, str]] = {
     ord(sign): instead
@@ -95,16 +95,16 @@ _SIGNS: Final[dict[int, str]] = {
 }  # fmt: skip
 # Ⓐ ⓐ ⒜ 🄐 🄰 🅐 🅰 and the letters of flags.
 _CIRCLED: Final[dict[int, str]] = {
-    start + place: f"({letter})"
+    start + index: f"({letter})"
     for start in (0x24B6, 0x24D0, 0x249C, 0x1F110, 0x1F130, 0x1F150, 0x1F170, 0x1F1E6)
-    for place, letter in enumerate(string.ascii_uppercase)
+    for index, letter in enumerate(string.ascii_uppercase)
 }
 _STRUCK: Final = re.compile(
     r"~~[^~\n]{1,400}~~|<(?:del|s)>[^<\n]{1,400}</(?:del|s)>", re.I
 )
 _ANGLED: Final = re.compile(r"<([A-E])>(?![^<\n]*</)")
 _BOX: Final = re.compile(r"\[[xX]\](?= ?\w)|\[ \](?= ?\w)")
-# What is called right or wrong by a mark, before it or behind it.
+# Choices marked right or wrong by a sign after or before them.
 _MARKED_BEHIND: Final = re.compile(r"\(?([A-Z])[.):]*[ ]?([✅❌☐])(?=$|[\s,;|])")
 _MARKED_BEFORE: Final = re.compile(r"([✅❌☐]) ?\(?([A-Z])\b[.):]*")
 _MARK_LAST: Final = re.compile(r"[* ]{0,4}✅(?=[* ]{0,4}(?:\n|$))")
@@ -120,8 +120,7 @@ _HTML: Final = re.compile(
     r"</?(?:b|i|u|em|strong|span|mark|p|div|code|h[1-6])(?: [^<>\n]{0,80})?>", re.I
 )
 _BULLET: Final = re.compile(r"(?:^|(?<=\n))(?:(?:[-•>+]|#{1,6}) )+")
-# The choices to choose from, which a form may repeat, and what may stand before an
-# answer and says nothing.
+# A list of all letters that a form may repeat, and empty phrases before an answer.
 _FROM: Final = re.compile(r" ?\((?:[A-J](?: ?[,/|-] ?| or )){1,9}[A-J]\)(?= ?:)")
 _OPENING: Final = re.compile(
     r"\A(?:1[.):] |(?:sure|okay|ok|well|certainly|hmm+|alright|right|of course|hello|hi|undoubtedly"
@@ -132,10 +131,10 @@ _QUOTE: Final = re.compile(r"(?<!\w)'|'(?!\w)")
 
 
 def _plain(answer: str) -> str:
-    """The end of an answer in plain signs, with one form for each kind of mark.
+    """Normalises the end of an answer: plain characters, and one form for each kind of mark.
 
-    Example: `<answer>C</answer>` becomes "answer: C", and `**Answer:** (B)` "Answer:
-        (B)". A lone letter with its decoration becomes the letter.
+    Example: `<answer>C</answer>` becomes "answer: C", and `**Answer:** (B)` becomes
+        "Answer: (B)". A lone letter with decoration becomes the letter.
     """
     answer = shortened(answer)[-MAX_ANSWER:]
     text = normal_form(_STRUCK.sub("", answer).translate(_CIRCLED))
@@ -158,12 +157,12 @@ def _plain(answer: str) -> str:
 
 
 def _marks_in_lines(text: str) -> str:
-    """Puts choices that have marks into lines of their own.
+    """Writes each marked choice on a line of its own.
 
-    `A ❌ B ✅ C ❌` is "A: incorrect", "B: correct", "C: incorrect".
+    `A ❌ B ✅ C ❌` becomes "A: incorrect", "B: correct", "C: incorrect".
     """
     behind = [(match[1], match[2]) for match in _MARKED_BEHIND.finditer(text)]
-    before = [(found[2], found[1]) for found in _MARKED_BEFORE.finditer(text)]
+    before = [(match[2], match[1]) for match in _MARKED_BEFORE.finditer(text)]
     marked = behind if text[:2].strip("([ ")[:1].isalpha() else before
     if len({name for name, _ in marked}) < _LEAST_MARKED:
         return text
@@ -174,9 +173,9 @@ def _marks_in_lines(text: str) -> str:
 
 
 # ---- 2. Mentions ----
-# A mention is one sign: a letter of the first block, the whole text of a choice of the second, or,
-# of the third, one or two words that are a choice's text and stand in a sentence that goes on.
-# `_SET_ASIDE` takes the place of what is not taken.
+# A mention is one private-use character: from the first block for a letter, from the second for the
+# whole text of a choice, and from the third for a text of one or two words within a sentence.
+# `_SET_ASIDE` replaces a mention that is set aside.
 
 _LETTER0, _TEXT0, _PASSING0 = 0xE000, 0xE100, 0xE200
 _L, _T, _P, _SET_ASIDE = (
@@ -186,10 +185,9 @@ _L, _T, _P, _SET_ASIDE = (
     "\ue300",
 )
 _M = "[\ue000-\ue019\ue100-\ue119]"
-_LONG: Final = 3  # words from which a text does not stand in an answer by chance
+_LONG: Final = 3  # a text of so many words is not in an answer by chance
 
-# Words that may stand before and behind a letter, and the patterns of the sections
-# below.
+# Words before and after a letter, and the patterns of the sections below.
 _GRAMMAR: Final = tomllib.loads(
     Path(__file__).with_name("letters.toml").read_text(encoding="utf-8")
 )
@@ -205,7 +203,7 @@ _ENDED: Final = re.compile(
 def _patterns(
     choices: tuple[str, ...],
 ) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
-    """What finds letters and texts; two choices of one text have none."""
+    """The patterns of the choices' letters and texts; choices with equal texts have none."""
     last = string.ascii_uppercase[len(choices) - 1]
     own = {
         "LAST": last,
@@ -221,19 +219,19 @@ def _patterns(
         for number, text in enumerate(words)
         if words.count(text) == 1 and len("".join(text)) > 1
     ]
-    parts = []
+    patterns = []
     for number in sorted(distinct, key=lambda number: -len(" ".join(words[number]))):
         article = len(words[number]) > 2 and words[number][0] in ("a", "an", "the")
         text = "[\\W_]{1,4}".join(map(re.escape, words[number][article:]))
-        parts.append(
+        patterns.append(
             f"(?P<{string.ascii_uppercase[number]}>{f'(?:{words[number][0]} )?' if article else ''}{text})"
         )
 
-    if not parts:
+    if not patterns:
         return letter, None
 
     return letter, re.compile(
-        rf"(?<![^\W_])(?<![0-9]\.)(?:{'|'.join(parts)})(?![^\W_]|\.[0-9])", re.I
+        rf"(?<![^\W_])(?<![0-9]\.)(?:{'|'.join(patterns)})(?![^\W_]|\.[0-9])", re.I
     )
 
 
@@ -242,15 +240,14 @@ def _words(choice: str) -> list[str]:
 
 
 def _mentions(text: str, choices: tuple[str, ...]) -> str:
-    """The text with one sign for each mention of a choice, its letter or its words.
+    """Replaces each mention of a choice, by letter or by text, with one character.
 
-    A letter beside the words of the same choice is one mention. One or two words of a
-    choice in a sentence that goes on get a sign of their own: they may be there by
-    chance.
+    A letter next to the text of the same choice is one mention. A text of one or two
+    words within a sentence gets a character of its own kind: it may be there by chance.
 
-    Example: of the choices Chest pain, Fever and Cough, "The answer is B, not A."
-        becomes "The answer is [B], not [A]." and "The answer is B: Fever." has the sign
-        of B once.
+    Example: for the choices Chest pain, Fever and Cough, "The answer is B, not A."
+        becomes "The answer is [B], not [A]." and "The answer is B: Fever." has one
+        mention of B.
     """
     letter, whole = _patterns(choices)
 
@@ -298,7 +295,7 @@ _TEXT_LETTER: Final = re.compile(
 
 _WEAK, _PLAINLY, _CONCLUDED, _FINALLY = range(4)
 
-_PARTS: Final = {
+_FRAGMENTS: Final = {
     "M": _M,
     "T": _T,
     "ASIDE": _SET_ASIDE,
@@ -307,16 +304,18 @@ _PARTS: Final = {
 }
 
 
-def _filled(written: str, parts: Mapping[str, str]) -> str:
+def _filled(template: str, fragments: Mapping[str, str]) -> str:
     while (
-        filled := re.sub("<([A-Z_]+)>", lambda part: parts[part[1]], written)
-    ) != written:
-        written = filled
-    return written.replace("\n", "")
+        filled := re.sub(
+            "<([A-Z_]+)>", lambda reference: fragments[reference[1]], template
+        )
+    ) != template:
+        template = filled
+    return template.replace("\n", "")
 
 
 def _pattern(written: str) -> re.Pattern[str]:
-    return re.compile(_filled(written, _PARTS), re.IGNORECASE)
+    return re.compile(_filled(written, _FRAGMENTS), re.IGNORECASE)
 
 
 _LEADING: Final = "the answer begins with it"
@@ -347,21 +346,18 @@ _SHORTEST_TEXT: Final = 4  # letters
 
 @dataclass(frozen=True)
 class _Claim:
-    """What an answer says at one place.
-
-    The choices it takes, the rule, how strongly, and whether it takes back what was
-    said.
+    """A statement of the answer that selects choices.
 
     Attributes:
-        place: where it begins in the text.
-        taken: the numbers of the choices, from 0 for A.
+        position: its beginning in the text.
+        taken: the indices of the selected choices, 0 for A.
         why: the rule by which it was read.
-        strength: how plainly it is said; the first of the strongest decides, with all
-            that follow.
-        corrects: whether it takes back what was claimed before it.
+        strength: how plain it is; the first of the strongest claims decides, together
+            with all later ones.
+        corrects: whether it withdraws earlier claims.
     """
 
-    place: int
+    position: int
     taken: frozenset[int]
     why: str
     strength: int
@@ -370,12 +366,12 @@ class _Claim:
 
 class _Answer:
     def __init__(self, text: str) -> None:
-        """Takes a text in which choices are signs, as `_mentions` writes them.
+        """Prepares a text in which `_mentions` replaced the choices.
 
-        An "A:" that begins it may stand for the word: it becomes "answer:", as does a
-        question that is repeated first. "All but B are wrong" becomes "answer: B", and
-        asides are covered. Where sentences end is kept, since a claim counts by what
-        its sentence says before it.
+        A leading "A:" may mean "answer": it becomes "answer:", and so does a repeated
+        question at the beginning. "All but B are wrong" becomes "answer: B", and asides
+        are masked. The ends of sentences are stored, since a claim depends on the words
+        before it in its sentence.
         """
         if text[:2] == f"{chr(_LETTER0)}:" and self._label_of_answer(text[2:]):
             text = f"answer:{text[2:]}"
@@ -384,7 +380,7 @@ class _Answer:
             r"\A(?:q|question): [^\n]{1,2000}?\s\ue000:", "answer:", text, flags=re.I
         )
         text = _RULES["all_but"].sub(
-            lambda found: f"answer: {found['who'] or found['other']}", text
+            lambda match: f"answer: {match['who'] or match['other']}", text
         )
         self.text = _RULES["aside"].sub(_SET_ASIDE, _RULES["sure"].sub("surely", text))
         self._ends = [
@@ -395,47 +391,48 @@ class _Answer:
         self.claimed = False
 
     def choice(self) -> tuple[int, str] | None:
-        """The number of the one choice that is taken, and why."""
+        """Returns the index of the one selected choice and the rule; None if there is none."""
         if self._only_lists():
             self.claimed = True
             return None
 
-        found = sorted(self._claims(), key=lambda claim: claim.place)
-        claims = [claim for claim in found if claim.strength] or found
+        ordered = sorted(self._claims(), key=lambda claim: claim.position)
+        claims = [claim for claim in ordered if claim.strength] or ordered
         self.claimed = bool(claims)
-        last = max(
-            (place for place, claim in enumerate(claims) if claim.corrects), default=0
+        last_correction = max(
+            (index for index, claim in enumerate(claims) if claim.corrects), default=0
         )
-        claims = claims[last:]
+        claims = claims[last_correction:]
         strongest = max((claim.strength for claim in claims), default=0)
-        first = next(
+        first_strongest = next(
             (
-                place
-                for place, claim in enumerate(claims)
+                index
+                for index, claim in enumerate(claims)
                 if claim.strength == strongest
             ),
             0,
         )
-        taken = frozenset[int]().union(*(claim.taken for claim in claims[first:]))
+        taken = frozenset[int]().union(
+            *(claim.taken for claim in claims[first_strongest:])
+        )
 
-        return (min(taken), claims[first].why) if len(taken) == 1 else None
+        return (min(taken), claims[first_strongest].why) if len(taken) == 1 else None
 
     def _claims(self) -> Iterator[_Claim]:
-        """All claims, of every rule; which of them counts is decided later.
+        """Yields the claims of every rule; `choice` decides which of them count.
 
-        The letter that an answer begins with is no claim where it goes through the
-        choices one by one.
+        A leading letter is no claim if the answer discusses the choices one by one.
         """
         enumerated = self._enumerates()
         for why, strength, pattern in _CLAIMS:
             for match in pattern.finditer(self.text):
                 if why == _LEADING and enumerated:
                     continue
-                if self._stands(match):
+                if self._is_meant(match):
                     yield self._claim(match, why, strength)
 
         for match in _RULES["correction"].finditer(self.text):
-            if self._stands(match):
+            if self._is_meant(match):
                 yield _Claim(
                     match.start(),
                     _taken(match["who"]),
@@ -449,20 +446,20 @@ class _Answer:
         yield from self._last_line()
 
     def _claim(self, match: re.Match[str], why: str, strength: int) -> _Claim:
-        """The claim of one match.
+        """Returns the claim of one match.
 
-        A plain claim is stronger where its sentence calls it final or a conclusion, and
-        it takes earlier claims back where the words before it turn round ("wait").
+        A plain claim is stronger if its sentence calls it final or a conclusion. It
+        withdraws earlier claims if the words before it signal a change ("wait").
         """
         before = self.text[max(0, match.start() - _BEFORE) : match.start()]
-        said = (
+        stated = (
             self._sentence_before(match.start())
             + self.text[match.start() : match.start("who")]
         )
         if strength == _PLAINLY:
             ends = (("final", _FINALLY), ("concluding", _CONCLUDED))
             strength = next(
-                (stronger for name, stronger in ends if _RULES[name].search(said)),
+                (stronger for name, stronger in ends if _RULES[name].search(stated)),
                 _PLAINLY,
             )
 
@@ -474,11 +471,8 @@ class _Answer:
             corrects=bool(_RULES["turned"].search(before)),
         )
 
-    def _stands(self, match: re.Match[str]) -> bool:
-        """Whether what a form of words takes is meant.
-
-        Not denied, supposed, asked, hedged or thought by somebody else.
-        """
+    def _is_meant(self, match: re.Match[str]) -> bool:
+        """Whether a match is meant: not denied, supposed, asked, hedged or attributed to others."""
         sentence = self._sentence_before(match.start())
         ends = [end.end() for end in _RULES["clause_end"].finditer(sentence)]
         clause = sentence[ends[-1] :] if ends else sentence
@@ -489,30 +483,30 @@ class _Answer:
             or _RULES["supposed"].search(sentence + match[0])
             or _RULES["supposed_behind"].match(self.text, match.end())
             or _RULES["refuted"].match(self.text, match.end())
-            or self._asked(match.end())
+            or self._is_question(match.end())
             or (
                 match["who"][-1] >= chr(_TEXT0)
                 and _RULES["denied_text"].match(self.text, match.end())
             )
         )
 
-    def _sentence_before(self, place: int) -> str:
+    def _sentence_before(self, position: int) -> str:
         return self.text[
-            max(self._sentence_start(place), place - _BEFORE) : place
+            max(self._sentence_start(position), position - _BEFORE) : position
         ].lstrip()
 
-    def _sentence_start(self, place: int) -> int:
-        return self._ends[bisect.bisect_right(self._ends, place) - 1]
+    def _sentence_start(self, position: int) -> int:
+        return self._ends[bisect.bisect_right(self._ends, position) - 1]
 
-    def _sentence_end(self, place: int) -> int:
-        return self._ends[bisect.bisect_left(self._ends, max(place, 1))]
+    def _sentence_end(self, position: int) -> int:
+        return self._ends[bisect.bisect_left(self._ends, max(position, 1))]
 
-    def _asked(self, place: int) -> bool:
-        end = self._sentence_end(place)
-        return "?" in self.text[max(place, end - 4) : end]
+    def _is_question(self, position: int) -> bool:
+        end = self._sentence_end(position)
+        return "?" in self.text[max(position, end - 4) : end]
 
     def _confirmed(self) -> Iterator[_Claim]:
-        """A choice that is asked about and then affirmed: `Is it D? Yes.`, or so."""
+        """Yields choices that are asked about and then affirmed: "Is it D? Yes.", for example."""
         for start, end in itertools.pairwise(self._ends):
             question = self.text[start:end]
             if "?" in question[-4:] and _RULES["yes"].match(
@@ -523,30 +517,30 @@ class _Answer:
                     yield _Claim(start, taken, "asked and confirmed", _PLAINLY)
 
     def _by_verdicts(self) -> Iterator[_Claim]:
-        """The one choice that is called right where each has a line that says whether it is."""
-        right: dict[int, int] = {}
-        judged = set()
-        for part in _VERDICT_PARTS.finditer(self.text):
-            match = _RULES["verdict_line"].fullmatch(part[0])
+        """Yields the only choice called right if each choice has a line with a verdict."""
+        right_positions: dict[int, int] = {}
+        mentioned = set()
+        for verdict in _VERDICT_PARTS.finditer(self.text):
+            match = _RULES["verdict_line"].fullmatch(verdict[0])
             if match:
-                judged.add(_number(match[1]))
+                mentioned.add(_number(match[1]))
                 denied = _RULES["negation"].search(
-                    part[0][max(0, match.start(2) - 12) : match.start(2)]
+                    verdict[0][max(0, match.start(2) - 12) : match.start(2)]
                 )
                 if (
                     match[2].lower() in ("correct", "right", "yes", "true")
                     and not denied
                 ):
-                    right[_number(match[1])] = part.start()
+                    right_positions[_number(match[1])] = verdict.start()
 
-        if len(judged) > 2 and len(right) == 1:
-            ((number, place),) = right.items()
-            yield _Claim(place, frozenset((number,)), "called correct", _PLAINLY)
+        if len(mentioned) > 2 and len(right_positions) == 1:
+            ((number, position),) = right_positions.items()
+            yield _Claim(position, frozenset((number,)), "called correct", _PLAINLY)
 
     def _last_line(self) -> Iterator[_Claim]:
-        """A letter alone in the last line.
+        """Yields a letter alone on the last line.
 
-        Behind lines that go through the choices it repeats one of them.
+        After lines that discuss the choices, it must repeat one of them.
         """
         *before, line = self.text.split("\n")
         alone = _RULES["label_alone"].fullmatch(line)
@@ -560,7 +554,7 @@ class _Answer:
                 )
 
     def _only_lists(self) -> bool:
-        """Whether the answer is nothing but different choices, in a line or in lines."""
+        """Whether the answer consists only of different choices, on one line or several."""
         return len(_taken(self.text)) > 1 and (
             _RULES["only_mentions"].fullmatch(self.text) is not None
             or all(
@@ -570,7 +564,7 @@ class _Answer:
         )
 
     def _enumerates(self) -> bool:
-        """Whether the answer begins by going through the choices one by one."""
+        """Whether the answer begins by discussing the choices one by one."""
         first, _, rest = self.text.partition("\n")
         label, following = _RULES["label"].match(first), _RULES["label"].match(rest)
         inline = re.search(rf"[ (]{chr(_LETTER0 + 1)}[.:)]", first)
@@ -582,9 +576,9 @@ class _Answer:
 
     @staticmethod
     def _label_of_answer(rest: str) -> bool:
-        """Whether `A:` that begins an answer stands for the word.
+        """Whether a leading `A:` means "answer".
 
-        Behind it is a letter alone, or the text of another choice.
+        It does if a letter alone or the text of another choice follows.
         """
         line = rest.partition("\n")[0]
         texts = {_number(sign) for sign in re.findall(f"{_T}|{_P}", line)}
@@ -596,19 +590,19 @@ class _Answer:
         )
 
     def only_text(self, sizes: Sequence[tuple[int, int]]) -> int | None:
-        """The only choice whose whole text is meant, which is not denied at any place.
+        """Returns the only choice whose whole text is meant and nowhere denied.
 
-        A text of one or two words has to stand at an end of a short answer.
+        A text of one or two words must be at an end of a short answer.
 
         Args:
-            sizes: of each choice the number of words, and of characters.
+            sizes: the number of words and of characters of each choice.
         """
         named: set[int] = set()
         meant = denied = False
         last = 0
         for match in re.finditer(f"{_T}|{_P}", self.text):
             between = self.text[last : match.start()]
-            # "neither X nor Y": what is denied of the first is denied of the second.
+            # "neither X nor Y": denying the first denies the second.
             joined = last and re.fullmatch(
                 r",? ?(?:and|or|nor)? ?(?:an? |the )?", between
             )
@@ -637,11 +631,11 @@ class _Answer:
     def _denies(self, match: re.Match[str], between: str | None) -> bool:
         """Whether a choice's text is named without being meant.
 
-        `between`: what stands since the text before it.
+        `between` is the text since the previous mention.
         """
         start = self._sentence_before(match.start())
-        said = between if between is not None and between in start else start
-        clause = _RULES["text_clause"].split(said)[-1]
+        context = between if between is not None and between in start else start
+        clause = _RULES["text_clause"].split(context)[-1]
         sentence = self.text[
             self._sentence_start(match.start()) : self._sentence_end(match.end())
         ]
@@ -653,9 +647,9 @@ class _Answer:
                 for name in ("denied_text", "refuted", "supposed_behind")
             )
             or _RULES["supposed"].search(start) is not None
-            # A letter in the sentence says more than a text does.
+            # A letter in the sentence outweighs a text.
             or re.search(_L, sentence) is not None
-            or self._asked(match.end())
+            or self._is_question(match.end())
         )
 
 

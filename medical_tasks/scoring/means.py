@@ -1,21 +1,21 @@
-"""Score intervals of a mean, of a pooled ratio, and of an average of such.
+"""Score intervals of a mean, of a pooled ratio, and of an average of pooled ratios.
 
 A mean of shares near 1 or of rare counts has a skewed error: its standard error is
-small where the sample happens to hold few of the items that matter, so an interval of
+small if the sample happens to have few of the items that matter, so an interval of
 value ± t se, or a percentile bootstrap, misses the truth on one side far more often
-than it says. A score interval asks instead which true values the data fit, each with
-the standard error that *it* would have (Wilson 1927, for a proportion). All it needs is
-how the variance grows with the value:
+than its level implies. A score interval instead contains the true values that are
+compatible with the data, each with its own standard error (Wilson 1927, for a
+proportion). It only needs the variance as a function of the value:
 
-- between two limits, as that of a share does: V(θ) = φ (θ - low) (high - θ)
-- above a lower limit alone, as that of a count does whose mean differs from item to item (negative
-  binomial): V(θ) = aθ + bθ², a being what a Poisson count of the same mean would have
+- between two limits, like a share: V(θ) = φ (θ - low) (high - θ)
+- above a lower limit alone, like a count whose mean differs between items (negative
+  binomial): V(θ) = aθ + bθ², where a is that of a Poisson count of the same mean
 - without limits it is constant, which gives value ± t se
 
-φ, a and b are those that give the variance found in the data. Items of one cluster are
-summed first; t has one degree of freedom less than there are clusters of equal weight.
-The variance of ratios and averages is that of their linear part. How often they hold
-the truth: `docs/how_sure.md`.
+φ, a and b are chosen to give the variance of the data. Items of one cluster are summed
+first; t has one degree of freedom less than there are clusters of equal weight. The
+variance of ratios and averages is that of their linear part. Coverage:
+`docs/how_sure.md`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ __all__ = [
 
 WITHOUT_LIMITS: Limits = (-math.inf, math.inf)
 ROUNDING = 1e-12
-"""Variances and distances this small are 0 but for rounding."""
+"""Variances and distances this small are 0 up to rounding."""
 
 
 def mean_interval(
@@ -70,18 +70,18 @@ def mean_interval(
     """The mean of the items' values with its score interval.
 
     Args:
-        values: one an item; `nan` where an item has none and does not count.
-        clusters: the label of each item's cluster; every item weighs the same, whatever
-            its cluster.
+        values: one an item; `nan` for an item without a value, which does not count.
+        clusters: the label of each item's cluster; items have equal weight, whatever
+            their cluster.
         limits: the smallest and largest value an item can have, either of which may be
             infinite; None for no limits.
-        confidence: of the interval, strictly between 0 and 1.
+        confidence: the level of the interval, strictly between 0 and 1.
 
     Example:
         Of 20 answers 18 have every statement right and two have half of them:
 
-        >>> found = mean_interval([1.0] * 18 + [0.5] * 2)
-        >>> round(found.value, 3), round(found.ci_low, 3), round(found.ci_high, 3)
+        >>> share = mean_interval([1.0] * 18 + [0.5] * 2)
+        >>> round(share.value, 3), round(share.ci_low, 3), round(share.ci_high, 3)
         (0.95, 0.824, 0.987)
     """
     check_limits(limits, finite=False)
@@ -94,13 +94,13 @@ def mean_interval(
 def proportion_interval(
     values: npt.ArrayLike, *, clusters: Clusters | None = None, confidence: float = 0.95
 ) -> Estimate:
-    """The proportion of items that are right.
+    """The proportion of items that are right, with Wilson's interval.
 
-    Wilson's interval, and `mean_interval` of clusters.
+    With clusters, the interval is that of `mean_interval`.
 
     Example:
-        16 of 20 answers are right. If they are five notes of four questions each, and
-        one note has all that are wrong, the interval is much wider:
+        16 of 20 answers are right. If they come from five notes with four questions
+        each, and all wrong ones from one note, the interval is much wider:
 
         >>> right = [1.0] * 16 + [0.0] * 4
         >>> alone = proportion_interval(right)
@@ -115,8 +115,7 @@ def proportion_interval(
         and 0 < len(values) == values.count(0.0) + values.count(1.0)
         and (clusters is None or _are_apart(clusters, len(values)))
     ):
-        # As scorers give them: nothing to check or to leave out, so that no array is
-        # made.
+        # Lists from scorers need no check and no filter, so no array is built.
         right, n = values.count(1.0), len(values)
         low, high = wilson_interval(right, n, confidence=confidence)
         return Estimate(right / n, low, high, n)
@@ -150,7 +149,7 @@ def ratio_interval(
     """A pooled (micro-averaged) ratio, sum of numerators over sum of denominators.
 
     Items with 0 in both, or with `nan` in either, do not count; `limits` is the range
-    an item's own ratio can lie in. Other arguments as for `mean_interval`.
+    of an item's own ratio. Other arguments are as for `mean_interval`.
 
     Example:
         1 of 2, 9 of 10 and 4 of 4 statements hold: 14 of 16, while the mean of the
@@ -180,8 +179,8 @@ def average_interval(
     """An average of pooled ratios over the same items, such as an overall score.
 
     Args:
-        columns: numerators and denominators in turns, of shape (items,) each; an item
-            with a `nan` in any of them does not count.
+        columns: alternating numerators and denominators, of shape (items,) each; an
+            item with a `nan` in any of them does not count.
         shares: the weight of each ratio, adding up to 1.
         clusters: as for `mean_interval`.
         limits: as for `mean_interval`.
@@ -215,17 +214,17 @@ def score_ends(
         value: the estimate θ̂.
         variance: its estimated variance, above 0 unless it has a lower limit alone.
         t: how many standard errors the interval reaches.
-        exposure: over how many items, or units of a denominator, a count was taken; a
-            Poisson count would vary by θ / exposure. It matters where there is one
-            limit alone.
-        limits: between which the true value lies.
+        exposure: the number of items, or units of a denominator, over which a count was
+            taken; a Poisson count would have the variance θ / exposure. It matters only
+            with a single limit.
+        limits: the range of the true value.
 
     Returns:
-        The two θ with (θ̂ - θ)² = t² V(θ); an infinite end where the data give none.
+        The two θ with (θ̂ - θ)² = t² V(θ); an end is infinite if the data do not bound it.
 
     Example:
-        A share of 0.8 lies further from its lower end than from its upper one, which 1
-        is near; ends at equal distance would be 0.625 and 0.975:
+        A share of 0.8 is further from its lower end than from its upper one, which is
+        near 1; a symmetric interval would end at 0.625 and 0.975:
 
         >>> ends = score_ends(0.8, 0.008, t=1.96, exposure=20, limits=(0.0, 1.0))
         >>> [round(end, 3) for end in ends]
@@ -252,18 +251,18 @@ def score_ends(
 
 
 def unseen_share(tail: float, clusters: float) -> float:
-    """The share q of other clusters that so many clusters, all alike, leave possible.
+    """The share q of different clusters that may exist although all observed ones are alike.
 
-    They would all be alike with probability (1-q)^clusters, which is `tail` for this q.
+    All would be alike with probability (1-q)^clusters, which is `tail` for this q.
 
-    Example: 100 notes without an error leave it possible that 3.6 % of all notes have
-        one, since 100 such notes in a row would still come in 2.5 % of cases.
+    Example: if 100 notes have no error, 3.6 % of all notes may still have one: 100 notes
+        without an error would then occur in 2.5 % of samples.
     """
     return -math.expm1(math.log(tail) / clusters)
 
 
 def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
-    """Numerators lie within the limits times their denominators, which are at least 0."""
+    """Checks that numerators are within the limits times their denominators, which are at least 0."""
     if (below < 0.0).any():
         raise ValueError(
             f"denominators must be at least 0; got {below[below < 0.0][0]:g}"
@@ -288,21 +287,21 @@ def _check_ratios(above: Floats, below: Floats, limits: Limits | None) -> None:
 
 
 def _times(limit: float, below: Floats) -> Floats:
-    """A limit times each denominator; an infinite one stays infinite where the denominator is 0."""
+    """A limit times each denominator; an infinite limit stays infinite if the denominator is 0."""
     return np.full_like(below, limit) if math.isinf(limit) else limit * below
 
 
 @dataclass(frozen=True)
 class _Contributions:
-    """An estimate taken apart into what each cluster adds to its error.
+    """An estimate and its variance, from the contributions of clusters to its error.
 
     Attributes:
         value: the estimate.
-        variance: of it, to first order: clusters' errors are independent and add up to
-            0.
-        items: how many items counted.
-        exposure: the sum of their denominators, of an average the harmonic one.
-        clusters: how many clusters they make.
+        variance: its variance, to first order: the errors of clusters are independent
+            and add up to 0.
+        items: the number of items that counted.
+        exposure: the sum of their denominators; for an average, the harmonic one.
+        clusters: the number of their clusters.
         effective: how many clusters of equal weight would be worth as much.
     """
 
@@ -321,12 +320,12 @@ def _interval(
     limits: Limits | None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """The estimate of an average of ratios with its interval, or what it is of too few clusters."""
+    """Estimates an average of ratios with its interval, also for too few clusters."""
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0
     low, high = limits or WITHOUT_LIMITS
     error = _contributions(columns, shares, clusters)
     if not math.isfinite(error.value):
-        return Estimate(math.nan, math.nan, math.nan, error.items)
+        return Estimate.undefined(error.items)
 
     value = min(max(error.value, low), high)
     if error.clusters == 1:
@@ -342,7 +341,7 @@ def _interval(
     else:
         ends = _ends_of_alike(value, error.effective, tail, (low, high))
 
-    # An interval holds its value, whatever rounding makes of the ends.
+    # Rounding must not exclude the value from its interval.
     low, high = min(ends[0], value), max(ends[1], value)
     return Estimate(value, finite_end(low), finite_end(high), error.items)
 
@@ -351,8 +350,8 @@ def _contributions(
     columns: Sequence[Floats], shares: Sequence[float], clusters: Clusters | None
 ) -> _Contributions:
     """Sums the columns by cluster, and linearises the average of their ratios."""
-    denominators = np.stack(columns[1::2])
-    table = sum_table(columns, denominators.sum(axis=0), clusters)
+    denominator_columns = np.stack(columns[1::2])
+    table = sum_table(columns, denominator_columns.sum(axis=0), clusters)
     totals = table.totals()
     above, below = totals[::2], totals[1::2]
     if not table.n or not all(below):
@@ -360,19 +359,28 @@ def _contributions(
             math.nan, math.nan, table.n, 0.0, table.n_clusters, table.effective
         )
 
-    ratios = [total / of for total, of in zip(above, below, strict=True)]
+    ratios = [
+        total / denominator_sum
+        for total, denominator_sum in zip(above, below, strict=True)
+    ]
     value = math.fsum(
         share * ratio for share, ratio in zip(shares, ratios, strict=True)
     )
     added = np.zeros(table.n_clusters)
-    for index, (share, ratio, of) in enumerate(zip(shares, ratios, below, strict=True)):
-        numerators, denominator = table.rows[:, 2 * index], table.rows[:, 2 * index + 1]
-        added += share / of * (numerators - ratio * denominator)
+    for index, (share, ratio, denominator_sum) in enumerate(
+        zip(shares, ratios, below, strict=True)
+    ):
+        numerators, denominators = (
+            table.rows[:, 2 * index],
+            table.rows[:, 2 * index + 1],
+        )
+        added += share / denominator_sum * (numerators - ratio * denominators)
 
     k = table.n_clusters
     variance = k / (k - 1.0) * math.fsum(added**2) if k > 1 else math.nan
     exposure = 1.0 / math.fsum(
-        share**2 / of for share, of in zip(shares, below, strict=True)
+        share**2 / denominator_sum
+        for share, denominator_sum in zip(shares, below, strict=True)
     )
 
     return _Contributions(value, variance, table.n, exposure, k, table.effective)
@@ -381,10 +389,10 @@ def _contributions(
 def _ends_of_alike(
     value: float, clusters: float, tail: float, limits: Limits
 ) -> Limits:
-    """The ends where all clusters are alike, so that the data show no variance at all.
+    """The ends of the interval if all clusters are alike, so that the data show no variance.
 
-    Towards a finite limit, the share of clusters that may be unseen stands there.
-    Counts are taken as Poisson ones: after none in 100 answers there may be 3.8 in 100.
+    The share of clusters that may differ unseen is set to each finite limit. Counts are
+    treated as Poisson counts: after none in 100 answers there may be 3.8 in 100.
     """
     low, high = limits
     share = unseen_share(tail, clusters)
@@ -401,8 +409,8 @@ def _ends_of_alike(
 def _count_ends(value: float, variance: float, *, t: float, exposure: float) -> Limits:
     """The ends of an interval for a mean count, or another mean of numbers from 0 up.
 
-    The variance that was found is split into aθ + bθ², where a count that is Poisson,
-    or varies less, has b = 0. So the ends solve θ² (1 - t²b) - θ (2θ̂ + t²a) + θ̂² = 0.
+    The observed variance is split into aθ + bθ², where b = 0 for a count with at most a
+    Poisson variance. So the ends solve θ² (1 - t²b) - θ (2θ̂ + t²a) + θ̂² = 0.
     """
     poisson = value / exposure
     less_than_poisson = ROUNDING**2 < variance < poisson
@@ -412,15 +420,12 @@ def _count_ends(value: float, variance: float, *, t: float, exposure: float) -> 
     reach = math.sqrt(max(0.0, middle**2 - 4.0 * first * value**2))
     lower = 2.0 * value**2 / (middle + reach)
 
-    # So few items may lie so far apart that no mean is too large for them.
+    # A few items may differ so much that no mean is too large for them.
     return lower, (middle + reach) / (2.0 * first) if first > 0.0 else math.inf
 
 
 def finite_end(end: float) -> float:
-    """The end of an interval.
-
-    `nan` where the data do not give one, 0 where it is 0 but for rounding.
-    """
+    """Returns the end of an interval: `nan` if it is infinite, 0 if it is 0 up to rounding."""
     if not math.isfinite(end):
         return math.nan
     return 0.0 if abs(end) <= ROUNDING else end

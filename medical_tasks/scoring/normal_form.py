@@ -1,8 +1,8 @@
-"""The normal form in which replies are read: bounded, and with one sign for each kind of mark.
+"""The normal form in which replies are parsed: bounded, with one sign for each kind of mark.
 
-A person takes `【D】`, `「D」` and `(D)` for the same, and does not see `<|im_end|>`. Every
-reader of text that a model or a judge wrote begins here, so that its own rules need one
-sign for each kind, and no reply, however hostile, is long.
+A person reads `【D】`, `「D」` and `(D)` alike, and does not see `<|im_end|>`. Every parser
+of a model's or judge's text begins here, so that its own rules need only one sign for
+each kind of mark, and no reply, however hostile, is long.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final
 from medical_tasks.io.patterns import Pattern
 
 MAX_REPLY: Final = 16_384
-"""Most characters of a reply that are read. Of a longer one its end is, where final answers stand."""
+"""The longest reply that is read, in characters. The end of a longer one is read: it has the answer."""
 MAX_RUN: Final = 40
-"""Most times that a sign which is neither letter nor digit is read behind itself."""
+"""The longest run that is read of a sign that is neither a letter nor a digit."""
 
 _ALIKE: dict[int, str] = {
     ord(sign): instead
@@ -61,16 +61,16 @@ _RUN: Final = Pattern(rf"([^\w\s])\1{{{MAX_RUN},}}+")
 
 
 def shortened(text: str) -> str:
-    """The end of a reply, in which blanks, empty lines and repeated signs are run together."""
+    """Returns the end of a reply, with runs of blanks, empty lines and signs shortened."""
     text = text[-MAX_REPLY:].replace("\r\n", "\n").replace("\r", "\n")
     text = _LINES.sub("\n\n", _BLANKS.sub(" ", text))
     return _RUN.sub(lambda run: run[1] * MAX_RUN, text)
 
 
 def without_marks(text: str) -> str:
-    """The text without blanks, signs that nobody sees and marks of its end around it.
+    """Strips blanks, invisible characters and end marks from both ends of a text.
 
-    Nothing inside it is changed.
+    Nothing inside the text is changed.
     """
     before = _BEFORE.match(text)
     text = text[before.end() if before else 0 :].rstrip()
@@ -85,17 +85,14 @@ def without_marks(text: str) -> str:
 
 
 def alike(text: str) -> str:
-    """The text with one sign for each kind of quotation mark, bracket, bar and digit.
-
-    Every sign keeps its place.
-    """
+    """Unifies quotation marks, brackets, bars and digits; every character keeps its position."""
     return text.translate(_ALIKE)
 
 
 def normal_form(text: str) -> str:
-    """The text as it is read.
+    """Returns the text as it is parsed.
 
-    Example: `【Ｄ】</s>` is `[D]` and a line's end.
+    Example: `【Ｄ】</s>` becomes `[D]` and a line break.
     """
     seen = _END_MARK.sub("\n", _UNSEEN.sub("", shortened(text)))
     return unicodedata.normalize("NFKC", alike(_ARROW.sub("→", seen)))

@@ -1,6 +1,6 @@
 """Two runs on the same items: differences (b minus a), tests, detectable differences.
 
-A p-value is the smallest a for which the interval at confidence 1 - a leaves out zero;
+A p-value is the smallest a for which the interval at confidence 1 - a excludes zero;
 the far tail has the shape of Student's t, so p has no floor. McNemar (1947),
 Psychometrika 12:153; mid-p: Fagerland, Lydersen and Laake (2013), BMC Med Res Methodol
 13:91; clusters are exchanged whole (sign flips of their differences m, with the product
@@ -53,7 +53,7 @@ _OUTCOMES = {
     "only_b": (0.0, 1.0),
     "neither": (0.0, 0.0),
 }
-# draws beyond zero from which their number is the p-value; fewer of few draws
+# The number of draws beyond zero from which their share is the p-value; lower for few draws.
 _COUNTED = 10
 
 
@@ -103,8 +103,19 @@ def _sides(
     """Both runs' values, and a column that is 1 where both have one, else `nan`."""
     check_limits(limits)
     first, second = as_column("a", a, limits=limits), as_column("b", b, limits=limits)
+    return first, second, _counted(first, second)
+
+
+def _binary_sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """The same as `_sides` for outcomes of 0 and 1."""
+    first, second = as_binary("a", a), as_binary("b", b)
+    return first, second, _counted(first, second)
+
+
+def _counted(first: Floats, second: Floats) -> Floats:
+    """1 where both runs have a value, else `nan`."""
     check_same_length(a=first, b=second)
-    return first, second, np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
+    return np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
 
 
 def paired_bootstrap_statistic(
@@ -118,7 +129,7 @@ def paired_bootstrap_statistic(
 ) -> Comparison:
     """The difference of two runs' statistic of sums over the same items, b minus a.
 
-    The statistic is as `bootstrap_statistic` takes it.
+    The statistic is a function as for `bootstrap_statistic`.
     """
     check_limits(limits)
     if len(columns_a) != len(columns_b) or not len(columns_a):
@@ -158,7 +169,7 @@ def _compare(
     limits: Limits | None,
     **drawing: Unpack[Drawing],
 ) -> Comparison:
-    """Both runs' statistic and its difference, in an orientation that swapping does not change."""
+    """Compares the runs' statistics; swapping the runs only changes the sign."""
     width = len(first)
 
     def difference(*sums: Floats) -> Floats:
@@ -178,8 +189,8 @@ def _compare(
         low, high = -high, -low
         values.reverse()
     elif sign == 0:
-        # The runs can be exchanged item by item: zero difference, and an interval that
-        # is its own mirror image.
+        # The runs are interchangeable: the difference is zero, and the interval
+        # symmetric.
         low, high = -(high - low) / 2.0, (high - low) / 2.0
 
     return Comparison(
@@ -202,9 +213,9 @@ def _orientation(
     weights: Floats,
     clusters: Clusters | None,
 ) -> tuple[SumTable, int]:
-    """The table of the runs in the order that sorts first.
+    """Returns the table of the runs in the order that sorts first, and a sign.
 
-    1 as given, -1 swapped, 0 when both orders are alike.
+    The sign is 1 for the original order, -1 for the swapped one, 0 if both are equal.
     """
     forward = sum_table([*first, *second], weights, clusters)
     backward = sum_table([*second, *first], weights, clusters)
@@ -228,16 +239,16 @@ def _value(totals: list[float], function: Statistic) -> float:
 def _p_value(draws: Draws, span: Limits | None) -> float:
     """Two-sided p-value of a difference, from its bootstrap draws.
 
-    Four cases, from the least to the most that the draws tell:
+    There are four cases, by increasing information in the draws:
 
     - nothing was drawn, or nothing differs: 1
     - all draws are the same difference: `_p_of_one_outcome`
-    - few clusters: Student's test, since so few draws have coarse tails
+    - few clusters: Student's test, since the tails of the draws are coarse
     - otherwise: `_p_of_draws`, from the share of draws on the other side of zero
 
     Args:
-        draws: of the difference.
-        span: the smallest and largest possible difference; None where there is none.
+        draws: draws of the difference.
+        span: the smallest and largest possible difference; None without limits.
     """
     if math.isnan(draws.value):
         return math.nan
@@ -254,15 +265,14 @@ def _p_value(draws: Draws, span: Limits | None) -> float:
 
 
 def _p_of_one_outcome(draws: Draws, span: Limits | None) -> float:
-    """The p-value where every cluster shows the same difference, so that draws do not vary.
+    """The p-value if every cluster shows the same difference, so that draws do not vary.
 
-    How rare the opposite must be not to have shown once is asked instead. If the true
-    difference were zero, a share of clusters would have the opposite extreme and
-    balance the others.
+    If the true difference were zero, a share of clusters would have the opposite extreme
+    and balance the others. The p-value is the probability of seeing none of them.
 
-    Example: B is right and A wrong on all of 5 items. For a true difference of 0 half
-    of the items would go the other way, and that none of 5 does has the chance 2 * 0.5
-    ** 5 = 0.06.
+    Example: B is right and A wrong on all of 5 items. With a true difference of 0, half
+    of the items would go the other way; none of 5 does with the probability 2 * 0.5 **
+    5 = 0.06.
     """
     if draws.undefined:
         return 1.0
@@ -277,10 +287,10 @@ def _p_of_one_outcome(draws: Draws, span: Limits | None) -> float:
 def _p_of_draws(draws: Draws) -> float:
     """The p-value from the share of draws that lie on the other side of zero.
 
-    The share is read as a quantile of the normal distribution, and the tail is
-    Student's: so the test agrees with the interval, which is widened in the same way.
-    Where almost no draw reaches zero, the shares so far out are not resolved. There the
-    distance to zero is measured in distances to a draw that is still well inside.
+    The share is converted to a quantile of the normal distribution, and the tail is
+    Student's, so the test agrees with the interval, which is widened in the same way.
+    If almost no draw reaches zero, the share is not resolved. Then the distance to zero
+    is expressed in distances to a draw that is still well inside.
     """
     df = draws.size - 1.0
     beyond = (
@@ -316,12 +326,11 @@ def _p_of_draws(draws: Draws) -> float:
 def mcnemar(
     a: npt.ArrayLike, b: npt.ArrayLike, *, clusters: Clusters | None = None
 ) -> McNemar:
-    """Whether two runs differ in how many of the same items they have right.
+    """Tests whether two runs differ in how many of the same items they have right.
 
-    1, or 0 for wrong, or `nan`, which does not count.
-
-    Only the items on which the runs differ decide. With clusters these differences are
-    added up in each, and whole clusters change sides.
+    Values are 1, 0 for wrong, or `nan`, which does not count. Only items on which the
+    runs differ decide. With clusters, the differences are summed in each cluster, and
+    whole clusters change sides.
 
     Example:
         >>> a = [1.0] * 6 + [0.0] * 14
@@ -330,9 +339,7 @@ def mcnemar(
         >>> test.only_a, test.only_b, round(test.p_exact, 4), round(test.p_mid, 4)
         (1, 9, 0.0215, 0.0117)
     """
-    first, second = as_binary("a", a), as_binary("b", b)
-    check_same_length(a=first, b=second)
-    counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
+    first, second, counted = _binary_sides(a, b)
     table = sum_table([second - first, counted], counted, clusters)
     differences = np.rint(table.rows[:, 0]).astype(np.int64)
     p_exact, p_mid = sign_flip_p_values(differences[differences != 0])
@@ -368,8 +375,7 @@ def sign_flip_p_values(differences: npt.NDArray[np.int64]) -> tuple[float, float
         if sizes.max() == 1
         else _transformed(sizes, observed)
     )
-    # All signs as observed, and all of them turned round, are among the possible
-    # outcomes.
+    # The observed signs and their reverse are always among the possible outcomes.
     least = math.ldexp(1.0, 1 - len(sizes))
     if observed == 0:
         return 1.0, 1.0 - at / 2.0
@@ -408,10 +414,9 @@ def paired_proportions(
 ) -> Comparison:
     """The difference of two shares of right items, b minus a, with Tango's score interval.
 
-    Clusters make the items worth fewer, by their design effect of at least 1: of n
-    items as many count as would vary as much by themselves (as `intervals.wilson` takes
-    them). The p-value is that of the interval, which at 0 is McNemar's without a
-    correction.
+    Clusters reduce the effective number of items by their design effect of at least 1,
+    as for `intervals.wilson`. The p-value matches the interval; at 0 it is McNemar's
+    without a correction.
 
     Args:
         a: 1 or 0 for each item in the first run, `nan` where it does not count.
@@ -419,16 +424,13 @@ def paired_proportions(
         clusters: the label of each item's cluster.
 
     Example:
-        Of 257 questions 13 are right about one group alone, and none about the other
-        alone:
+        Of 257 questions 13 are right for one group alone, and none for the other alone:
 
-        >>> found = paired_proportions([1] * 257, [0] * 13 + [1] * 244)
-        >>> f"{found.difference:.3f} ({found.ci_low:.3f} to {found.ci_high:.3f})"
+        >>> compared = paired_proportions([1] * 257, [0] * 13 + [1] * 244)
+        >>> f"{compared.difference:.3f} ({compared.ci_low:.3f} to {compared.ci_high:.3f})"
         '-0.051 (-0.085 to -0.030)'
     """
-    first, second = as_binary("a", a), as_binary("b", b)
-    check_same_length(a=first, b=second)
-    counted = np.where(np.isnan(first) | np.isnan(second), np.nan, 1.0)
+    first, second, counted = _binary_sides(a, b)
     table = sum_table([second - first, counted], counted, clusters)
     n, k = table.n, table.n_clusters
     kept = ~np.isnan(counted)
@@ -459,9 +461,9 @@ def paired_proportions(
 
 
 def _design_effect(table: SumTable, better: float, worse: float) -> float:
-    """How much more a mean difference varies than if the items stood alone; 1 at least.
+    """The variance of a mean difference relative to that of independent items; at least 1.
 
-    Where no item differs from another nothing tells, and a cluster counts as one item.
+    If all items are alike, it is unknown, and a cluster counts as one item.
 
     Args:
         table: differences and items by cluster.
@@ -488,12 +490,13 @@ def minimum_detectable_difference(
     clusters: Clusters | None = None,
     limits: Limits | None = UNIT,
 ) -> float:
-    """The smallest true difference of two runs' means that items varying like these detect.
+    """The smallest true difference of two runs' means that items varying like these can detect.
 
-    A two-sided test at `ALPHA` finds it with probability `POWER`. Where all clusters
-    show the same difference, the spread is not known to be zero: the share of clusters
-    that may still differ (see `bootstrap`) is then taken to differ as far as the limits
-    allow. More than the limits allow means that no difference is found so surely.
+    A two-sided test at `ALPHA` detects it with probability `POWER`. If all clusters show
+    the same difference, their spread may still not be zero: the share of clusters that
+    may differ unseen (see `bootstrap`) is then assumed to differ as far as the limits
+    allow. A result beyond the limits means that no difference can be detected so
+    reliably.
 
     Example:
         >>> a = [1.0] * 6 + [0.0] * 14
@@ -535,10 +538,10 @@ def equivalence(
 ) -> tuple[float, float]:
     """P-values that the true difference of two means is within a margin, and beyond it.
 
-    Two one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657), of items
-    that are right or wrong by Tango's score (1998, Stat Med 17:891), whose variance is
-    that at the margin: one taken from the items is too small where few of them differ.
-    Clusters widen it by the design effect. `nan` for fewer than two clusters.
+    Two one-sided tests (Schuirmann 1987, J Pharmacokinet Biopharm 15:657). Items that are
+    right or wrong are tested by Tango's score (1998, Stat Med 17:891) with the variance
+    at the margin: a variance estimated from the items is too small if few of them
+    differ. Clusters widen it by the design effect. `nan` for fewer than two clusters.
 
     Args:
         a: the first run's values, one an item.
@@ -548,8 +551,8 @@ def equivalence(
         limits: the smallest and largest value an item can have.
 
     Example:
-        Two runs differ on 2 of 200 items, one in each direction: they are shown to be
-        within five points of one another.
+        Two runs differ on 2 of 200 items, one in each direction: they are equivalent
+        within five points.
 
         >>> a = [1.0, 0.0] * 100
         >>> within, beyond = equivalence(a, [0.0, 1.0] + a[2:], margin=0.05)
@@ -562,20 +565,20 @@ def equivalence(
     if k < 2:
         return math.nan, math.nan
 
-    each = (second - first)[~np.isnan(counted)]
+    differences = (second - first)[~np.isnan(counted)]
     mean = table.totals()[0] / n
-    alone = n / (n - 1) * float(((each - mean) ** 2).sum())
+    alone = n / (n - 1) * float(((differences - mean) ** 2).sum())
     df = max(1.0, table.effective - 1.0)
-    binary = bool(np.isin(each, (-1.0, 0.0, 1.0)).all())
+    binary = bool(np.isin(differences, (-1.0, 0.0, 1.0)).all())
 
     def beyond(shift: float) -> float:
         """The difference's distance from a shift, in standard errors at that shift."""
-        better, worse = float((each > 0).sum()), float((each < 0).sum())
+        better, worse = float((differences > 0).sum()), float((differences < 0).sum())
         spread = tango_spread(better, worse, n, shift) if binary else alone
         residuals = table.rows[:, 0] - shift * table.rows[:, 1]
-        if (
-            k < n and alone
-        ):  # with half a cluster of average size that differs as a whole, as few clusters hide that they do
+        # Half a cluster of average size that differs as a whole is added, since a few
+        # clusters may hide such differences.
+        if k < n and alone:
             spread *= max(
                 1.0,
                 (k / (k - 1) * float(residuals @ residuals) + (n / k) ** 2 / 2) / alone,
@@ -594,14 +597,14 @@ def equivalence(
 
 
 def holm(p_values: npt.ArrayLike) -> list[float]:
-    """Holm's adjusted p-values: those of at most alpha are significant, by family-wise error.
+    """Holm's adjusted p-values, which control the family-wise error.
 
-    Source: Holm (1979), Scand J Stat 6:65. `nan` (a test that could not be made) is no
-    member of the family and stays `nan`.
+    Source: Holm (1979), Scand J Stat 6:65. `nan` (a test that was not possible) does not
+    belong to the family and stays `nan`.
 
     Example:
-        The smallest of three counts three times, the next twice; none may come below
-        one before it:
+        The smallest of three is multiplied by three, the next by two; none may be below
+        an earlier one:
 
         >>> holm([0.01, 0.04, 0.03])
         [0.03, 0.06, 0.06]

@@ -1,4 +1,4 @@
-"""Porter's stemmer (1980, Program 14:130) with the additions of NLTK's default mode, which ROUGE with stemming compares."""
+"""Porter's stemmer (1980, Program 14:130) with the additions of NLTK's default mode, as ROUGE uses it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _IRREGULAR = {
     "succeed": "succeed",
 }
 
-# Of each list the first ending that fits is the one that is tried; what stands before
-# it must have the measure asked for.
+# Only the first matching ending of each list is tried; the word before it must have the
+# required measure.
 _STEP_2 = (
     ("ational", "ate"),
     ("tional", "tion"),
@@ -66,7 +66,7 @@ _STEP_4 = tuple(
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of a word in lower case."""
+    """Returns the stem of a word in lower case."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) <= 2:
@@ -77,7 +77,7 @@ def stem(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """One letter a letter: v for a vowel, c for a consonant. y is a vowel after a consonant."""
+    """Maps each letter to v (vowel) or c (consonant); y is a vowel after a consonant."""
     shape = ""
     kinds = []
     for letter in word:
@@ -88,14 +88,14 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """Porter's m: how often consonants follow vowels."""
+    """Returns Porter's m: how often consonants follow vowels."""
     return _shape(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
-    """Ends consonant, vowel, consonant, the last not w, x or y.
+    """Whether a word ends with consonant, vowel, consonant, the last not w, x or y.
 
-    Or is a vowel and a consonant alone (as in "us").
+    A vowel and a consonant alone (as in "us") count too.
     """
     shape = _shape(word)
     return (shape[-3:] == "cvc" and word[-1] not in "wxy") or shape == "vc"

@@ -1,9 +1,9 @@
-"""What of a model's reply is its answer: everything but the reasoning that a server left in it.
+"""Separates the answer in a model's reply from reasoning that the server left in it.
 
-Marks of `<think>` and its like, of OpenThinker and Command A (`<|...|>`), MedGemma
-(`<unused94>`), Gemma 4 (`<|channel>`), gpt-oss (`<|channel|>analysis`, or bare
-`analysisWe ...assistantfinal`), HuatuoGPT-o1 (`## Thinking`) and Granite 3 (a
-sentence).
+Recognises `<think>` and similar tags, and the marks of OpenThinker and Command A
+(`<|...|>`), MedGemma (`<unused94>`), Gemma 4 (`<|channel>`), gpt-oss
+(`<|channel|>analysis`, or bare `analysisWe ...assistantfinal`), HuatuoGPT-o1 (`##
+Thinking`) and Granite 3 (a sentence).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _TAGS: Final = {"think": ("", "think(?:ing)?|thoughts?")} | {
 }
 _REST: Final = r"(?: [^<>=\n]{1,60}=[^<>\n]{0,200})?[]>▷＞]"
 _HEADER: Final = r"[^<]{0,200}(?:<\|constrain\|>[^<]{0,100})?"
-# What a mark does, and to which kind of block: `open` and `close` it, `end` it only
-# where it is open, begin the answer (`to`). All begin with a bracket and are bounded
-# behind it, so that a search is fast, and linear in the text.
+# Marks by action and kind of block: they `open` or `close` a block, `end` it only if it
+# is open, or begin the answer (`to`). All begin with a bracket and have a bounded
+# length, so a search is fast, and linear in the text.
 _MARKS: Final = {
     f"{action}_{kind}": rf"{bracket}{slash}(?:[a-z]{{1,20}}:)?(?:{name}){_REST}"
     for kind, (bracket, name) in _TAGS.items()
@@ -55,8 +55,8 @@ _MARK_WORDS: Final = (
     "|", "think", "thought", "reasoning", "reflection", "analysis", "scratchpad", "cot", "chain",
     "monologue", "unused9",
 )  # fmt: skip
-"""Of which each mark has one: most replies have none, and are not searched for marks."""
-# Reasoning without brackets, where a reply begins with it.
+"""Each mark contains one of these. Most replies contain none and are not searched for marks."""
+# Reasoning without brackets, at the beginning of a reply.
 _PLAIN: Final = tuple(
     (Pattern(opening, re.IGNORECASE), Pattern(closing, re.IGNORECASE | re.MULTILINE))
     for opening, closing in (
@@ -70,13 +70,13 @@ _PLAIN: Final = tuple(
 )
 
 
-def spoken(text: str) -> str:
-    """Takes the reasoning out of a reply.
+def without_reasoning(text: str) -> str:
+    """Removes the reasoning from a reply; a reply of reasoning alone becomes blank.
 
     A block ends at the first mark that closes its kind, so reasoning may mention its
-    own opening mark. What follows an opening mark that is never closed is reasoning. So
-    is everything before a closing mark without an opening one: chat templates open the
-    reasoning themselves, and blocks are nested. A reply of reasoning alone is blank.
+    own opening mark. Text after an opening mark that is never closed is reasoning. So is
+    all text before a closing mark without an opening one: chat templates open the
+    reasoning themselves, and blocks may be nested.
     """
     text = _after_plain(text)
     if not any(bracket in text for bracket in "<[◁＜"):
@@ -86,15 +86,15 @@ def spoken(text: str) -> str:
     if not any(word in folded for word in _MARK_WORDS):
         return text
 
-    parts: list[str] = []
+    answers: list[str] = []
     inside = ""  # the kind of block that is open
     start = 0
     for mark in _MARK.finditer(text):
         action, _, kind = str(mark.lastgroup).partition("_")
         if (action == "to" and inside != "turn") or (action == "close" and not inside):
-            parts, inside = [], ""
+            answers, inside = [], ""
         elif not inside:
-            parts.append(text[start : mark.start()])
+            answers.append(text[start : mark.start()])
             inside = kind if action == "open" else ""
         elif kind == inside and action != "open":
             inside = ""
@@ -104,17 +104,15 @@ def spoken(text: str) -> str:
         start = mark.end()
 
     if not inside:
-        parts.append(text[start:])
+        answers.append(text[start:])
 
-    return (
-        parts[0]
-        if len(parts) == 1
-        else "\n".join(part for part in parts if part.strip())
-    )
+    if len(answers) == 1:
+        return answers[0]
+    return "\n".join(answer for answer in answers if answer.strip())
 
 
 def _after_plain(text: str) -> str:
-    """Takes away reasoning without brackets, with which a reply begins."""
+    """Removes reasoning without brackets from the beginning of a reply."""
     for opening, closing in _PLAIN:
         if opening.match(text):
             closed = closing.search(text)
@@ -123,13 +121,13 @@ def _after_plain(text: str) -> str:
 
 
 def as_written(text: str) -> str:
-    r"""Takes the answer out of a reply, with the white space around it.
+    r"""Returns the answer in a reply with its surrounding white space.
 
-    Authors' scripts send that to their judges too. White space beside reasoning that
-    was taken out belongs to neither.
+    Authors' scripts also send the white space to their judges. White space next to
+    removed reasoning is removed.
 
         >>> as_written(" It was a marble.\n"), as_written("<think>So.</think>\n\nIt was a marble.")
         (' It was a marble.\n', 'It was a marble.')
     """
-    answer = spoken(text)
+    answer = without_reasoning(text)
     return answer if answer == text else answer.strip()

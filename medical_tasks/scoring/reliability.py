@@ -1,22 +1,22 @@
-"""Whether the same answers get the same verdicts again: intraclass correlation and Krippendorff's alpha.
+"""Reliability of repeated verdicts on the same answers: intraclass correlation and Krippendorff's alpha.
 
 Sources: Shrout and Fleiss (1979), Psychol Bull 86:420, and McGraw and Wong (1996),
 Psychol Methods 1:30 (intraclass correlation, its cases and names); Krippendorff (2004),
 Content Analysis, chapter 11, and Hayes and Krippendorff (2007), Commun Methods Meas
 1:77 (alpha).
 
-Both are one minus a share: what differs within a unit, of what differs at all.
+Both are one minus a ratio: the disagreement within units over the total disagreement.
 
 Example:
-    Two verdicts were given three times each: yes, yes, no and no, no, no. Of the six
-    pairs within a unit two differ, of all 15 pairs eight: alpha = 1 - (2/6) / (8/15) =
+    Two units were judged three times each: yes, yes, no and no, no, no. Two of the six
+    pairs within a unit differ, and eight of all 15 pairs: alpha = 1 - (2/6) / (8/15) =
     0.375.
 
-Intervals are made by leaving out one cluster at a time, on the scale of Fisher's z for
-k values of an item (½ log((1 + (k - 1) r) / (1 - r)); Fisher 1925, Statistical Methods
-for Research Workers, section 39), with Student's t of one degree of freedom less than
-there are clusters: shares of verdicts are no normal numbers, for which the classical
-intervals by F are made. How often they hold the truth: `measurements/evaluations.py`.
+Intervals use the jackknife over clusters on the scale of Fisher's z for k values of an
+item (½ log((1 + (k - 1) r) / (1 - r)); Fisher 1925, Statistical Methods for Research
+Workers, section 39), with Student's t of one degree of freedom less than there are
+clusters: the classical F intervals assume normal values, which shares of verdicts are
+not. Coverage: `measurements/evaluations.py`.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from medical_tasks.scoring.intervals import student_quantile
 from medical_tasks.scoring.means import unseen_share
 
 _TAIL = 0.025
-"""Of a 95 % interval, on either side."""
+"""Either tail of a 95 % interval."""
 _ROUNDING = 1e-10
-"""Squares and shares this small are 0 but for rounding."""
+"""Squares and shares this small are 0 up to rounding."""
 _NEAR = 1e-6
-"""How near to the end of Fisher's scale a share is taken for one on it."""
+"""Shares this near to the end of Fisher's scale count as being on it."""
 
 Statistic = Callable[[Floats], tuple[Floats, Floats]]
-"""Of sums over clusters, shape (draws, columns): what differs within units, and what differs at all."""
+"""Maps sums over clusters, shape (draws, columns), to the disagreement within units and in total."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +54,10 @@ class Intraclass:
     """Intraclass correlations of single values, without intervals (Shrout and Fleiss 1979).
 
     Attributes:
-        one_way: ICC(1,1): other judges for each target.
-        absolute: ICC(2,1): judges are a sample of judges, and how they differ on
-            average counts as disagreement.
-        consistency: ICC(3,1): how judges differ on average does not count.
+        one_way: ICC(1,1): each target has other judges.
+        absolute: ICC(2,1): judges are a sample, and differences of their means count as
+            disagreement.
+        consistency: ICC(3,1): differences of the judges' means do not count.
     """
 
     one_way: float
@@ -66,14 +66,14 @@ class Intraclass:
 
 
 def intraclass(values: npt.ArrayLike) -> Intraclass:
-    """The three intraclass correlations of single values.
+    """Computes the three intraclass correlations of single values.
 
     Example:
         The six targets and four judges of Shrout and Fleiss (1979, table 2):
 
-        >>> found = intraclass([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6],
-        ...                     [10, 5, 6, 9], [6, 2, 4, 7]])
-        >>> round(found.one_way, 2), round(found.absolute, 2), round(found.consistency, 2)
+        >>> icc = intraclass([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6],
+        ...                   [10, 5, 6, 9], [6, 2, 4, 7]])
+        >>> round(icc.one_way, 2), round(icc.absolute, 2), round(icc.consistency, 2)
         (0.17, 0.29, 0.71)
 
     Args:
@@ -104,7 +104,7 @@ def intraclass_interval(
 ) -> Estimate:
     """ICC(2,1), the absolute agreement of single values, with its interval.
 
-    `nan` where all values are alike, since then nothing differs between items either.
+    `nan` if all values are equal, since then the items do not differ either.
 
     Args:
         values: finite, shape (items, 2 or more evaluations).
@@ -115,9 +115,9 @@ def intraclass_interval(
     sums = _by_cluster(_icc_sums(table), clusters)
 
     def differing(draws: Floats) -> tuple[Floats, Floats]:
-        """The parts of ICC(2,1): what differs within items, and what differs at all.
+        """The variance within items and in total for ICC(2,1).
 
-        Within are the judges, by how they differ on average, and the rest.
+        The variance within items is that of the judges' means and the residual.
         """
         items, judges, rest = _mean_squares(draws)
         count = draws[:, 0]
@@ -137,34 +137,33 @@ def alpha_interval(
 ) -> Estimate:
     """Krippendorff's alpha of nominal ratings, with its interval; `n` units have two ratings or more.
 
-    `nan` where all ratings are one class: with nothing to tell apart there is nothing
-    to agree on.
+    `nan` if all ratings are of one class, where agreement is not defined.
 
     Example:
         >>> round(alpha_interval([["yes", "yes", "no"], ["no", "no", "no"]]).value, 3)
         0.375
 
     Args:
-        ratings: of each unit one a rater or evaluation, None where there is none.
+        ratings: for each unit, one rating a rater or evaluation; None for no rating.
         clusters: the label of each unit's cluster.
     """
-    known = [[each for each in unit if each is not None] for unit in ratings]
+    present = [[rating for rating in unit if rating is not None] for unit in ratings]
     classes: dict[Hashable, int] = {}
-    for unit in known:
+    for unit in present:
         for rating in unit:
             classes.setdefault(rating, len(classes))
 
-    counts = np.zeros((len(known), len(classes)))
-    for row, unit in zip(counts, known, strict=True):
+    counts = np.zeros((len(present), len(classes)))
+    for row, unit in zip(counts, present, strict=True):
         for rating in unit:
             row[classes[rating]] += 1.0
 
     paired = counts.sum(axis=1) >= 2.0
-    kept = None if clusters is None else _kept(clusters, paired)
+    paired_clusters = None if clusters is None else _select(clusters, paired)
     counts = counts[paired]
-    of = counts.sum(axis=1)
-    apart = (of**2 - (counts**2).sum(axis=1)) / (of - 1.0)
-    sums = _by_cluster(np.column_stack([apart, counts]), kept)
+    counted = counts.sum(axis=1)
+    differing_pairs = (counted**2 - (counts**2).sum(axis=1)) / (counted - 1.0)
+    sums = _by_cluster(np.column_stack([differing_pairs, counts]), paired_clusters)
 
     def differing(draws: Floats) -> tuple[Floats, Floats]:
         total = draws[:, 1:].sum(axis=1)
@@ -173,7 +172,7 @@ def alpha_interval(
 
     shares = counts.sum(axis=0) / max(1.0, counts.sum())
     expected = 1.0 - float((shares**2).sum())
-    width = int(of.max()) if len(of) else 2
+    width = int(counted.max()) if len(counted) else 2
     most = _most_apart(width) / expected if expected > _ROUNDING else math.nan
 
     return _interval(sums, differing, n=int(paired.sum()), k=width, most=most)
@@ -185,40 +184,40 @@ def interval_alpha(
     """Krippendorff's alpha of numbers (differences squared), with its interval.
 
     Args:
-        values: shape (units, raters or evaluations), `nan` where there is none.
+        values: shape (units, raters or evaluations), `nan` for no value.
         clusters: the label of each unit's cluster.
 
     Example:
-        Three answers were judged three times each. They differ more among one another
-        than a judge from itself:
+        Three answers were judged three times each. They differ more from one another
+        than repeated judgements of one answer do:
 
         >>> shares = [[0.75, 0.5, 0.75], [0.25, 0.25, 0.25], [1.0, 1.0, 0.75]]
         >>> round(interval_alpha(shares).value, 3)
         0.855
     """
     table = np.asarray(values, dtype=np.float64)
-    known = ~np.isnan(table)
-    paired = known.sum(axis=1) >= 2
-    kept = None if clusters is None else _kept(clusters, paired)
-    table, known = table[paired], known[paired]
+    is_present = ~np.isnan(table)
+    paired = is_present.sum(axis=1) >= 2
+    paired_clusters = None if clusters is None else _select(clusters, paired)
+    table, is_present = table[paired], is_present[paired]
     # Far from 0 the squares below would lose their last digits.
     middle = float(np.nanmean(table)) if table.size else 0.0
-    cells = np.where(known, table - middle, 0.0)
+    cells = np.where(is_present, table - middle, 0.0)
     of, added, squares = (
-        known.sum(axis=1).astype(np.float64),
+        is_present.sum(axis=1).astype(np.float64),
         cells.sum(axis=1),
         (cells**2).sum(axis=1),
     )
-    # Of m values the squared differences of all ordered pairs are 2 (m Σx² - (Σx)²).
+    # The squared differences of all ordered pairs of m values sum to 2 (m Σx² - (Σx)²).
     apart = (of * squares - added**2) / (of - 1.0)
-    sums = _by_cluster(np.column_stack([apart, of, added, squares]), kept)
+    sums = _by_cluster(np.column_stack([apart, of, added, squares]), paired_clusters)
 
     def differing(draws: Floats) -> tuple[Floats, Floats]:
         apart, of, added, squares = draws.T
         return apart, (of * squares - added**2) / (of - 1.0)
 
-    spread = float(np.ptp(cells[known])) if known.any() else 0.0
-    variance = float(cells[known].var()) if known.any() else 0.0
+    spread = float(np.ptp(cells[is_present])) if is_present.any() else 0.0
+    variance = float(cells[is_present].var()) if is_present.any() else 0.0
     width = int(of.max()) if len(of) else 2
     most = _most_apart(width) * spread**2 / (2.0 * variance) if variance else math.nan
 
@@ -237,9 +236,9 @@ def within_sd(values: npt.ArrayLike) -> float:
 
 
 def all_alike(ratings: Sequence[Sequence[Hashable | None]]) -> list[float]:
-    """Of each unit whether all its ratings are the same (1) or not (0).
+    """Returns for each unit whether all its ratings are the same (1.0) or not (0.0).
 
-    `nan` for a unit that lacks one.
+    It is `nan` for a unit with a missing rating.
 
     Example:
         >>> all_alike([["yes", "yes"], ["yes", "no"], ["yes", None]])
@@ -261,9 +260,9 @@ def _as_table(values: npt.ArrayLike) -> Floats:
 
 
 def _icc_sums(table: Floats) -> Floats:
-    """Columns whose sums over items the mean squares are made of.
+    """The columns whose sums over items determine the mean squares.
 
-    A one, an item's mean, its square, the squares of its values, and its values.
+    They are 1, an item's mean, its square, the sum of the squared values, and the values.
     """
     n = len(table)
     centred = table - (table.mean() if table.size else 0.0)
@@ -274,7 +273,7 @@ def _icc_sums(table: Floats) -> Floats:
 
 
 def _mean_squares(sums: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean squares of items, of judges and of the rest, of sums by `_icc_sums`."""
+    """The mean squares of items, judges and residuals from sums of `_icc_sums`."""
     n, added, squares, total = sums[:, :4].T
     k = sums.shape[1] - 4
     mean = added / n
@@ -287,18 +286,22 @@ def _mean_squares(sums: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _most_apart(ratings: int) -> float:
-    """The largest share of a unit's pairs that can differ in two classes: half on either side."""
+    """The largest share of a unit's pairs that can differ: its ratings split in half."""
     half = ratings // 2
     return 2.0 * half * (ratings - half) / (ratings * (ratings - 1))
 
 
-def _kept(clusters: Clusters, kept: npt.NDArray[np.bool_]) -> list[Hashable]:
-    check_same_length(clusters=list(clusters), units=kept.tolist())
-    return [label for label, counts in zip(clusters, kept, strict=True) if counts]
+def _select(clusters: Clusters, selected: npt.NDArray[np.bool_]) -> list[Hashable]:
+    check_same_length(clusters=list(clusters), units=selected.tolist())
+    return [
+        label
+        for label, is_selected in zip(clusters, selected, strict=True)
+        if is_selected
+    ]
 
 
 def _by_cluster(columns: Floats, clusters: Clusters | None) -> Floats:
-    """The columns' sums over each cluster."""
+    """Sums the columns over each cluster."""
     if clusters is None:
         return columns
     codes = cluster_codes(clusters, len(columns))
@@ -310,48 +313,48 @@ def _by_cluster(columns: Floats, clusters: Clusters | None) -> Floats:
 def _interval(
     sums: Floats, differing: Statistic, *, n: int, k: int, most: float
 ) -> Estimate:
-    """One minus a share, with its interval.
+    """Returns one minus the ratio of `differing`, with its interval.
 
     Args:
-        sums: a row a cluster.
-        differing: the share.
-        n: how many units counted.
-        k: how many ratings a unit has.
-        most: what the share would be if every unit's ratings lay as far apart as they
-            can; for data in which none does.
+        sums: one row a cluster.
+        differing: computes numerator and denominator of the ratio.
+        n: the number of units that counted.
+        k: the number of ratings a unit has.
+        most: the ratio if the ratings of every unit differed as much as they can; used
+            for data without any difference.
     """
     clusters = len(sums)
     if n < 2 or math.isnan(most):
-        return Estimate(math.nan, math.nan, math.nan, n)
+        return Estimate.undefined(n)
 
     total = sums.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        within, at_all = (float(part[0]) for part in differing(total[np.newaxis]))
+        within, at_all = (float(column[0]) for column in differing(total[np.newaxis]))
         others, others_at_all = differing(total - sums)
 
     if not at_all > 0.0:
-        return Estimate(math.nan, math.nan, math.nan, n)
+        return Estimate.undefined(n)
 
     share, least = within / at_all, _ROUNDING * at_all
     if within <= least:
-        # No unit differs: the share of clusters that may, unseen, as far as can be.
+        # No unit differs: a share of clusters may do so unseen, as much as possible.
         if clusters < 2:
             return Estimate(1.0, math.nan, math.nan, n)
 
         unseen = min(1.0, unseen_share(_TAIL, clusters) * most)
         return Estimate(1.0, 1.0 - unseen, 1.0, n)
 
-    # Where all that differs is in one cluster, nothing is known of its spread.
+    # If all differences are in one cluster, their spread is unknown.
     if clusters < 2 or not ((others > least) & (others_at_all > least)).all():
         return Estimate(1.0 - share, math.nan, math.nan, n)
 
     shares = others / others_at_all
-    # Further apart than chance, as no rating by itself makes them: a plainer scale.
+    # More disagreement than by chance is off Fisher's scale: use the logarithm.
     farthest = max(share, float(shares.max()))
     scale = _fisher if farthest < (1.0 - _NEAR) * k / (k - 1) else _plain
-    placed = scale(shares, k)
+    scaled = scale(shares, k)
     error = math.sqrt(
-        (clusters - 1) / clusters * float(((placed - placed.mean()) ** 2).sum())
+        (clusters - 1) / clusters * float(((scaled - scaled.mean()) ** 2).sum())
     )
     reach = student_quantile(1.0 - _TAIL, clusters - 1) * error
     middle = float(scale(np.array([share]), k)[0])
@@ -360,12 +363,12 @@ def _interval(
         for side in (-1.0, 1.0)
     )
 
-    # A few units may lie below -1 themselves; further down an end says nothing.
+    # A few units may be below -1 themselves; a lower end beyond that is meaningless.
     return Estimate(1.0 - share, max(low, min(1.0 - share, -1.0)), min(high, 1.0), n)
 
 
 def _fisher(share: Floats, k: int) -> Floats:
-    """Fisher's z of one minus a share, for k values of an item."""
+    """Fisher's z of one minus a ratio, for k values of an item."""
     return np.asarray(0.5 * np.log((1.0 + (k - 1) * (1.0 - share)) / share))
 
 
@@ -373,9 +376,9 @@ def _plain(share: Floats, k: int) -> Floats:
     return np.asarray(-np.log(share))
 
 
-def _back(placed: float, k: int, *, plain: bool) -> float:
-    """The share of a place on either scale."""
-    return math.exp(-placed) if plain else k / (math.exp(2.0 * placed) + k - 1)
+def _back(scaled: float, k: int, *, plain: bool) -> float:
+    """Inverts either scale."""
+    return math.exp(-scaled) if plain else k / (math.exp(2.0 * scaled) + k - 1)
 
 
 def _ratio(above: float, below: float) -> float:

@@ -1,10 +1,11 @@
 """Splits a text into sentences, without a model or a download, by one of two sets of rules.
 
-No word is lost or doubled.
+No word is lost or duplicated.
 
-`medical` knows English notes. `punkt` decides as NLTK's `PunktSentenceTokenizer` does
-(Kiss and Strunk 2006, Computational Linguistics 32(4)): `UNTRAINED` is that class
-without training, `read_punkt` reads NLTK's `punkt_tab`, used in `sent_tokenize`.
+`medical` is for English clinical notes. `punkt` decides like NLTK's
+`PunktSentenceTokenizer` (Kiss and Strunk 2006, Computational Linguistics 32(4)):
+`UNTRAINED` is that class without training, `read_punkt` reads NLTK's `punkt_tab`, which
+`sent_tokenize` uses.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*\.?")
 _INITIAL = re.compile(r"[^\W\d]\.")
 _PUNKT_MARKS = frozenset(";:,.!?")
 
-# How a word was met in training: bits of the last file of `punkt_tab`.
+# How a word occurred in training: bits of the last file of `punkt_tab`.
 _MIDDLE_UPPER = 4
 _UPPER = 2 + _MIDDLE_UPPER + 8
 _FIRST_LOWER = 16
@@ -42,14 +43,14 @@ _LOWER = _FIRST_LOWER + 32 + 64
 
 @dataclass(frozen=True, kw_only=True)
 class Punkt:
-    """What Punkt learnt of a language. Words are in small letters, numbers are `##number##`.
+    """Punkt's parameters for a language. Words are in lower case, numbers are `##number##`.
 
     Attributes:
-        abbreviations: words whose full stop ends no sentence, without it.
+        abbreviations: words whose full stop ends no sentence, without the full stop.
         collocations: pairs of words that belong together across a full stop.
         starters: words that often begin a sentence.
-        cases: for each word how it was met, in bits.
-        name: what identities say of it.
+        cases: for each word how it occurred, in bits.
+        name: its name in the identities of scores.
     """
 
     abbreviations: frozenset[str] = frozenset()
@@ -64,7 +65,7 @@ UNTRAINED: Final = Punkt()
 
 def read_punkt(folder: str | Path) -> Punkt:
     """Reads trained parameters from the folder of one language, such as `punkt_tab/english`."""
-    place = Path(folder).expanduser()
+    path = Path(folder).expanduser()
     names = (
         "abbrev_types.txt",
         "collocations.tab",
@@ -75,19 +76,17 @@ def read_punkt(folder: str | Path) -> Punkt:
     tables: list[list[list[str]]] = []
     for name in names:
         try:
-            data = read_bytes(place / name)
+            data = read_bytes(path / name)
             lines = data.decode("utf-8").split("\n")
         except OSError as error:
             raise MissingError(
-                f"{place / name}: {system_reason(error)}. On a machine with internet: `curl -O "
+                f"{path / name}: {system_reason(error)}. On a machine with internet: `curl -O "
                 f"{_ADDRESS}` and `python -m zipfile -e punkt_tab.zip .`, not the downloader of "
                 "NLTK, which below 3.9.3 writes where an archive tells it to; then bring the "
                 "folder punkt_tab/english here and give its path."
             ) from error
         except UnicodeDecodeError as error:
-            raise UsageError(
-                f"{place / name}: not UTF-8. Download it again."
-            ) from error
+            raise UsageError(f"{path / name}: not UTF-8. Download it again.") from error
 
         hashed.update(f"{name}\0{len(data)}\0".encode() + data)
         tables.append([line.split("\t") for line in lines if line])
@@ -97,7 +96,7 @@ def read_punkt(folder: str | Path) -> Punkt:
         value.isdecimal() for _, value in cases
     ):
         raise UsageError(
-            f"{place}: collocations and contexts of two columns each are expected. Download it "
+            f"{path}: collocations and contexts of two columns each are expected. Download it "
             "again."
         )
 
@@ -111,10 +110,7 @@ def read_punkt(folder: str | Path) -> Punkt:
 
 
 def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
-    """Start and end of each sentence.
-
-    White space before the first word belongs to the first one.
-    """
+    """Returns start and end of each sentence; the first includes leading white space."""
     raw: list[tuple[int, int]] = []
     start = 0
     for end, following, context in _contexts(text):
@@ -129,8 +125,7 @@ def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
     for (start, end), after in itertools.zip_longest(raw, raw[1:]):
         start += taken
         taken = 0
-        # Quotes and brackets that close behind a full stop belong to the sentence
-        # before them.
+        # Closing quotes and brackets after a full stop belong to the sentence before.
         closers = (
             _PUNKT_CLOSERS.match(text[slice(*after)]) if after is not None else None
         )
@@ -144,38 +139,38 @@ def punkt_spans(text: str, punkt: Punkt = UNTRAINED) -> list[tuple[int, int]]:
 
 
 def _contexts(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where a sentence may end (the last place in a word), where the next would begin, and the words that decide."""
-    held: re.Match[str] | None = None
+    """Yields possible ends (the last in a word), the next sentence's start, and the deciding words."""
+    pending: re.Match[str] | None = None
     begin, stop = 0, 0
-    for found in _END.finditer(text):
-        before = _last_space(text, stop, found.start())
+    for match in _END.finditer(text):
+        before = _last_space(text, stop, match.start())
         first = before + 1 if before > stop else begin
-        if held is not None and stop <= first:
-            yield _context(text, held, begin)
+        if pending is not None and stop <= first:
+            yield _context(text, pending, begin)
 
-        held, begin, stop = found, first, found.start()
+        pending, begin, stop = match, first, match.start()
 
-    if held is not None:
-        yield _context(text, held, begin)
+    if pending is not None:
+        yield _context(text, pending, begin)
 
 
-def _context(text: str, found: re.Match[str], first: int) -> tuple[int, int, str]:
-    behind = found.end() if found["next"] is None else found.start("next")
-    return found.end(), behind, text[first : found.end()] + found["behind"]
+def _context(text: str, match: re.Match[str], start: int) -> tuple[int, int, str]:
+    next_start = match.end() if match["next"] is None else match.start("next")
+    return match.end(), next_start, text[start : match.end()] + match["behind"]
 
 
 def _last_space(text: str, start: int, end: int) -> int:
-    """The last ASCII white space between two places, -1 where there is none."""
+    """Returns the last ASCII white space between two positions, -1 if there is none."""
     return max((text.rfind(space, start, end) for space in " \t\n\r\v\f"), default=-1)
 
 
 def _ends(word: str, after: str, punkt: Punkt) -> bool:
-    """Whether a sentence ends behind a word, by the decisions of Punkt in its order.
+    """Whether a sentence ends after a word, by Punkt's decisions in their order.
 
-    A known collocation ("Dr. Smith") ends none. Behind an abbreviation the next word
+    A known collocation ("Dr. Smith") ends none. After an abbreviation the next word
     decides: it must usually start sentences. A number ends none before a word that
-    cannot start one, nor does an initial before what may be a name: a word with a
-    capital that is never seen without. Every other full stop ends one.
+    cannot start one, nor does an initial before a possible name: a capitalised word that
+    never occurs in lower case. Every other full stop ends a sentence.
     """
     if word in ("?", "!"):
         return True
@@ -207,7 +202,7 @@ def _is_known(plain: str, punkt: Punkt) -> bool:
 
 
 def _kind(word: str) -> str:
-    """A word in small letters, without its full stop; all numbers are one."""
+    """Returns a word in lower case without its full stop; all numbers are alike."""
     lower = word.lower()
     if _NUMBER.fullmatch(lower):
         return "##number##"
@@ -215,7 +210,7 @@ def _kind(word: str) -> str:
 
 
 def _kind_after(word: str, punkt: Punkt) -> str:
-    """The same of the word behind, whose full stop is a part of it where it does not end a sentence."""
+    """Like `_kind` for the next word, which keeps a full stop that does not end a sentence."""
     lower = word.lower()
     if _NUMBER.fullmatch(lower):
         return "##number##"
@@ -231,7 +226,7 @@ def _kind_after(word: str, punkt: Punkt) -> str:
 
 
 def _starts(word: str, kind: str, punkt: Punkt) -> bool | None:
-    """Whether its letters say that a word begins a sentence; None where they do not say."""
+    """Whether a word's case shows that it begins a sentence; None if it does not show it."""
     if word in _PUNKT_MARKS:
         return False
     met = punkt.cases.get(kind, 0)
@@ -243,10 +238,10 @@ def _starts(word: str, kind: str, punkt: Punkt) -> bool | None:
 
 
 Rules = str | Punkt
-"""`medical`, `punkt` (untrained), or Punkt with what it learnt."""
+"""`medical`, `punkt` (untrained), or Punkt with trained parameters."""
 
 MEDICAL: Final = "medical 1"
-"""What identities say of our own rules; the number goes up when they change."""
+"""The name of our own rules in the identities of scores; the number rises when they change."""
 
 _WORDS: Final = {
     name: frozenset(words.split())
@@ -255,13 +250,13 @@ _WORDS: Final = {
     ).items()
 }
 NEVER_LAST: Final = _WORDS["never_last"]
-"""Abbreviations that something always follows."""
+"""Abbreviations that are never the last word of a sentence."""
 
 OFTEN_LAST: Final = _WORDS["often_last"]
-"""Abbreviations that can end a sentence: they do where a word with a capital follows."""
+"""Abbreviations that end a sentence if a capitalised word follows."""
 
 BEFORE_NUMBERS: Final = _WORDS["before_numbers"]
-"""Words that are abbreviations where a number follows."""
+"""Words that are abbreviations if a number follows."""
 
 _TITLES: Final = _WORDS["titles"]
 _CLOSERS = "\"'”’)]}»"
@@ -273,14 +268,14 @@ _BULLET = re.compile(r"(?:[-*•·–]|\d{1,3}[.)]|[A-Za-z]\))")
 
 
 def split_sentences(text: str, *, rules: Rules = "medical") -> list[str]:
-    """The sentences of a text, in order."""
+    """Returns the sentences of a text, in order."""
     return [text[start:end] for start, end in sentence_spans(text, rules=rules)]
 
 
 def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, int]]:
-    """Start and end of each sentence.
+    """Returns start and end of each sentence.
 
-    With Punkt the first one has the white space before it, as NLTK's has.
+    With Punkt, the first includes leading white space, as in NLTK.
     """
     if isinstance(rules, Punkt):
         return punkt_spans(text, rules)
@@ -296,7 +291,7 @@ def sentence_spans(text: str, *, rules: Rules = "medical") -> list[tuple[int, in
 
 
 def rules_name(rules: Rules) -> str:
-    """What an identity says of rules: numbers computed with different ones are not the same."""
+    """Returns the name of rules for identities: scores by different rules are not comparable."""
     sentence_spans("", rules=rules)
     return (
         rules.name
@@ -308,30 +303,30 @@ def rules_name(rules: Rules) -> str:
 
 
 def _medical_spans(text: str) -> list[tuple[int, int]]:
-    """From where to where each sentence runs, cut between words by `_divides`."""
-    words = [found.span() for found in re.finditer(r"\S+", text)]
+    """Returns start and end of each sentence, split between words by `_divides`."""
+    words = [match.span() for match in re.finditer(r"\S+", text)]
     spans: list[tuple[int, int]] = []
     start = 0
-    for place in range(len(words)):
-        if place + 1 == len(words) or _divides(text, words, place):
-            spans.append((words[start][0], words[place][1]))
-            start = place + 1
+    for index in range(len(words)):
+        if index + 1 == len(words) or _divides(text, words, index):
+            spans.append((words[start][0], words[index][1]))
+            start = index + 1
     return spans
 
 
-def _divides(text: str, words: list[tuple[int, int]], place: int) -> bool:
-    """Whether a sentence ends with the word at `place`; a word comes after it.
+def _divides(text: str, words: list[tuple[int, int]], index: int) -> bool:
+    """Whether a sentence ends with the word at `index`, which is not the last one.
 
-    An empty line ends one, and so does a line before the next point of a list.
-    Otherwise a word must end with a mark:
+    An empty line ends a sentence, and so does a line break before a list item. Otherwise
+    the word must end with a mark:
 
-    - `?`, `!` and marks of that kind end a sentence: "Any pain? None."
-    - `...` does, unless a small letter follows: "no change ... and no fever"
-    - `1.` at the begin of a line numbers what follows
-    - a full stop does, unless it is an abbreviation's own: `_abbreviates`
+    - `?` and `!` end a sentence: "Any pain? None."
+    - `...` does, unless a lower-case letter follows: "no change ... and no fever"
+    - `1.` at the beginning of a line numbers a list item and does not
+    - a full stop does, unless it belongs to an abbreviation: `_abbreviates`
     """
-    word, following = (text[slice(*words[number])] for number in (place, place + 1))
-    gap = text[words[place][1] : words[place + 1][0]]
+    word, following = (text[slice(*words[position])] for position in (index, index + 1))
+    gap = text[words[index][1] : words[index + 1][0]]
     if gap.count("\n") > 1:
         return True
     if "\n" in gap and _BULLET.fullmatch(following):
@@ -347,17 +342,17 @@ def _divides(text: str, words: list[tuple[int, int]], place: int) -> bool:
     if core.endswith(".."):
         return not nextword[:1].islower()
 
-    first = place == 0 or "\n" in text[words[place - 1][1] : words[place][0]]
+    first = index == 0 or "\n" in text[words[index - 1][1] : words[index][0]]
     if first and _LISTED.fullmatch(word):
         return False
 
     return not _abbreviates(
-        core[:-1], nextword, text[slice(*words[place - 1])] if place else ""
+        core[:-1], nextword, text[slice(*words[index - 1])] if index else ""
     )
 
 
 def _abbreviates(word: str, following: str, before: str) -> bool:
-    """Whether the full stop behind a word is the word's own, and ends no sentence."""
+    """Whether the full stop after a word belongs to an abbreviation and ends no sentence."""
     plain = word.lower()
     if plain in NEVER_LAST:
         return True
@@ -379,7 +374,7 @@ def _abbreviates(word: str, following: str, before: str) -> bool:
 def _opens(word: str) -> bool:
     """Whether a word looks like the first of a sentence.
 
-    A capital and small letters, or a word of one capital.
+    It has a capital and lower-case letters, or is a single capital A or I.
     """
     letters = list(itertools.takewhile(str.isalpha, word))
     if not letters:

@@ -1,7 +1,7 @@
-"""Asking a model how sure it is, and reading what it says at the end of its answer.
+"""Asks a model for its confidence, and reads it from the end of the answer.
 
-The line with the confidence is taken off before the task's own reader sees the answer:
-95 of "Confidence: 95%" is never a result. What is no plain number is unread, never
+The line with the confidence is removed before the task's own parser sees the answer: 95
+in "Confidence: 95%" is never a result. Anything but a plain number is not read, never
 guessed.
 """
 
@@ -12,7 +12,7 @@ import re
 from typing import Final, NamedTuple
 
 from medical_tasks.io.patterns import Pattern
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 
 INSTRUCTION: Final = (
     "When you have given your answer, add one last line that says how probable you think it is "
@@ -20,10 +20,10 @@ INSTRUCTION: Final = (
     "(certainly right), in exactly this form:\n"
     "Confidence: N%"
 )
-"""What `--confidence asked` adds to the end of a question."""
+"""The text that `--confidence asked` appends to a question."""
 INSTRUCTION_SHA256: Final = hashlib.sha256(INSTRUCTION.encode()).hexdigest()
 
-# Where it begins: with a line, whatever its marks; behind a sentence; or, where a
+# The beginning: at the start of a line, whatever its marks; after a sentence; or, if a
 # number follows, anywhere with a capital letter.
 _BEGINS: Final = (
     r"(?:^[ \t>*_#|\-\u2022]{0,12}`?"
@@ -36,7 +36,7 @@ _NAMED: Final = (
     r"(?:[ ]?\([^()\n]{0,40}\))?(?:[ ]in[ ][^\n:=]{1,60})?"
 )
 _SIGN: Final = r"[*_`\"]{0,4}[ \t]{0,4}(?:[:=|\uff1a\u2013\u2014-]|\bis\b)"
-# What is said, on the same line, or a number alone on the next.
+# The value: on the same line, or a number alone on the next.
 _VALUE: Final = r"(?P<value>[ \t*_`]{0,12}\n{1,2}[ \t>*_`]{0,8}[0-9.,]{1,6}[ ]?%?[ \t.*_`]{0,8}|[^\n]*)$"
 _LINE: Final = Pattern(
     rf"{_BEGINS}{_NAMED}{_SIGN}{_VALUE}", re.IGNORECASE | re.MULTILINE
@@ -47,7 +47,7 @@ _FIELD: Final = Pattern(
     r"(?(before)|(?:\s{0,40},)?)",
     re.IGNORECASE,
 )
-"""A field of an object, with the comma that goes with it."""
+"""A field of a JSON object, with its comma."""
 _NUMBER: Final = Pattern(
     r"[\s*_`\"'(\[]*(?:about|around|approximately|roughly|~|\u2248)?[ ]*"
     r"(?P<number>[0-9]{1,4}(?:[.,][0-9]{1,4})?|\.[0-9]{1,4})"
@@ -59,15 +59,15 @@ _OPEN_END: Final = Pattern(
     r"\s*(?:[-\u2013\u2014+/<>\u00b1]|(?:to|or|and|at most|at least|plus|minus)\b)",
     re.IGNORECASE,
 )
-"""Behind a number: that it is an end of a range, or one of several."""
+"""After a number: it is an end of a range, or one of several."""
 
 
 class Stated(NamedTuple):
-    """An answer and what it said about itself.
+    """An answer and its stated confidence.
 
     Attributes:
         answer: the text without its confidence.
-        confidence: from 0 to 1; None where none can be read.
+        confidence: from 0 to 1; None if none can be read.
     """
 
     answer: str
@@ -75,9 +75,9 @@ class Stated(NamedTuple):
 
 
 def split_confidence(text: str) -> Stated:
-    r"""Takes the lines with a confidence out of a reply, and reads the last of them.
+    r"""Removes the lines with a confidence from a reply, and reads the last of them.
 
-    One within the model's reasoning says nothing about its final answer.
+    A confidence within the model's reasoning is ignored: it is not about the final answer.
 
     Example:
         >>> split_confidence("The BMI is 24.7.\n**Confidence:** 95 %")
@@ -88,19 +88,19 @@ def split_confidence(text: str) -> Stated:
     if "confidence" not in text.lower():
         return Stated(text, None)
 
-    said = spoken(text)
+    answer = without_reasoning(text)
     values = [
         (match.start(), match["text"] or match["number"] or "")
-        for match in _FIELD.finditer(said)
+        for match in _FIELD.finditer(answer)
     ]
-    values += [(match.start(), match["value"]) for match in _LINE.finditer(said)]
+    values += [(match.start(), match["value"]) for match in _LINE.finditer(answer)]
     confidence = read_confidence(max(values)[1]) if values else None
-    if said == text:
+    if answer == text:
         return Stated(_without(text), confidence)
 
-    # Reasoning stays as it is, for readers that look at whole replies.
-    reasoning = text[: -len(said)] if said and text.endswith(said) else ""
-    return Stated(reasoning + _without(said), confidence)
+    # Reasoning is kept unchanged, for parsers of whole replies.
+    reasoning = text[: -len(answer)] if answer and text.endswith(answer) else ""
+    return Stated(reasoning + _without(answer), confidence)
 
 
 def read_confidence(text: str) -> float | None:
@@ -120,7 +120,7 @@ def read_confidence(text: str) -> float | None:
     number = float(written.replace(",", "."))
     pointed = not written.isdigit()
     if not of and written == "1":
-        return None  # 1 % or certain: nobody can tell
+        return None  # ambiguous: 1 % or certain
 
     if of.endswith("10"):
         share = number / 10.0
@@ -133,6 +133,6 @@ def read_confidence(text: str) -> float | None:
 
 
 def _without(text: str) -> str:
-    """The text without what says its confidence; one without any is the same to the letter."""
-    shorter = _LINE.compiled.sub("", _FIELD.compiled.sub("", text))
-    return text if shorter == text else shorter.rstrip()
+    """Returns the text without its confidence; a text without any is returned unchanged."""
+    shortened = _LINE.compiled.sub("", _FIELD.compiled.sub("", text))
+    return text if shortened == text else shortened.rstrip()

@@ -48,17 +48,17 @@ def tango_interval(better: float, worse: float, n: float, t: float) -> Limits:
         >>> [round(end, 3) for end in tango_interval(1, 7, 21, 1.96)]
         [-0.517, -0.026]
     """
-    found = (better - worse) / n
+    observed = (better - worse) / n
 
     def fits(shift: float) -> bool:
-        distance = n * abs(found - shift)
+        distance = n * abs(observed - shift)
         return distance <= t * math.sqrt(tango_spread(better, worse, n, shift))
 
     def end(outside: float) -> float:
         if fits(outside):
             return outside
 
-        inside = found
+        inside = observed
         for _ in range(_HALVINGS):
             middle = (inside + outside) / 2.0
             inside, outside = (middle, outside) if fits(middle) else (inside, middle)

@@ -1,9 +1,6 @@
-"""A prediction and its references.
+"""A prediction and its references: checks, exact match and n-grams.
 
-Checked, compared as they are (exact match), and cut into n-grams.
-
-Exact match is that of `evaluate`: nothing is stripped and nothing is normalised unless
-asked for.
+Exact match is that of `evaluate`: nothing is stripped or normalised unless requested.
 """
 
 from __future__ import annotations
@@ -16,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 References: TypeAlias = str | Sequence[str]
-"""One reference, or several of which any will do."""
+"""One reference, or several alternatives."""
 
 
 def as_references(prediction: str, references: References) -> tuple[str, ...]:
-    """The references as a tuple, once both sides are known to be texts."""
+    """Checks that both sides are texts, and returns the references as a tuple."""
     if not isinstance(prediction, str):
         raise ValueError(f"prediction must be a text; got {type(prediction).__name__}")
 
@@ -40,7 +37,7 @@ def as_references(prediction: str, references: References) -> tuple[str, ...]:
 def as_segments(
     predictions: Sequence[str], references: Sequence[References]
 ) -> list[tuple[str, tuple[str, ...]]]:
-    """Each prediction with its references."""
+    """Pairs each prediction with its references."""
     for name, value in (("predictions", predictions), ("references", references)):
         if isinstance(value, str):
             raise ValueError(
@@ -54,19 +51,19 @@ def as_segments(
         )
 
     return [
-        (text, as_references(text, known))
-        for text, known in zip(predictions, references, strict=True)
+        (text, as_references(text, item_references))
+        for text, item_references in zip(predictions, references, strict=True)
     ]
 
 
 def mean(values: Iterable[float]) -> float:
-    """Plain mean; `nan` of nothing."""
+    """Returns the mean; `nan` without values."""
     column = list(values)
     return math.fsum(column) / len(column) if column else math.nan
 
 
 def harmonic(precision: float, recall: float) -> float:
-    """F1 of a precision and a recall; 0 where both are."""
+    """Returns the F1 of a precision and a recall; 0 if both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
@@ -83,15 +80,15 @@ def exact_match(
     ignore_punctuation: bool = False,
     ignore_numbers: bool = False,
 ) -> float:
-    """1.0 when the prediction is a reference, else 0.0. Two empty texts match.
+    """Returns 1.0 if the prediction equals a reference, else 0.0. Two empty texts match.
 
-    What is to be ignored is deleted from both sides, in the order of the arguments;
-    `ignore` holds regular expressions.
+    Ignored text is deleted from both sides, in the order of the arguments; `ignore`
+    holds regular expressions.
     """
-    known = as_references(prediction, references)
+    reference_texts = as_references(prediction, references)
     patterns = [_compiled(pattern) for pattern in ignore]
 
-    def left(text: str) -> str:
+    def clean(text: str) -> str:
         for pattern in patterns:
             text = pattern.sub("", text)
 
@@ -102,9 +99,9 @@ def exact_match(
 
         return text.translate(_DIGITS) if ignore_numbers else text
 
-    said = left(prediction)
+    cleaned = clean(prediction)
 
-    return float(any(said == left(reference) for reference in known))
+    return float(any(cleaned == clean(reference) for reference in reference_texts))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -120,12 +117,12 @@ Ngrams: TypeAlias = Counter[tuple[str, ...]]
 
 
 def count_ngrams(tokens: Sequence[str], n: int) -> Ngrams:
-    """How often each run of n neighbouring tokens occurs; none in a text of fewer than n tokens."""
+    """Counts each run of n consecutive tokens; none in a text of fewer than n tokens."""
     return Counter(zip(*(tokens[start:] for start in range(n)), strict=False))
 
 
 def shared(some: Ngrams, others: Ngrams) -> int:
-    """Size of the intersection of two multisets: each n-gram counts as often as it is in both."""
+    """Returns the size of the intersection of two multisets of n-grams."""
     if len(others) < len(some):
         some, others = others, some
     return sum(
@@ -136,10 +133,10 @@ def shared(some: Ngrams, others: Ngrams) -> int:
 def clipped_matches(
     prediction: Sequence[str], references: Sequence[Sequence[str]], n: int
 ) -> int:
-    """BLEU's numerator.
+    """Returns BLEU's numerator.
 
-    N-grams of the prediction, each at most as often as the reference that has it most
-    often.
+    Each n-gram of the prediction counts at most as often as in the reference with most
+    of it.
     """
     most, *rest = (count_ngrams(reference, n) for reference in references)
     for counts in rest:

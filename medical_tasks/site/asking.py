@@ -1,35 +1,40 @@
-"""`site run`: the models of `site.toml` asked, or their files of answers scored.
+"""`site run`: asks the models of `site.toml`, or scores their files of answers.
 
-The items are built of what people kept, if they are not yet. When all is scored, a part
-of the answers is drawn for people to label: what the judge is checked against.
+It first builds the items that people kept. After scoring, it draws answers for people to
+label, against which the judge is checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from medical_tasks.errors import IncompleteError, UsageError, did_you_mean
 from medical_tasks.io.output import tell
 from medical_tasks.report.finished import report_results
 from medical_tasks.runs.results import RESULTS_FILE
-from medical_tasks.site.folder import Site, last, note_step, open_site
+from medical_tasks.site.folder import Site, changed, last, note_step, open_site
 from medical_tasks.site.judging import calibration_of, hand_over_labels
-from medical_tasks.site.making import data_folder, ready_items
+from medical_tasks.site.making import BUILT, data_folder, ready_items
 from medical_tasks.site.options import Run
-from medical_tasks.site.running import answered, coverage, roles, run_folder
+from medical_tasks.site.running import (
+    answer_inputs,
+    answered,
+    coverage,
+    roles,
+    run_folder,
+)
 from medical_tasks.site.sampling import items_file
 from medical_tasks.site.steps import State, journal_state
 from medical_tasks.site.uses import use_of
 
 
 def run(options: Run) -> int:
-    """Asks and scores; exit code 5 when an item has no answer or no score."""
+    """Asks and scores; exit code 5 if an item has no answer or no score."""
     site = open_site(options.folder)
-    wanted = _wanted(site, options.only)
+    requested = _requested_roles(site, options.only)
     ready_items(site)
     code = 0
-    for role in wanted:
+    for role in requested:
         tell(f"{role}: {getattr(site.settings.models, role)}")
         try:
             answered(
@@ -51,13 +56,13 @@ def run(options: Run) -> int:
     note_step(
         site,
         "run",
-        inputs=[*_inputs(site), data_folder(site)],
+        inputs=[*answer_inputs(site), data_folder(site)],
         outputs=[
             run_folder(site, role) / RESULTS_FILE
             for role in roles(site)
             if (run_folder(site, role) / RESULTS_FILE).is_file()
         ],
-        figures={role: coverage(site, role) for role in wanted},
+        figures={role: coverage(site, role) for role in requested},
     )
     if use_of(site.settings).judged and site.settings.judge.labels:
         hand_over_labels(site)
@@ -65,52 +70,54 @@ def run(options: Run) -> int:
     return code
 
 
-def _wanted(site: Site, only: Sequence[str]) -> list[str]:
-    known = roles(site)
+def _requested_roles(site: Site, only: Sequence[str]) -> list[str]:
+    evaluated = roles(site)
     for role in only:
-        if role not in known:
+        if role not in evaluated:
             raise UsageError(
-                f"--only {role}: site.toml has {' and '.join(known)}.{did_you_mean(role, known)}"
+                f"--only {role}: site.toml has {' and '.join(evaluated)}.{did_you_mean(role, evaluated)}"
             )
-    return [role for role in known if role in only or not only]
-
-
-def _inputs(site: Site) -> list[str | Path]:
-    """What decides the answers and their scores."""
-    files = [site.seen(name) for name in site.settings.models.answers.values()]
-    return ["site.toml:models", "site.toml:judge", *files]
+    return [role for role in evaluated if role in only or not only]
 
 
 def state(site: Site) -> State:
-    """Where the step stands."""
+    """The state of the step."""
     cost = _cost(site)
-    found = journal_state(site, "run", ready="ask the models", cost=cost)
+    by_journal = journal_state(site, "run", ready="ask the models", cost=cost)
+    built = last(site, BUILT)
+    if by_journal.kind == "done" and built is not None and changed(site, built):
+        return State(
+            "stale", "the items, or what people decided of them, changed", cost
+        )
+
     missing = [
         f"{role} {counts['scored']} of {counts['asked']} scored"
         for role in roles(site)
         if (counts := coverage(site, role))["scored"] < counts["asked"]
         or not counts["asked"]
     ]
-    if found.kind == "done" and missing:
+    if by_journal.kind == "done" and missing:
         return State("next", f"unfinished: {', '.join(missing)}", cost)
 
-    if found.kind == "next" and not items_file(site).is_file():
+    if by_journal.kind == "next" and not items_file(site).is_file():
         text = "build the items that people kept, and ask the models"
         return State("next", text, cost)
 
-    return found
+    return by_journal
 
 
 def _cost(site: Site) -> str:
-    """What the models that are asked have to read, by the items that were drafted."""
-    asked = [role for role in roles(site) if role not in site.settings.models.answers]
-    made = last(site, "make")
-    if not asked or made is None:
+    """The requests and tokens of the models that are asked, estimated from the drafts."""
+    asked_roles = [
+        role for role in roles(site) if role not in site.settings.models.answers
+    ]
+    last_make = last(site, "make")
+    if not asked_roles or last_make is None:
         return ""
 
-    items, tokens = made.figures["items"], made.figures["tokens"]
-    names = " and ".join(getattr(site.settings.models, role) for role in asked)
+    items, tokens = last_make.figures["items"], last_make.figures["tokens"]
+    names = " and ".join(getattr(site.settings.models, role) for role in asked_roles)
     return (
-        f"about {items * len(asked):,} requests and {tokens * len(asked):,} tokens read by "
+        f"about {items * len(asked_roles):,} requests and {tokens * len(asked_roles):,} tokens read by "
         f"{names}"
     )

@@ -36,9 +36,9 @@ def test_a_changed_and_a_missing_file_are_named_and_made_anew(tmp_path: Path) ->
     (tmp_path / "stray" / "README.md").write_text("")
     assert check_cards(tmp_path) == [
         f"{script}: missing; every dataset has its builder class there",
-        f"{card}: is not what the specs say. Write it anew with: make manifest",
-        f"{croissant}: is not there. Write it with: make manifest",
-        f"{leaderboards}: is not there. Write it with: make manifest",
+        f"{card}: differs from the specs. Write it again with: make manifest",
+        f"{croissant}: is missing. Write it with: make manifest",
+        f"{leaderboards}: is missing. Write it with: make manifest",
         f"{needless}: the dataset has no leaderboard; remove it",
         f"{tmp_path / 'stray'}: belongs to no dataset of the suite",
     ]

@@ -282,7 +282,7 @@ def test_a_reading_of_a_clear_answer_counts_for_nothing(
         ),
         (
             [{"reading": "I think so"}],
-            "1 readings say no answer to medcalc, or leave it open",
+            "1 readings give no answer to medcalc, or leave it open",
         ),
         (
             [{"reading": "?"}],
@@ -320,11 +320,14 @@ def test_a_sheet_that_is_being_filled_in_is_not_written_over(
         (["run", "--votes", "3"], "--votes: no judge is asked. Give --judge MODEL"),
         (
             ["run", *JUDGE, "--judging", "batched"],
-            "each answer is asked about by itself",
+            "each answer is asked about separately",
         ),
         (["run", "--judge", "lexical"], "compares two texts and reads no instructions"),
-        (["run", "--out", "sheet.json"], "a sheet is CSV or XLSX, told by its name"),
-        (["again"], "was scored with a sheet of decisions already"),
+        (
+            ["run", "--out", "sheet.json"],
+            "a sheet is CSV or XLSX, by the ending of its name",
+        ),
+        (["again"], "was already scored with a sheet of decisions"),
     ],
 )
 def test_wrong_use(

@@ -57,7 +57,7 @@ def test_an_answer_with_its_steps_assumptions_and_source(
     (absent,) = [
         line
         for line in told
-        if line.startswith("Not given, and taken as the steps say: ")
+        if line.startswith("Missing, and assumed as in the steps: ")
     ]
     assert "Stroke" in absent
     assert "Hypertension" not in absent
@@ -238,7 +238,7 @@ def test_an_output_can_be_calculated_anew_and_by_a_convention() -> None:
         (b"{}\n[1]\n", "in.jsonl, line 2: expected a JSON object, got list"),
         (
             b'{"calculator_id": 3, "inputs": {"age": NaN}}\n',
-            "line 1: not JSON (NaN is no JSON number; write null",
+            "line 1: not JSON (NaN is not a JSON number; write null",
         ),
         (
             b'{"calculator_id": ' + b"9" * 5000 + b"}\n",
@@ -275,7 +275,7 @@ def test_files_that_cannot_be_used_are_said(capsys: pytest.CaptureFixture[str]) 
     assert main(["calc", "--batch", "in.jsonl", "--out", "folder"]) == 2
     assert "folder: is a folder or a device" in capsys.readouterr().err
     assert main(["calc", "--batch", "in.jsonl", "--out", "./in.jsonl"]) == 2
-    assert "is the input too" in capsys.readouterr().err
+    assert "is also the input" in capsys.readouterr().err
     assert main(["calc", "--batch", "in.jsonl", "--out", "in.jsonl/below.jsonl"]) == 5
     assert "below.jsonl: cannot be written" in capsys.readouterr().err
     assert main(["calc", "--batch", "in.jsonl", "--out", "new/folder/out.jsonl"]) == 0

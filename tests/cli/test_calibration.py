@@ -214,7 +214,7 @@ def test_compare_carries_the_error_of_shared_labels(
         ({}, "the whole interval meets the rule"),
         (
             {"votes": 3},
-            "the check is of another judge, or one asked otherwise: votes 3 and 1",
+            "the check is of another judge, or of one asked differently: votes 3 and 1",
         ),
         ({"set": "ehrnoteqa"}, "the check is on ehrnoteqa, pairs of another task"),
     ):

@@ -98,7 +98,7 @@ def test_minutes_are_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "message"),
     [
         ("--model openai-api/host/m --max-cost 5", "--max-cost 5 needs the prices of openai-api/host/m, in USD"),
-        ("--model baseline/empty --max-cost 5", "baseline/empty is asked nothing, so that --max-cost has no meaning"),
+        ("--model baseline/empty --max-cost 5", "baseline/empty is asked nothing, so --max-cost has no meaning"),
         ("--model openai-api/host/m --max-tokens-total -1", "--max-tokens-total must be 0 or more, got -1"),
     ],
 )  # fmt: skip

@@ -117,7 +117,7 @@ def test_what_was_chosen_is_recorded_and_holds_for_reports(
     with pytest.raises(UsageError, match="Name it, as in sheet='Model A'"):
         mt.score("medcalc", "t.xlsx", config="demo", out="out")
     with pytest.raises(
-        UsageError, match="dates is one of day-first, month-first, got 'd'"
+        UsageError, match="dates must be one of day-first, month-first, got 'd'"
     ):
         mt.score("medcalc", "t.xlsx", config="demo", out="out", dates="d")  # type: ignore[arg-type]
     for name in ("Model A", "Model B"):

@@ -29,7 +29,7 @@ def test_it_is_told_how_the_address_is_made_no_part_of_the_run(
         assert "served=" not in capsys.readouterr().err
         assert run(second, monkeypatch) == 0  # all is asked again, and that is said
         assert len(second.calls) == 3
-        assert f"another address's than {second.base_url}" in capsys.readouterr().err
+        assert f"an address other than {second.base_url}" in capsys.readouterr().err
 
         named = f"base_url={first.base_url}"
         # the folder has answers without such a setting

@@ -123,7 +123,7 @@ def test_the_page_is_opened_where_there_is_a_browser(
     ]
     assert main([*words, str(page)]) == 0
     assert opened == [page.as_uri()]
-    assert "no browser could be started here" in capsys.readouterr().err
+    assert "no browser could be started" in capsys.readouterr().err
     assert main([*words, str(tmp_path / "x.md")]) == 0
     assert len(opened) == 1
-    assert "only Markdown was asked for" in capsys.readouterr().err
+    assert "only Markdown was requested" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -128,15 +129,15 @@ def test_an_option_replaces_no_other_that_begins_as_it_does(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("modle: x", "'modle' is no option of run. Did you mean 'model'? It takes: tasks"),
-        ("attest_zero_retention: true", "cannot be said by a file. Give --attest-zero-retention on"),
-        ("show-prompt: x", "cannot be said by a file"),
+        ("modle: x", "'modle' is not an option of run. Did you mean 'model'? It takes: tasks"),
+        ("attest_zero_retention: true", "cannot be set in a file. Give --attest-zero-retention on"),
+        ("show-prompt: x", "cannot be set in a file"),
         ("- a\n- b", "must be keys and values. It has the options of `run`"),
-        ("a: [", "is no YAML, line 1"),
+        ("a: [", "is not YAML, line 1"),
         ("batch: maybe", "batch is true or false, got 'maybe'"),
         ("model: [a, b]", "model is one value, got a list"),
         ("role: [null]", "role has no value"),
-        ("\x00", "is no YAML"),
+        ("\x00", "is not YAML"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_told(
@@ -179,7 +180,7 @@ def test_a_prompt_is_shown_and_nobody_is_asked(
     closed = ["run", "--tasks", "ehrnoteqa_mc_level1", *model, *data, "--show-prompt"]
     assert main(closed) == 4
     told = capsys.readouterr()
-    assert "shown on a terminal alone" in told.err
+    assert "only shown on a terminal" in told.err
     assert told.out == ""
 
 
@@ -195,3 +196,45 @@ def test_the_prompt_of_a_local_model_is_in_its_own_template(
     assert str(shown).endswith(shown.text)
     with pytest.raises(UsageError, match="no item of kqa has this id"):
         mt.show_prompt("kqa", "hf/toy", "17", config="demo", data=demos)
+
+
+def test_a_prompt_is_shown_as_the_run_would_shorten_it(demos: Path, here: Path) -> None:
+    pytest.importorskip("lighteval")
+    make_toy_model(Path("toy"), texts=["Discharge summary", "Answer: B"])
+
+    def shown(max_length: int, **options: Any) -> Any:
+        return mt.show_prompt(
+            "ehrnoteqa_open_level1",
+            "hf/toy",
+            model_args={"max_length": max_length},
+            max_new_tokens=10,
+            config="demo",
+            data=demos,
+            **options,
+        )
+
+    whole = shown(100_000)
+    assert whole.note == ""
+    with pytest.raises(UsageError, match="do not fit the model's context"):
+        shown(1000)
+
+    cut = shown(1000, truncate="notes-from-the-oldest")
+    assert len(cut.text) < len(whole.text)
+    assert re.search(r"left out [\d,]+ words, so that the prompt fits", str(cut))
+    unanswered = shown(1000, truncate="unanswered")
+    assert unanswered.text == whole.text
+    assert unanswered.note.endswith("so the run leaves it unanswered.")
+
+
+def test_only_a_server_knows_how_a_run_shortens_its_prompt(
+    demos: Path, here: Path
+) -> None:
+    shown = mt.show_prompt(
+        "ehrnoteqa_open_level1",
+        "openai-api/nowhere/m",
+        model_args={"base_url": "http://127.0.0.1:9/v1"},
+        truncate="notes-from-the-oldest",
+        config="demo",
+        data=demos,
+    )
+    assert "--truncate notes-from-the-oldest was not applied" in shown.note

@@ -68,7 +68,7 @@ def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
         b"4 terms of 5 English strings, 66 semantic types, as written" in built.stdout
     )
     assert (
-        b"1 strings are left out, because their concept is not in MRSTY.RRF."
+        b"1 strings are left out because their concept is not in MRSTY.RRF."
         in built.stdout
     )
     assert b"MRCONSO.RRF, MB read: 1/1" in built.stderr
@@ -137,13 +137,13 @@ def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
     before = stamp()
     assert main(BUILD) == 0
     assert (
-        "is built already from this MRCONSO.RRF, and kept (--again builds it anew). 4 terms"
+        "an index of this MRCONSO.RRF exists and is kept (--again builds it again). 4 terms"
         in capsys.readouterr().out
     )
     assert stamp() == before
     for more in (["--again"], ["--lowercase"]):
         assert main([*BUILD, *more]) == 0
-        assert "is built already" not in capsys.readouterr().out
+        assert "exists and is kept" not in capsys.readouterr().out
         assert stamp() != before
         before = stamp()
     write_release(Path("release/META"), STRINGS[:2])
@@ -155,7 +155,9 @@ def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
     assert main([*BUILD, "--lowercase"]) == 0
     told = capsys.readouterr()
     assert "2 terms of 2 English strings" in told.out
-    assert "holds .building-x of a build that was killed or still runs" in told.err
+    assert (
+        "holds .building-x from a build that was killed or is still running" in told.err
+    )
 
 
 @wrong_use("umls")

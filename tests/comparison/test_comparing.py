@@ -238,7 +238,7 @@ def test_what_can_be_compared_is_and_the_rest_says_why_not() -> None:
         compare_results(a, b, other, selection=Selection(tasks=["alone"]))
     with pytest.raises(
         UsageError,
-        match="^none of the tasks asked for is in a or b. Tasks of both: toy, other, new",
+        match="^none of the requested tasks is in a or b. Tasks of both: toy, other, new",
     ):
         compare_results(a, b, other, selection=Selection(tasks=["nothing"]))
     with pytest.raises(UsageError, match="^other: the runs cannot be compared"):

@@ -150,7 +150,7 @@ def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
         ("", "demo", "invented demonstration data, while the policy is about v1"),
         ("", "right", "configuration fresh, while the policy is about v1"),
         ('[tasks.medcalc]\nconfig = "v1.0"', "right", "while the policy is about v1.0"),
-        (FRESH, "baseline", "baseline/reference is a baseline and no model"),
+        (FRESH, "baseline", "baseline/reference is a baseline, not a model"),
         (
             f'{FRESH}prompts = "own"',
             "right",
@@ -165,7 +165,7 @@ def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
         (
             FRESH,
             "quick",
-            "a quick look at 12 items (--max-samples), which stand for no others",
+            "a quick look at 12 items (--max-samples), which represent no others",
         ),
         (FRESH, "part", "a part of a run: merge the parts"),
     ],
@@ -269,7 +269,10 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("rule = 3", "a policy is a list of [[rule]] tables, with [tasks.NAME] tables"),
+        (
+            "rule = 3",
+            "a policy is a list of [[rule]] tables, with optional [tasks.NAME] tables",
+        ),
         ("[[rule]\n", "not TOML"),
         (f"rule = {'[' * 5_000}", "nested too deeply"),
         (
@@ -349,7 +352,7 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
         # and that the worst runs meet.
         (
             f"[[rule]]\n{ACCURACY}at_most = 0.9",
-            "accuracy is better when it is higher, so that",
+            "accuracy is better when it is higher, so",
         ),
         (
             "[[rule]]\ntask = 'kqa'\nmetric = 'contradicted'\nat_least = 0.1",

@@ -85,7 +85,7 @@ def test_what_cannot_be_read_is_listed_and_stays_so(
     assert decompose() == 5
     said = capsys.readouterr().err
     assert "1 of 4 answers were not taken apart (line 3: " in said
-    assert "The others are written" in said
+    assert "The others were written" in said
     assert len(read_gold_file(Path("out.jsonl"))) == 3
     assert len(server.calls) == 3 + 3  # two re-asks
     # An unreadable reply is kept like any other, so the same command asks nobody; other
@@ -106,7 +106,7 @@ def test_a_file_that_somebody_changed_is_left_alone(
 ) -> None:
     Path("out.jsonl").write_text("mine\n", encoding="utf-8")
     assert decompose() == 2
-    assert "already exists and was changed since" in capsys.readouterr().err
+    assert "already exists and was changed after" in capsys.readouterr().err
     Path("out.jsonl").unlink()
     assert decompose() == 0
     sorted_by_hand = (
@@ -136,7 +136,7 @@ def test_what_is_asked_under_a_forecast_a_budget_and_a_fault(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert decompose("--forecast") == 0
-    assert "nothing is written" in capsys.readouterr().out
+    assert "nothing was written" in capsys.readouterr().out
     assert server.calls == []
     assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl"]
     assert decompose("--max-judge-calls", "1") == 5

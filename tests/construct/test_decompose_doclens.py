@@ -9,7 +9,7 @@ from medical_tasks.benchmarks.doclens.measures import read_claim_file
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.scoring import join_claims, text_units
 from medical_tasks.construct.decompose.doclens import (
-    Part,
+    Passage,
     built_references,
     claims_text,
     outputs,
@@ -31,7 +31,7 @@ def own(reference: str, **sections: str) -> OwnText:
     )
 
 
-def short(parts: list[Part]) -> dict[str, str]:
+def short(parts: list[Passage]) -> dict[str, str]:
     return {part.name: " ".join(part.text.split()) for part in parts}
 
 
@@ -61,7 +61,7 @@ def test_references_of_ones_own() -> None:
 
 
 def answer(name: str, text: str | None) -> Answer:
-    return Answer(id=name, text=text, place="record 1")
+    return Answer(id=name, text=text, position="record 1")
 
 
 def test_outputs() -> None:
@@ -84,7 +84,7 @@ def test_outputs() -> None:
         [answer("V1/subjective", "Cough [0].")], BY_NAME["aci_bench_section"]
     )
     assert section == [
-        Part(record="V1/subjective", section="subjective", text="Cough.")
+        Passage(record="V1/subjective", section="subjective", text="Cough.")
     ]
     for name in ("V1", "V1/plan"):
         with pytest.raises(
@@ -121,7 +121,7 @@ def test_the_file_is_the_one_that_scoring_reads(name: str, tmp_path: Path) -> No
 
 def test_what_was_not_taken_apart_is_not_there(tmp_path: Path) -> None:
     parts = [
-        Part(record=record, section="full", text=text)
+        Passage(record=record, section="full", text=text)
         for record, text in (("1", "a"), ("2", "b"), ("3", ""))
     ]
     made: dict[str, tuple[str, ...] | Unscored] = {

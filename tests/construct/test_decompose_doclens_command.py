@@ -63,7 +63,7 @@ def test_references_of_ones_own(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert decompose("--forecast") == 0
-    assert "nothing is written" in capsys.readouterr().out
+    assert "nothing was written" in capsys.readouterr().out
     assert server.calls == []
     assert not list(Path().glob("claims.json*"))
     assert decompose() == 0

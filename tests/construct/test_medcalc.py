@@ -30,11 +30,7 @@ from medical_tasks.construct.medcalc.forms import Pair
 from medical_tasks.construct.medcalc.steps import split_notes
 from medical_tasks.io.store import Store
 from tests.case_tables import json_of
-from tests.construct.ehrnoteqa.construction_files import (
-    edit_sheet,
-    read_lines,
-    read_rows,
-)
+from tests.construct.sheet_files import edit_sheet, read_lines, read_rows
 from tests.fault_server import Call, FaultServer
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -253,7 +249,7 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(
     server: FaultServer, capsys: Any
 ) -> None:
     assert extract("http://203.0.113.9/v1") == 4
-    assert "notes are taken for credentialed unless --open" in capsys.readouterr().err
+    assert "notes are treated as credentialed unless --open" in capsys.readouterr().err
     assert extract(server.base_url) == 0
     assert ROWS[0]["patient_note"][:40] not in "".join(capsys.readouterr())
     assert step("sheet", "--reviewers", "ann") == 0
@@ -424,7 +420,7 @@ def test_words_alone_extract_too(
 ) -> None:
     words = ["--source", "notes.jsonl", "--model", "lexical", "--open"]
     assert step("extract", *words) == 0
-    assert "No model judges who is eligible" in capsys.readouterr().out
+    assert "No model judges eligibility" in capsys.readouterr().out
     pairs = read_lines(here / "own" / "extracted.jsonl")
     assert pairs
     for pair in pairs:

@@ -56,7 +56,7 @@ def test_python_writes_it_too_and_a_bad_name_is_told(here: Path) -> None:
         Path("first_aid.csv"),
     ]
     with pytest.raises(
-        UsageError, match="new-benchmark 'First-Aid': a name is 2 to 48 small"
+        UsageError, match="new-benchmark 'First-Aid': a name has 2 to 48 small"
     ):
         mt.new_benchmark("First-Aid")
     with pytest.raises(UsageError, match="yaml and package are two forms"):

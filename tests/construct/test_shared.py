@@ -31,7 +31,7 @@ def test_a_sheet_comes_back(tmp_path: Path) -> None:
     rows = read_sheet(path, COLUMNS)
     assert [row.cells["text"] for row in rows] == texts
     assert [row.number for row in rows] == list(range(2, 9))
-    assert rows[3].place("text") == f"{path}: row 5, column 'text'"
+    assert rows[3].location("text") == f"{path}: row 5, column 'text'"
 
 
 @given(

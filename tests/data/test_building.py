@@ -46,8 +46,8 @@ def test_load_dataset_reads_configs_splits_and_types(
 ) -> None:
     import datasets
 
-    full = build_source(SOURCE, place=official, config="full", folder=folder)
-    demo = build_source(SOURCE, place=None, config="demo", folder=folder)
+    full = build_source(SOURCE, source_path=official, config="full", folder=folder)
+    demo = build_source(SOURCE, source_path=None, config="demo", folder=folder)
     assert (full.config, full.rows, dict(full.splits), full.notes) == (
         "full",
         9,
@@ -73,7 +73,7 @@ def test_only_what_is_named_lies_in_the_folder_with_the_same_bytes_each_time(
 ) -> None:
     one, two = tmp_path / "built" / "one", tmp_path / "built" / "two"
     for folder in (one, two):
-        build_source(SOURCE, place=official, config="full", folder=folder)
+        build_source(SOURCE, source_path=official, config="full", folder=folder)
     data = {split.path for split in built_configs(one)["full"].splits.values()}
     assert set(files_of(one)) == {"README.md", "croissant.json", MARKER} | data
     assert files_of(one) == files_of(two)
@@ -83,12 +83,12 @@ def test_only_what_is_named_lies_in_the_folder_with_the_same_bytes_each_time(
 def test_rebuild_replaces_one_config_and_keeps_the_other(
     official: Path, folder: Path, tmp_path: Path
 ) -> None:
-    build_source(SOURCE, place=official, config="full", folder=folder)
-    build_source(SOURCE, place=None, config="demo", folder=folder)
+    build_source(SOURCE, source_path=official, config="full", folder=folder)
+    build_source(SOURCE, source_path=None, config="demo", folder=folder)
     before = built_configs(folder)
     build_source(
         SOURCE,
-        place=write_official(tmp_path / "newer", count=5, word="second"),
+        source_path=write_official(tmp_path / "newer", count=5, word="second"),
         config="full",
         folder=folder,
     )
@@ -120,7 +120,7 @@ def test_a_build_that_ends_between_two_renames_changes_nothing(
     # of which the last one counts.
     import datasets
 
-    build_source(SOURCE, place=official, config="full", folder=folder)
+    build_source(SOURCE, source_path=official, config="full", folder=folder)
     newer = write_official(tmp_path / "newer", count=4, word="second")
     true_replace = Path.replace
     steps: list[Path] = []
@@ -134,7 +134,7 @@ def test_a_build_that_ends_between_two_renames_changes_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", replace)
         with pytest.raises(Killed):
-            build_source(SOURCE, place=newer, config="full", folder=folder)
+            build_source(SOURCE, source_path=newer, config="full", folder=folder)
     for split in SPLITS:
         assert read_rows(folder, "full", split, spec=SPEC) == make_rows(split)
     loaded = datasets.load_dataset(
@@ -149,7 +149,7 @@ def test_a_build_that_ends_between_two_renames_changes_nothing(
     # The card is the fourth to be renamed; from then on it names the new files, which
     # all lie there.
     assert words == {"second" if last > 3 else "first"}
-    build_source(SOURCE, place=newer, config="full", folder=folder)
+    build_source(SOURCE, source_path=newer, config="full", folder=folder)
     assert read_rows(folder, "full", "dev", spec=SPEC) == make_rows(
         "dev", count=4, word="second"
     )
@@ -168,7 +168,7 @@ def test_a_disk_that_is_full_before_the_first_byte(
         IncompleteError,
         match=r"no space to write \(No space left on device\)\. Nothing of this build",
     ):
-        build_source(SOURCE, place=official, config="full", folder=folder)
+        build_source(SOURCE, source_path=official, config="full", folder=folder)
     assert not folder.exists()
 
 
@@ -191,14 +191,14 @@ def test_an_error_of_the_disk_is_found_below_those_it_causes_and_a_fault_of_a_re
     ):
         build_source(
             dataclasses.replace(SOURCE, read=lambda *_: read(False)),
-            place=None,
+            source_path=None,
             config="demo",
             folder=folder,
         )
     with pytest.raises(DatasetGenerationError) as caught:
         build_source(
             dataclasses.replace(SOURCE, read=lambda *_: read(True)),
-            place=None,
+            source_path=None,
             config="demo",
             folder=folder,
         )
@@ -216,14 +216,14 @@ def test_the_librarys_chunking_is_off_for_the_build_alone(
         pytest.skip("this version of datasets has no such chunking")
     before = datasets.config.DEFAULT_CDC_OPTIONS
     assert before
-    build_source(SOURCE, place=official, config="full", folder=folder)
+    build_source(SOURCE, source_path=official, config="full", folder=folder)
     (path,) = folder.glob("full/dev-*.parquet")
     assert b"content_defined_chunking" not in pq.read_metadata(path).metadata
     assert datasets.config.DEFAULT_CDC_OPTIONS is before
     earlier = files_of(folder)
     (official / "notes.jsonl").write_text('{"split": "train", "row": {"count": -1}}')
     with pytest.raises(UsageError, match="negative count"):
-        build_source(SOURCE, place=official, config="full", folder=folder)
+        build_source(SOURCE, source_path=official, config="full", folder=folder)
     assert files_of(folder) == earlier
     assert datasets.config.DEFAULT_CDC_OPTIONS is before
 
@@ -239,7 +239,7 @@ def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_pur
             SOURCE, published_rows=rows, living=frozenset({living})
         )
         return build_source(
-            source, place=official, config="full", folder=folder, partial=partial
+            source, source_path=official, config="full", folder=folder, partial=partial
         )
 
     with pytest.raises(
@@ -267,14 +267,14 @@ def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_pur
 
 
 def test_file_of_another_config(official: Path, folder: Path) -> None:
-    digest = build_source(SOURCE, place=official, config="full", folder=folder)
+    digest = build_source(SOURCE, source_path=official, config="full", folder=folder)
     sha256 = built_configs(digest.folder)["full"].source["notes.jsonl"]
     source = dataclasses.replace(SOURCE, known_files={sha256: "demo"})
     with pytest.raises(
         UsageError,
         match="is the official file of config demo, not of full. Give --config demo",
     ):
-        build_source(source, place=official, config="full", folder=folder)
+        build_source(source, source_path=official, config="full", folder=folder)
 
 
 def test_a_config_of_an_older_version_stays_but_is_not_described(
@@ -282,9 +282,9 @@ def test_a_config_of_an_older_version_stays_but_is_not_described(
 ) -> None:
     import datasets
 
-    build_source(SOURCE, place=official, config="full", folder=folder)
+    build_source(SOURCE, source_path=official, config="full", folder=folder)
     newer = with_spec(version="3.0.0")
-    built = build_source(newer, place=None, config="demo", folder=folder)
+    built = build_source(newer, source_path=None, config="demo", folder=folder)
     assert built.notes == (
         f"{folder}: config full was built in version 2.0.0, now 3.0.0; build it again",
     )
@@ -299,22 +299,24 @@ def test_a_config_of_an_older_version_stays_but_is_not_described(
 def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (empty := tmp_path / "empty").mkdir()
-    assert build_source(SOURCE, place=None, config="demo", folder=empty).rows == 9
+    assert build_source(SOURCE, source_path=None, config="demo", folder=empty).rows == 9
     with pytest.raises(
         UsageError,
         match="holds the dataset tiny_notes, not other_notes. Choose another --out",
     ):
         build_source(
-            with_spec(name="other_notes"), place=None, config="demo", folder=empty
+            with_spec(name="other_notes"), source_path=None, config="demo", folder=empty
         )
     (folder / "README.md").write_text("mine")
     with pytest.raises(UsageError, match="is not empty and holds no built dataset"):
-        build_source(SOURCE, place=None, config="demo", folder=folder)
+        build_source(SOURCE, source_path=None, config="demo", folder=folder)
     assert set(files_of(folder)) == {"README.md"}
     with pytest.raises(
         UsageError, match="README.md: is a file; --out must be a folder"
     ):
-        build_source(SOURCE, place=None, config="demo", folder=folder / "README.md")
+        build_source(
+            SOURCE, source_path=None, config="demo", folder=folder / "README.md"
+        )
     # A file where a folder has to be fails for every user; permission bits do not stop
     # root.
     with pytest.raises(
@@ -322,7 +324,10 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path) 
         match=r"cannot write there \(Not a directory\). Nothing of this build was kept",
     ):
         build_source(
-            SOURCE, place=None, config="demo", folder=folder / "README.md" / "deeper"
+            SOURCE,
+            source_path=None,
+            config="demo",
+            folder=folder / "README.md" / "deeper",
         )
 
 
@@ -338,7 +343,7 @@ def test_a_build_leaves_nothing_in_the_users_cache_and_progress_bars_as_before(
     (cache := tmp_path / "user-cache").mkdir()
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(cache))
     assert not datasets.are_progress_bars_disabled()
-    build_source(SOURCE, place=official, config="full", folder=folder)
+    build_source(SOURCE, source_path=official, config="full", folder=folder)
     assert list(cache.rglob("*")) == []
     assert not datasets.are_progress_bars_disabled()
     assert capfd.readouterr().err == ""
@@ -508,7 +513,11 @@ def test_wrong_options(
 def test_a_build_passes_them_on_and_records_them(tmp_path: Path) -> None:
     folder = tmp_path / "tiny_notes"
     built = build_source(
-        GENERATED, place=None, config="made", folder=folder, options={"seed": 7, "n": 4}
+        GENERATED,
+        source_path=None,
+        config="made",
+        folder=folder,
+        options={"seed": 7, "n": 4},
     )
     assert dict(built.splits) == dict.fromkeys(SPLITS, 4)
     assert read_rows(folder, "made", "dev") == make_rows("dev", count=4, word="seed7")
@@ -519,7 +528,7 @@ def test_a_build_passes_them_on_and_records_them(tmp_path: Path) -> None:
     )
     assert "`made` is generated by this package" in (folder / "README.md").read_text()
     # Another configuration beside it keeps the record.
-    build_source(GENERATED, place=None, config="demo", folder=folder)
+    build_source(GENERATED, source_path=None, config="demo", folder=folder)
     assert [config.source for config in built_configs(folder).values()] == [
         {"seed": "7", "n": "4"},
         {},

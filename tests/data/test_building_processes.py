@@ -56,7 +56,7 @@ def pythons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pythons]:
 def test_a_killed_build_leaves_the_dataset_that_was_there(
     pythons: Pythons, official: Path, folder: Path
 ) -> None:
-    build_source(SOURCE, place=official, config="full", folder=folder)
+    build_source(SOURCE, source_path=official, config="full", folder=folder)
     code = """
         import dataclasses, os, signal, sys
         from pathlib import Path
@@ -68,13 +68,13 @@ def test_a_killed_build_leaves_the_dataset_that_was_there(
             if split == "dev":
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        build_source(dataclasses.replace(SOURCE, read=read), place=None, config="demo", folder=Path(sys.argv[1]))
+        build_source(dataclasses.replace(SOURCE, read=read), source_path=None, config="demo", folder=Path(sys.argv[1]))
     """
     assert pythons.run(code, folder).returncode == -signal.SIGKILL
     assert list(built_configs(folder)) == ["full"]
     assert read_rows(folder, "full", "test", spec=SPEC) == make_rows("test")
     assert len(list(folder.glob(".building-*"))) == 1
-    build_source(SOURCE, place=None, config="demo", folder=folder)
+    build_source(SOURCE, source_path=None, config="demo", folder=folder)
     assert not list(folder.glob(".building-*"))
     assert list(built_configs(folder)) == ["full", "demo"]
 
@@ -90,7 +90,7 @@ DISK_FULL = """
     # No file may grow beyond this: the write fails as it does on a full disk.
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
     try:
-        build_source(SOURCE, place=Path(sys.argv[2]), config="full", folder=Path(sys.argv[1]))
+        build_source(SOURCE, source_path=Path(sys.argv[2]), config="full", folder=Path(sys.argv[1]))
     except IncompleteError as error:
         print(error.exit_code, error)
 """
@@ -110,7 +110,7 @@ def check_full_disk(pythons: Pythons, folder: Path, official: Path, limit: int) 
 # file (14 KB; parquet files 4 KB).
 @pytest.mark.parametrize("limit", [100, 2_000, 9_000])
 def test_full_disk(pythons: Pythons, official: Path, folder: Path, limit: int) -> None:
-    build_source(SOURCE, place=official, config="full", folder=folder)
+    build_source(SOURCE, source_path=official, config="full", folder=folder)
     before = files_of(folder)
     check_full_disk(
         pythons, folder, write_official(folder.parent / "newer", word="second"), limit
@@ -132,7 +132,7 @@ def test_full_disk_amid_large_rows(
     )
     check_full_disk(pythons, folder, official, limit)
     assert not folder.exists()
-    whole = build_source(SOURCE, place=official, config="full", folder=folder)
+    whole = build_source(SOURCE, source_path=official, config="full", folder=folder)
     assert whole.rows == 9
     assert {
         split.file_bytes > 3_500_000
@@ -150,7 +150,7 @@ def test_two_builds_at_once_both_arrive(
         from tests.tiny_dataset import SOURCE
 
         place = Path(sys.argv[3]) if len(sys.argv) > 3 else None
-        build_source(SOURCE, place=place, config=sys.argv[2], folder=Path(sys.argv[1]))
+        build_source(SOURCE, source_path=place, config=sys.argv[2], folder=Path(sys.argv[1]))
     """
     folder.mkdir(parents=True)
     started = [

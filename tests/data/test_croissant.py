@@ -25,11 +25,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("croissant")
     build_source(
         SOURCE,
-        place=write_official(place / "official"),
+        source_path=write_official(place / "official"),
         config="full",
         folder=place / "tiny",
     )
-    build_source(SOURCE, place=None, config="demo", folder=place / "tiny")
+    build_source(SOURCE, source_path=None, config="demo", folder=place / "tiny")
     return place / "tiny"
 
 

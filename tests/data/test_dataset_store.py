@@ -33,7 +33,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built") / "tiny_notes"
     build_source(
         SOURCE,
-        place=write_official(folder.parent / "official"),
+        source_path=write_official(folder.parent / "official"),
         config="full",
         folder=folder,
     )
@@ -281,6 +281,6 @@ def test_datasets_that_are_made_of_one_file() -> None:
     for name in ("kqa", "ehrnoteqa", "doclens_own"):
         assert source_configs(dataset_source(name)) == ("own",)
     with pytest.raises(
-        UsageError, match="the dataset meqsum is not made of one file of your own"
+        UsageError, match="the dataset meqsum is not made from one file of your own"
     ):
         source_configs(dataset_source("meqsum"))

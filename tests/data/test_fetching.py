@@ -282,7 +282,7 @@ def test_pins_lie_where_files_are_found_and_name_a_commit_and_a_sum() -> None:
         for file in files.values()
     ):
         if file.pin is not None:
-            assert file.pin.place in file.places
+            assert file.pin.checkout_path in file.places
             pins.append(file.pin)
     assert pins
     for pin in pins:

@@ -22,12 +22,12 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_missing_or_edited_manifest_is_said(tmp_path: Path) -> None:
     assert check_manifest(tmp_path) == [
-        f"{tmp_path / 'tasks.json'}: is not there. Write it with: make manifest"
+        f"{tmp_path / 'tasks.json'}: is missing. Write it with: make manifest"
     ]
     (path,) = write_manifest(tmp_path)
     path.write_text(path.read_text().replace('"test"', '"dev"'))
     assert check_manifest(tmp_path) == [
-        f"{path}: is not what the specs say. Write it anew with: make manifest"
+        f"{path}: differs from the specs. Write it again with: make manifest"
     ]
 
 

@@ -164,7 +164,7 @@ SPLITS = ("train", "test")
 
 
 def build(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
-    return build_source(MIMIC_SOURCE, place=place, config=config, folder=folder)
+    return build_source(MIMIC_SOURCE, source_path=place, config=config, folder=folder)
 
 
 def test_a_twin_is_built_for_its_owner_alone(
@@ -275,7 +275,7 @@ def test_v1_file_under_another_name_or_cut_anywhere_is_refused(tmp_path: Path) -
 def build_archehr(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
     return build_source(
         source_at(config, place),
-        place=place,
+        source_path=place,
         config=config,
         folder=folder,
         partial=True,

@@ -89,13 +89,23 @@ def run_words(model: str, judge: str | None, *more: str) -> list[str]:
         f"base_url={model},max_retries=0,concurrency=1",
     ]
     if judge is not None:
-        words += [
-            "--judge",
-            "openai-api/judging/j",
-            "--judge-args",
-            f"base_url={judge},max_retries=0,concurrency=1",
-        ]
+        words += judge_words(judge)
     return [*words, *more]
+
+
+def score_words(answers: object, *more: str) -> list[str]:
+    words = ["score", TASK.name, "--responses", str(answers), "--config", "demo"]
+    return [*words, "--out", "run", *more]
+
+
+def baseline_words(name: str, out: str) -> list[str]:
+    words = ["run", "--tasks", TASK.name, "--config", "demo"]
+    return [*words, "--model", f"baseline/{name}", "--out", out]
+
+
+def judge_words(url: str) -> list[str]:
+    args = f"base_url={url},max_retries=0,concurrency=1"
+    return ["--judge", "openai-api/judging/j", "--judge-args", args]
 
 
 def audit_lines() -> list[dict[str, Any]]:
@@ -155,22 +165,7 @@ def test_a_remote_judge_gets_nothing(
             (place / "answers.jsonl").write_text(
                 json.dumps({"id": "1", "response": CANARY})
             )
-            words = [
-                "score",
-                TASK.name,
-                "--responses",
-                "answers.jsonl",
-                "--config",
-                "demo",
-                "--out",
-                "run",
-            ]
-            words += [
-                "--judge",
-                "openai-api/judging/j",
-                "--judge-args",
-                f"base_url={REMOTE}",
-            ]
+            words = score_words("answers.jsonl", *judge_words(REMOTE))
         assert main(words) == 4
     assert proxy.seen == []
     told = capfd.readouterr().err
@@ -435,17 +430,8 @@ def test_rows_that_cannot_be_read_are_not_quoted(
 
     monkeypatch.setattr("tests.credentialed_benchmark.data.load_items", careless)
     Path("answers.jsonl").write_text('{"id": "1", "response": "x"}')
-    score = [
-        "score",
-        TASK.name,
-        "--responses",
-        "answers.jsonl",
-        "--config",
-        "demo",
-        "--out",
-        "run",
-    ]
-    for words in (run_words("http://127.0.0.1:9/v1", None), score):
+    run = run_words("http://127.0.0.1:9/v1", None)
+    for words in (run, score_words("answers.jsonl")):
         with pytest.raises(WithheldError) as caught:
             main(words)
         assert not any(
@@ -465,21 +451,7 @@ def test_answers_in_the_wrong_field_are_not_shown(
     answers = place.parent / "answers.jsonl"
     for number in (1, 2):
         answers.write_text(f"{json.dumps(line)}\n" * number)
-        assert (
-            main(
-                [
-                    "score",
-                    TASK.name,
-                    "--responses",
-                    str(answers),
-                    "--config",
-                    "demo",
-                    "--out",
-                    "run",
-                ]
-            )
-            == 2
-        )
+        assert main(score_words(answers)) == 2
         assert "anary" not in capfd.readouterr().err
 
 
@@ -496,16 +468,7 @@ def test_an_unreadable_judge_that_quotes_a_forecast_and_baselines_leave_nothing(
         assert main(run_words(model.base_url, judge.base_url)) == 5
     nothing_is_out()
     for model_name in ("reference", "empty"):
-        words = [
-            "run",
-            "--tasks",
-            TASK.name,
-            "--config",
-            "demo",
-            "--model",
-            f"baseline/{model_name}",
-        ]
-        assert main([*words, "--out", model_name]) in (0, 5)
+        assert main(baseline_words(model_name, model_name)) in (0, 5)
         nothing_is_out()
 
 
@@ -521,23 +484,7 @@ def test_answers_that_are_scored_stay_where_they_were(
         )
     )
     with FaultServer(answer=quoting_verdict) as judge:
-        words = [
-            "score",
-            TASK.name,
-            "--responses",
-            str(answers),
-            "--config",
-            "demo",
-            "--out",
-            "run",
-        ]
-        words += [
-            "--judge",
-            "openai-api/judging/j",
-            "--judge-args",
-            f"base_url={judge.base_url},max_retries=0",
-        ]
-        assert main(words) == 0
+        assert main(score_words(answers, *judge_words(judge.base_url))) == 0
     nothing_is_out()
     assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
 
@@ -687,18 +634,7 @@ def test_inspect_refuses_a_credentialed_task() -> None:
 def test_leakcheck_refuses_rows_that_the_run_was_not_on(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [
-        "run",
-        "--tasks",
-        TASK.name,
-        "--config",
-        "demo",
-        "--model",
-        "baseline/reference",
-        "--out",
-        "run",
-    ]
-    assert main(words) == 0
+    assert main(baseline_words("reference", "run")) == 0
     assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
     results = json_of(place / "run" / "results.json")
     data = results["tasks"][TASK.name]["recipe"]["data"]

@@ -8,7 +8,6 @@ import dataclasses
 import inspect
 import json
 import math
-import os
 import runpy
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from medical_tasks.harness.judging import HarnessJudge, harness_request
 from medical_tasks.runs.results import read_items
 from medical_tasks.spec import TaskSpec
 from tests.case_tables import tables
+from tests.harness.commands import demo_environment
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
 
@@ -81,7 +81,7 @@ def test_max_samples_asks_the_items_that_run_asks(
 @pytest.mark.parametrize(
     ("name", "confidence", "message"),
     [
-        ("medcalc_code", "asked", "medcalc_code go on after the first answer"),
+        ("medcalc_code", "asked", "medcalc_code continue after the first answer"),
         ("medcalc", "yes", "confidence must be none or asked; got 'yes'"),
     ],
 )
@@ -203,11 +203,6 @@ def test_inspect_cannot_ask_for_probabilities(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_shows_no_traceback(tmp_path: Path, warm: WarmProcess) -> None:
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("INSPECT")
-    }
     words = [
         "-m",
         "inspect_ai",
@@ -218,11 +213,7 @@ def test_the_command_shows_no_traceback(tmp_path: Path, warm: WarmProcess) -> No
         "-T",
         "config=nope",
     ]
-    done = warm.run(
-        words,
-        cwd=tmp_path,
-        environment=environment | {"MEDICAL_TASKS_DATA": str(tmp_path)},
-    )
+    done = warm.run(words, cwd=tmp_path, environment=demo_environment(tmp_path))
     assert done.returncode != 0
     told = done.stdout + done.stderr
     assert "Traceback" not in told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,19 @@ from medical_tasks.cli.lighteval import _read
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
+from medical_tasks.runs.results import read_results
 from medical_tasks.sandbox.probe import probe
 from medical_tasks.spec import Item
 from tests.case_tables import json_of
 from tests.fault_server import Call, FaultServer
+from tests.harness.commands import (
+    demo_environment,
+    endpoint,
+    inspect_eval,
+    log_means,
+    only_log,
+    run,
+)
 from tests.support import counts
 from tests.warm_process import WarmProcess
 
@@ -28,28 +36,9 @@ SAMPLES = 12
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("home")
-    assert (
-        main(
-            [
-                "build",
-                "medcalc_bench",
-                "--config",
-                "demo",
-                "--out",
-                str(home / "medcalc_bench"),
-            ]
-        )
-        == 0
-    )
-    return home
-
-
-@pytest.fixture(scope="module")
-def items(home: Path) -> list[Item]:
+def items(demos: Path) -> list[Item]:
     return load_task_data(
-        MEDCALC_CODE, DATASET, data=home, config="demo", max_samples=SAMPLES
+        MEDCALC_CODE, DATASET, data=demos, config="demo", max_samples=SAMPLES
     ).items
 
 
@@ -75,99 +64,59 @@ class Programmer:
         return "```python\nprint(weight)\n```" if kind == 1 else "I would rather not."
 
 
-def _run(warm: WarmProcess, words: list[str], home: Path, server: FaultServer) -> None:
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("INSPECT")
-    }
-    environment |= {"MEDICAL_TASKS_DATA": str(home), "HF_HUB_OFFLINE": "1"}
-    environment |= {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
-    done = warm.run(["-m", *words], cwd=home, environment=environment)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+def _ours(task: str, out: str) -> list[str]:
+    words = ["medical_tasks", "run", "--tasks", task, "--config", "demo"]
+    words += ["--model", "openai-api/script/m", "--max-samples", str(SAMPLES)]
+    return [*words, "--out", out]
 
 
 @pytest.mark.slow
 def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
-    warm: WarmProcess, home: Path, items: list[Item]
+    warm: WarmProcess, demos: Path, items: list[Item], tmp_path: Path
 ) -> None:
     if (missing := probe()) is not None:
         pytest.skip(f"no sandbox on this machine: {missing}")
     with FaultServer(answer=Programmer(items)) as server:
-        run = [
-            "medical_tasks",
-            "run",
-            "--tasks",
-            "medcalc_code",
-            "--config",
-            "demo",
-            "--model",
-            "openai-api/script/m",
-        ]
-        run += ["--max-samples", str(SAMPLES), "--out", "ours"]
-        _run(warm, run, home, server)
+        place: dict[str, Any] = {
+            "cwd": tmp_path,
+            "environment": demo_environment(demos, **endpoint(server)),
+        }
+        run(warm, _ours("medcalc_code", "ours"), **place)
         # The fourth kind gives the same program again and again, and is asked anew each
         # time.
         asked = len(server.calls)
         assert asked == 3 * (1 + 2 + 2 + 20)
-        _run(warm, run, home, server)
+        run(warm, _ours("medcalc_code", "ours"), **place)
         assert len(server.calls) == asked
-        results: dict[str, Any] = json_of(home / "ours" / "results.json")["tasks"][
-            "medcalc_code"
-        ]
-        assert results["coverage"]["scored"] == SAMPLES
-        assert (
-            results["metrics"]["accuracy"]["value"]
-            == results["metrics"]["accuracy_official"]["value"]
-            == 0.75
-        )
-        assert results["recipe"]["protocol"]["max_tries"] == 20
-        with Store(home / "ours" / "answers.sqlite") as store:
-            made, times = counts(store, "execution")
-            assert made == times
-            assert 4 <= made <= SAMPLES + 3
-
-        logs = home / "logs"
-        words = [
-            "inspect_ai",
-            "eval",
-            "medical_tasks/medcalc_code",
-            "--model",
-            "openai-api/script/m",
-        ]
-        words += [
-            "-T",
-            "config=demo",
-            "--sample-id",
-            ",".join(item.id for item in items),
-        ]
-        _run(
+        ids = ",".join(item.id for item in items)
+        words = ["-T", "config=demo", "--sample-id", ids]
+        logs = tmp_path / "logs"
+        run(
             warm,
-            [
-                *words,
-                "--log-dir",
-                str(logs),
-                "--log-format",
-                "json",
-                "--display",
-                "none",
-            ],
-            home,
-            server,
+            [*inspect_eval("medical_tasks/medcalc_code", logs=logs), *words],
+            **place,
         )
-    (file,) = logs.glob("*.json")
-    log: dict[str, Any] = json_of(file)
-    scores = {
-        score["name"]: score["metrics"]["mean"]["value"]
-        for score in log["results"]["scores"]
-    }
-    assert {"accuracy": 0.75, "accuracy_official": 0.75}.items() <= scores.items()
+
+    results = read_results(tmp_path / "ours")["tasks"]["medcalc_code"]
+    assert results["coverage"]["scored"] == SAMPLES
+    expected = {"accuracy": 0.75, "accuracy_official": 0.75}
+    for name, value in expected.items():
+        assert results["metrics"][name]["value"] == value
+    assert results["recipe"]["protocol"]["max_tries"] == 20
+    with Store(tmp_path / "ours" / "answers.sqlite") as store:
+        made, times = counts(store, "execution")
+        assert made == times
+        assert 4 <= made <= SAMPLES + 3
+
+    assert expected.items() <= log_means(only_log(logs)).items()
 
 
 @pytest.mark.slow
-def test_the_open_book_through_our_runner(warm: WarmProcess, home: Path) -> None:
+def test_the_open_book_through_our_runner(
+    warm: WarmProcess, demos: Path, tmp_path: Path
+) -> None:
     items = load_task_data(
-        MEDCALC_OPEN_BOOK, DATASET, data=home, config="demo", max_samples=SAMPLES
+        MEDCALC_OPEN_BOOK, DATASET, data=demos, config="demo", max_samples=SAMPLES
     ).items
     prompts = load_prompts(MEDCALC_OPEN_BOOK)
     golds = {
@@ -177,30 +126,18 @@ def test_the_open_book_through_our_runner(warm: WarmProcess, home: Path) -> None
     with FaultServer(
         answer=lambda call: json.dumps({"answer": golds[call.prompt]})
     ) as server:
-        run = [
-            "medical_tasks",
-            "run",
-            "--tasks",
-            "medcalc_open_book",
-            "--config",
-            "demo",
-            "--out",
-            "book",
-        ]
-        _run(
+        run(
             warm,
-            [*run, "--model", "openai-api/script/m", "--max-samples", str(SAMPLES)],
-            home,
-            server,
+            _ours("medcalc_open_book", "book"),
+            cwd=tmp_path,
+            environment=demo_environment(demos, **endpoint(server)),
         )
         assert len(server.calls) == SAMPLES
-    metrics = json_of(home / "book" / "results.json")["tasks"]["medcalc_open_book"][
-        "metrics"
-    ]
-    assert metrics["accuracy"]["value"] == 1.0
+    results = read_results(tmp_path / "book")["tasks"]["medcalc_open_book"]
+    assert results["metrics"]["accuracy"]["value"] == 1.0
 
 
-def test_the_baselines_need_no_sandbox(home: Path, tmp_path: Path) -> None:
+def test_the_baselines_need_no_sandbox(demos: Path, tmp_path: Path) -> None:
     run = [
         "run",
         "--tasks",
@@ -208,7 +145,7 @@ def test_the_baselines_need_no_sandbox(home: Path, tmp_path: Path) -> None:
         "--config",
         "demo",
         "--data",
-        str(home),
+        str(demos),
     ]
     assert (
         main([*run, "--model", "baseline/reference", "--out", str(tmp_path / "out")])

@@ -15,7 +15,6 @@ from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.prompts import gold_response
 from medical_tasks.benchmarks.medcalc_bench.scoring import score_items
 from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
-from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
@@ -34,23 +33,9 @@ COUNTS = {
 
 
 @pytest.fixture(scope="module")
-def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
-    home = tmp_path_factory.mktemp("home")
-    assert (
-        main(
-            [
-                "build",
-                "medcalc_bench",
-                "--config",
-                "demo",
-                "--out",
-                str(home / "medcalc_bench"),
-            ]
-        )
-        == 0
-    )
+def items(demos: Path) -> list[Item]:
     first, second, third, *rest = load_task_data(
-        MEDCALC, DATASET, data=home, config="demo"
+        MEDCALC, DATASET, data=demos, config="demo"
     ).items[:6]
     assert third.fields["output_type"] == "decimal"
     # No rule has an answer to the first two, and the label of the third is wrong.
@@ -135,7 +120,7 @@ outputs = [ModelOutput.from_content("mockllm/model", reply) for reply in given["
 for output in outputs:
     output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # or it would count, by a download
 items = load_items(MEDCALC, given["rows"])
-inspect_adapter._held = lambda *given: ({item.id: item for item in items}, None)
+inspect_adapter._items_and_judge = lambda *given: ({item.id: item for item in items}, None)
 (log,) = inspect_ai.eval(
     inspect_adapter.inspect_task(
         MEDCALC, items, load_prompts(MEDCALC), {}, inspect_adapter.registered_scorer(MEDCALC)()

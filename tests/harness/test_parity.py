@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -28,6 +27,14 @@ from medical_tasks.runs.results import read_results
 from medical_tasks.spec import Item, PromptSet, TaskSpec
 from tests.case_tables import json_of
 from tests.fault_server import Fault, FaultServer
+from tests.harness.commands import (
+    demo_environment,
+    endpoint,
+    inspect_eval,
+    log_means,
+    only_log,
+    run,
+)
 from tests.support import ROOT
 from tests.warm_process import WarmProcess
 
@@ -39,6 +46,7 @@ class Script:
     """The demo's questions and an answer to each: right, right in other dress, wrong, silent, unreadable."""
 
     home: Path
+    data: Path
     items: Mapping[str, list[Item]]
     answers: Mapping[str, str]
     file: Path
@@ -78,18 +86,16 @@ def _kqa_answer(number: int, item: Item) -> str:
 
 
 @pytest.fixture(scope="module")
-def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
+def script(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Script:
     home = tmp_path_factory.mktemp("parity")
-    for name in ("medcalc_bench", "kqa", "ehrnoteqa"):
-        assert main(["build", name, "--config", "demo", "--out", str(home / name)]) == 0
-    items = load_task_data(MEDCALC, DATASET, data=home, config="demo").items
+    items = load_task_data(MEDCALC, DATASET, data=demos, config="demo").items
     prompts = load_prompts(MEDCALC)
     answers = {
         prompts.render(item)[0]["content"]: _answer(number, item)
         for number, item in enumerate(items)
     }
     assert len(answers) == len(items) >= 24
-    questions = load_task_data(KQA, KQA_DATASET, data=home, config="demo").items
+    questions = load_task_data(KQA, KQA_DATASET, data=demos, config="demo").items
     asking = kqa_prompts(KQA)
     answers |= {
         asking.render(item)[0]["content"]: _kqa_answer(n, item)
@@ -100,6 +106,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
     file.write_text(json.dumps(answers), encoding="utf-8")
     return Script(
         home=home,
+        data=demos,
         items={"medcalc": items, "kqa": questions},
         answers=answers,
         file=file,
@@ -107,29 +114,18 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
 
 
 def _environment(script: Script, **more: str) -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("INSPECT")
-    }
-    return kept | {
-        "MEDICAL_TASKS_DATA": str(script.home),
-        "MEDICAL_TASKS_CONFIG": "demo",
-        "MEDICAL_TASKS_HOME": str(script.home / "cache"),
-        "HF_HUB_OFFLINE": "1",
-        "HF_HOME": str(script.home / "hf"),
-        "SCRIPTED_ANSWERS": str(script.file),
+    return demo_environment(
+        script.data,
+        MEDICAL_TASKS_CONFIG="demo",
+        MEDICAL_TASKS_HOME=str(script.home / "cache"),
+        HF_HOME=str(script.home / "hf"),
+        SCRIPTED_ANSWERS=str(script.file),
         **more,
-    }
-
-
-def _run(
-    warm: WarmProcess, words: list[str], script: Script, **environment: str
-) -> None:
-    done = warm.run(
-        ["-m", *words], cwd=script.home, environment=_environment(script, **environment)
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def _run(warm: WarmProcess, words: list[str], script: Script, **variables: str) -> None:
+    run(warm, words, cwd=script.home, environment=_environment(script, **variables))
 
 
 def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
@@ -154,7 +150,7 @@ def expected(script: Script) -> dict[str, dict[str, float]]:
             "--config",
             "demo",
             "--data",
-            str(script.home),
+            str(script.data),
             "--responses",
             str(file),
         ]
@@ -223,7 +219,7 @@ def test_lighteval_command(
         "demo",
     ]
     folder = script.home / "imported" / "lighteval"
-    assert main([*words, "--data", str(script.home), "--out", str(folder)]) == 0
+    assert main([*words, "--data", str(script.data), "--out", str(folder)]) == 0
     assert _metrics(folder, MEDCALC) == pytest.approx(expected["medcalc"])
     assert _imported(folder) == (
         "imported/scripted",
@@ -265,7 +261,7 @@ def test_lighteval_finds_every_task_and_leaks_no_example(
         name for task in offered for name in (task.name, task.harness_name)
     )
     sources = {(folder, config) for _, folder, config in json.loads(table)}
-    assert sources == {(str(script.home / task.dataset), "demo") for task in offered}
+    assert sources == {(str(script.data / task.dataset), "demo") for task in offered}
     # lighteval would take its worked examples from the questions that are being asked.
     assert refusal.startswith(
         "UsageError medical:medcalc: worked examples are part of a task here"
@@ -276,38 +272,18 @@ def test_inspect_and_our_runner_on_one_endpoint(
     warm: WarmProcess, script: Script, expected: dict[str, dict[str, float]]
 ) -> None:
     with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
-        variables = {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
+        variables = endpoint(server)
         logs = script.home / "logs"
-        words = [
-            "eval",
-            "medical_tasks/medcalc",
-            "medical_tasks/kqa",
-            "--model",
-            "openai-api/script/m",
-        ]
-        words += [
-            "-T",
-            "config=demo",
-            "--log-dir",
-            str(logs),
-            "--log-format",
-            "json",
-            "--display",
-            "none",
-        ]
-        _run(warm, ["inspect_ai", *words], script, **variables)
+        words = inspect_eval("medical_tasks/medcalc", "medical_tasks/kqa", logs=logs)
+        _run(warm, [*words, "-T", "config=demo"], script, **variables)
         asked = len(server.calls)
         assert asked == len(script.answers)
         files = sorted(logs.glob("*.json"))
         assert len(files) == 2
         for file in files:
             log: dict[str, Any] = json_of(file)
-            scores = {
-                score["name"]: score["metrics"]["mean"]["value"]
-                for score in log["results"]["scores"]
-            }
             judged = log["eval"]["task"].endswith("kqa")
-            assert scores == pytest.approx(
+            assert log_means(log) == pytest.approx(
                 _shown(expected["kqa"]) if judged else expected["medcalc"]
             )
             if judged:
@@ -322,7 +298,7 @@ def test_inspect_and_our_runner_on_one_endpoint(
                 "demo",
             ]
             folder = script.home / "imported" / "inspect"
-            assert main([*words, "--data", str(script.home), "--out", str(folder)]) == 0
+            assert main([*words, "--data", str(script.data), "--out", str(folder)]) == 0
             assert _metrics(folder, MEDCALC) == pytest.approx(expected["medcalc"])
             model = "imported/openai-api/script/m"
             assert _imported(folder) == (model, {"id": len(script.items["medcalc"])})
@@ -356,12 +332,11 @@ def test_inspect_asks_for_a_confidence_as_we_do(
         prompt = asking.render(item)[-1]["content"]
         replies[prompt] = f"{right}\nConfidence: {sure}"
     with FaultServer(answer=lambda call: replies[call.prompt]) as server:
-        variables = {"SCRIPT_BASE_URL": server.base_url, "SCRIPT_API_KEY": "x"}
+        variables = endpoint(server)
         logs = script.home / "asked-logs"
-        words = ["eval", "medical_tasks/medcalc", "--model", "openai-api/script/m"]
-        words += ["-T", "config=demo", "-T", "confidence=asked", "--log-dir", str(logs)]
-        words += ["--log-format", "json", "--display", "none"]
-        _run(warm, ["inspect_ai", *words], script, **variables)
+        words = inspect_eval("medical_tasks/medcalc", logs=logs)
+        words += ["-T", "config=demo", "-T", "confidence=asked"]
+        _run(warm, words, script, **variables)
         asked = len(server.calls)
         assert asked == len(script.items["medcalc"])
         words = ["run", "--tasks", "medcalc", "--model", "openai-api/script/m"]
@@ -370,8 +345,7 @@ def test_inspect_asks_for_a_confidence_as_we_do(
         assert sorted(server.prompts[:asked]) == sorted(server.prompts[asked:])
     entry = read_results(script.home / "asked")["tasks"]["medcalc"]
     ours = entry["confidence"]
-    (file,) = logs.glob("*.json")
-    log: dict[str, Any] = json_of(file)
+    log = only_log(logs)
     theirs = {
         score["name"]: {
             metric["name"]: metric["value"] for metric in score["metrics"].values()
@@ -435,35 +409,14 @@ def test_logs_of_inspect_are_scored_as_ours(
             ("strange", [{**rows[0], "id": "strange", "metadata": {}}]),
         ):
             (tmp_path / "rows.json").write_text(json.dumps(asked), encoding="utf-8")
-            asking = [
-                "inspect_ai",
-                "eval",
-                "plain.py",
-                "--model",
-                "openai-api/script/m",
-                "--display",
-                "none",
-            ]
-            asking += [
-                "-T",
-                f"file={tmp_path / 'rows.json'}",
-                "--log-dir",
-                str(tmp_path / name),
-                "--log-format",
-                "json",
-            ]
-            _run(
-                warm,
-                asking,
-                script,
-                SCRIPT_BASE_URL=server.base_url,
-                SCRIPT_API_KEY="x",
-            )
+            asking = inspect_eval("plain.py", logs=tmp_path / name)
+            asking += ["-T", f"file={tmp_path / 'rows.json'}"]
+            _run(warm, asking, script, **endpoint(server))
     answers = [
         "--responses",
         str(script.home / f"{task.name}.jsonl"),
         "--data",
-        str(script.home),
+        str(script.data),
     ]
     scored = [
         "export",
@@ -476,12 +429,7 @@ def test_logs_of_inspect_are_scored_as_ours(
     for name in ("log", "exported"):
         (file,) = (tmp_path / name).glob("*.json")
         _run(warm, [*words, str(file)], script)
-        log: dict[str, Any] = json_of(file)
-        scores = {
-            score["name"]: score["metrics"]["mean"]["value"]
-            for score in log["results"]["scores"]
-        }
-        assert scores == pytest.approx(
+        assert log_means(json_of(file)) == pytest.approx(
             expected["medcalc"] if task is MEDCALC else _shown(expected["kqa"])
         )
     (strange,) = (tmp_path / "strange").glob("*.json")
@@ -511,31 +459,11 @@ def test_inspect_scores_no_reply_without_choices(
     }
     with FaultServer(lambda call: Fault.json_body(body)) as server:
         logs = script.home / "logs-no-choices"
-        words = [
-            "inspect_ai",
-            "eval",
-            "medical_tasks/medcalc",
-            "--model",
-            "openai-api/script/m",
-            "-T",
-            "config=demo",
-        ]
-        words += [
-            "--limit",
-            "2",
-            "--log-dir",
-            str(logs),
-            "--log-format",
-            "json",
-            "--display",
-            "none",
-        ]
-        environment = _environment(
-            script, SCRIPT_BASE_URL=server.base_url, SCRIPT_API_KEY="x"
-        )
-        warm.run(["-m", *words], cwd=script.home, environment=environment)
-    (file,) = logs.glob("*.json")
-    log: dict[str, Any] = json_of(file)
+        words = inspect_eval("medical_tasks/medcalc", logs=logs)
+        words += ["-T", "config=demo", "--limit", "2"]
+        variables = _environment(script, **endpoint(server))
+        warm.run(["-m", *words], cwd=script.home, environment=variables)
+    log = only_log(logs)
     assert log["status"] == "error"
     assert log["samples"]
     assert all(not sample.get("scores") for sample in log.get("samples", []))

@@ -278,8 +278,8 @@ def test_unmatched_answers_are_named_and_left_out(
     }  # fmt: skip
     n = len(theirs)
     assert (
-        f"answers are left out: 1 could be to several items (prediction {n} (x2)); 1 ask otherwise "
-        f"than the item of their id (prediction {n - 2} ({asked[0].id})); 1 are to no item of the "
+        f"answers are left out: 1 fit several items (prediction {n} (x2)); 1 have another question "
+        f"than the item of their id (prediction {n - 2} ({asked[0].id})); 1 fit no item of the "
         f"task (prediction {n - 1} (x1))"
     ) in capsys.readouterr().err
 
@@ -342,8 +342,8 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
             "helm",
             lambda tmp, asked: sources.helm(tmp, [*asked, asked[2]]),
             {},
-            "prediction 3 (3) and prediction 32 (3) both answer item 3; one answer an item and "
-            "repeat is scored. Take one of them out, or give the files of one run.",
+            "prediction 3 (3) and prediction 32 (3) both answer item 3, but one answer per item "
+            "and repeat is scored. Remove one of them, or give the files of one run.",
         ),
         (
             "helm",
@@ -351,9 +351,9 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
                 tmp, [replace(asked[0], note="", question="Who?")]
             ),
             {},
-            "none of its 1 answers of 'medcalc_bench:model=openai_gpt-4o' is to an item of medcalc: "
-            "1 ask otherwise than the item of their id (prediction 1 (1)). Is it the right task "
-            "and config?",
+            "none of its 1 answers of 'medcalc_bench:model=openai_gpt-4o' fits an item of medcalc: "
+            "1 have another question than the item of their id (prediction 1 (1)). Check task "
+            "and config.",
         ),
         (
             "helm",
@@ -365,7 +365,7 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
             "helm",
             sources.helm,
             {"address": "http://x"},
-            "must be an address that begins with https:",
+            "must begin with https:",
         ),
         (
             "inspect",

@@ -101,7 +101,7 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
     "no zip file": (
         inspect_log.read,
         lambda tmp: _cut(sources.inspect_eval(tmp / "log.eval", _samples({}))),
-        "log.eval: a damaged zip file (BadZipFile: File is not a zip file). Give a log that inspect",
+        "log.eval: a damaged zip file (BadZipFile: File is not a zip file). Give a complete log of inspect",
     ),
     "a log without samples": (
         inspect_log.read,
@@ -111,7 +111,7 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
     "a log that says nothing": (
         inspect_log.read,
         lambda tmp: _zip(tmp / "log.eval", samples__1_epoch_1="{}"),
-        "log.eval: has no _journal/start.json, as if it was not written whole",
+        "log.eval: has no _journal/start.json, as if it was not written completely",
     ),
     "a sample without its input": (
         inspect_log.read,
@@ -123,14 +123,14 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
         lambda tmp: sources.inspect_json(
             sources.inspect_json(tmp / "a.json", _samples({})).with_name("b.json"), _samples({})
         ).parent,
-        r"has 2 of logs of inspect (.eval or .json) (a.json, b.json). Name the one that is meant",
+        r"has 2 logs of inspect (.eval or .json) (a.json, b.json). Give the path of one",
     ),
     "probabilities": (
         lm_eval.read,
         lambda tmp: _changed(
             sources.lm_eval(tmp, ASKED), filter="none", resps=[[[-1.5, "False"]], [[-2.5, "True"]]]
         ),
-        "line 6: has no text of one reply but probabilities, or replies to 2 requests",
+        "line 6: has probabilities instead of the text of one reply, or replies to 2 requests",
     ),
     "samples cut off": (
         lm_eval.read,
@@ -142,7 +142,7 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
         lambda tmp: _changed(
             sources.every_eval_ever(tmp / "items.jsonl", ASKED), model_id="acme/other"
         ),
-        "has answers of acme/llm-7b, acme/other. Choose one: --model NAME",
+        "has answers of acme/llm-7b, acme/other. Select one: --model NAME",
     ),
     "two evaluations": (
         every_eval_ever.read,
@@ -152,12 +152,12 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
     "a record of something else": (
         every_eval_ever.read,
         lambda tmp: _written(tmp / "x.jsonl", '{"id": "1", "response": "2"}\n'),
-        "x.jsonl, line 1: evaluation_id: is missing. Give a file of instance records",
+        "x.jsonl, line 1: evaluation_id: is missing. Give a complete file of instance records",
     ),
     "no parquet file": (
         lighteval_details.read,
         lambda tmp: _cut(sources.lighteval(tmp / "out", ASKED)),
-        "no parquet file (ArrowInvalid)",
+        "not a parquet file (ArrowInvalid)",
     ),
     "nothing there": (
         lighteval_details.read, lambda tmp: tmp, "has no files of details (details_*.parquet)",
@@ -187,12 +187,12 @@ def test_no_more_is_unpacked_than_the_limit(
         gzip.compress(b"[" + b" " * 20_000_000 + b"]")
     )
     with pytest.raises(
-        UsageError, match="has more than 10,000 bytes, which is the most"
+        UsageError, match="has more than 10,000 bytes, the largest size"
     ):
         helm.read(folder)
     log = _zip(tmp_path / "log.eval", header="{}", samples__1_epoch_1=" " * 20_000)
     with pytest.raises(
-        UsageError, match="has more than 10,000 bytes, which is the most"
+        UsageError, match="has more than 10,000 bytes, the largest size"
     ):
         inspect_log.read(log)
 

@@ -15,7 +15,7 @@ from openpyxl import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
 from medical_tasks.errors import UsageError
-from medical_tasks.io.cell_forms import TableChoice, reading_tables, settled
+from medical_tasks.io.cell_forms import TableChoice, reading_tables, settle
 from medical_tasks.lab.score_table import read_scores
 from medical_tasks.runs.responses import GivenAnswers, read_responses
 from tests.tiny_xlsx import SHEET, with_parts
@@ -309,7 +309,7 @@ def told(column: Sequence[str]) -> list[str] | None:
     """What a column is read as; None where a person is asked."""
     cells = {(f"row {n}", "a"): text for n, text in enumerate(column, start=2)}
     try:
-        return list({**cells, **settled("t", cells, local=True)}.values())
+        return list({**cells, **settle("t", cells, local=True)}.values())
     except UsageError:
         return None
 

@@ -175,7 +175,7 @@ def test_a_damaged_record_is_told_and_never_written_over(
     found = last_check(IDENTITY, name="kqa")
     assert found is not None
     told = describe(found, judge="j", name="kqa")
-    assert told.startswith("judge j: its checks are not known. ")
+    assert told.startswith("judge j: its checks cannot be read. ")
     assert "judge_checks.json: the record of checks is damaged" in told
     assert "Delete it" in told
     with pytest.raises(UsageError, match="damaged"):

@@ -205,7 +205,7 @@ def test_no_judge_the_same_judge_and_other_pairs() -> None:
         if key not in ("apart", "length", "own_model", "verdict_usage")
     }
     assert "was not looked at" in choose({"older": older}, {})["conclusions"][0]
-    with pytest.raises(UsageError, match="two: is checked on other pairs than one"):
+    with pytest.raises(UsageError, match="two: was checked on other pairs than one"):
         choose({"one": HONEST, "two": HONEST | {"source": {"file": "other"}}}, {})
 
 

@@ -97,7 +97,11 @@ def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(
     )
     assert reasons == judged.stats.unscored
     assert (reasons["judge: unreadable reply"], reasons["judge: cut reply"]) == (10, 5)
-    assert (judged.stats.asked, judged.stats.decided, reasons.total()) == (100, 50, 50)
+    assert (judged.stats.questions, judged.stats.decided, reasons.total()) == (
+        100,
+        50,
+        50,
+    )
 
     # The judge recovers. What had no reply is asked again, and nothing else: replies
     # without a verdict are replies.

@@ -43,7 +43,7 @@ def test_values_are_looked_up_by_id(tmp_path: Path) -> None:
     assert c == Unscored(
         id="c", reason="judge: not in the recorded verdicts", sha256=c.sha256
     )
-    assert (judge.stats.asked, judge.stats.decided, dict(judge.stats.unscored)) == (
+    assert (judge.stats.questions, judge.stats.decided, dict(judge.stats.unscored)) == (
         3,
         2,
         {c.reason: 1},

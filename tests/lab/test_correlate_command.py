@@ -55,7 +55,7 @@ def test_a_table_and_its_json_with_the_recipe(
     assert lines[2][:4] == ["exam", "clinician", "10", "0.888"]
     assert f"{(39 - 5) / (44 * 45) ** 0.5:.3f}" in lines[2]
     assert lines[3][:6] == ["recall", "clinician", "9", "of", "10", "0.661"]
-    assert "these may lie. The uncertainty of each score is not in them" in said
+    assert "They do not include the uncertainty of each score" in said
     assert main([*words, "--json", "--seed", "3"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["files"] == {"a.csv": hashlib.sha256(SCORES.encode()).hexdigest()}
@@ -132,7 +132,7 @@ def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> N
     assert "row 2 and row 3 are both named 'p'" in capsys.readouterr().err
     assert main(["correlate", path, "--against", '"a, b"', "--names", "way,model"]) == 0
     said = capsys.readouterr().out
-    assert "note: not compared, as they hold text: 'size'." in said
+    assert "note: not compared, because they hold text: 'size'." in said
     assert said.count("\nx") == 1
     # Numbers can name rows too.
     numbered = write("numbered.csv", "id,x,y\n1,1,1\n2,2,2\n3,3,3\n")

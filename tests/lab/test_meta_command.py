@@ -330,7 +330,7 @@ def test_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert main(["meta", large]) == 2
     assert (
-        "2,001 outputs in 2,001 clusters (an item is one where nothing else is said)"
+        "2,001 outputs in 2,001 clusters (by default, an item is a cluster)"
         in capsys.readouterr().err
     )
     assert meta(capsys, large, "--where", "part=1p")["outputs"] == 1000

@@ -127,7 +127,7 @@ def test_votes_of_pairs(tmp_path: Path) -> None:
     others = read_preferences(stated(tmp_path, "V,x,y,ann,x\n"))
     with pytest.raises(
         UsageError,
-        match="none of its pairs is among the outputs compared; it begins with item 'V'",
+        match="none of its pairs is among the compared outputs; it begins with item 'V'",
     ):
         votes_of(others, table, output_pairs(["v"] * 3))
 
@@ -260,7 +260,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="its data are .*'rows_sha256': 'b'"):
         output_runs_read(a, RunName(folder=other, system="b"))
     with pytest.raises(
-        UsageError, match="its version of toy is 2-A, another run's 1-A"
+        UsageError, match="its version of toy is 2-A, but that of another run is 1-A"
     ):
         output_runs_read(
             a, RunName(folder=run(tmp_path / "c", task_version="2-A"), system="c")
@@ -289,5 +289,5 @@ def test_how_a_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for text in ("=runs", "@b=runs", "a@=runs"):
         with pytest.raises(UsageError, match="a name is missing. Write SYSTEM=FOLDER"):
             run_name(text)
-    with pytest.raises(UsageError, match="'nowhere' is no folder"):
+    with pytest.raises(UsageError, match="'nowhere' is not a folder"):
         run_name("a=nowhere")

@@ -73,7 +73,8 @@ def test_no_answers() -> None:
 def test_what_does_not_fit_is_refused(tmp_path: Path, example: dict[str, Any]) -> None:
     texts, (row,) = example["predictions"], example["references"]
     with pytest.raises(
-        ValueError, match="references must be as many as predictions, 1; got 0"
+        ValueError,
+        match="references must have one entry for each of the 1 predictions; got 0",
     ):
         score_answers(texts, [])
     with pytest.raises(

@@ -432,22 +432,6 @@ class OpenRouterServer(OpenAIServer):
         usage["cost"] = (usage["prompt_tokens"] + 4 * usage["completion_tokens"]) / 1e6
         return {**reply, "id": f"gen-{call.number}", "provider": self.provider}
 
-    @staticmethod
-    def failed(
-        message: str, code: int, *, status: int | None = None, provider: str = ""
-    ) -> Fault:
-        """An error in OpenRouter's form, which can also come with status 200."""
-        more = (
-            {"metadata": {"provider_name": provider, "raw": message}}
-            if provider
-            else {}
-        )
-        body = {
-            "error": {"message": message, "code": code, **more},
-            "user_id": "user_1",
-        }
-        return Fault("reply", code if status is None else status, {}, json.dumps(body))
-
 
 class HFRouterServer(OpenAIServer):
     """Hugging Face's router: the provider stands in a header, and may be named in `model:provider`."""

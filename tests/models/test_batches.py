@@ -100,7 +100,7 @@ def test_a_batch_is_found_behind_a_page_of_newer_ones() -> None:
                 address=server.base_url,
                 model="toy",
                 purpose="model",
-                made=0,
+                created=0,
                 keys=[["k"]],
                 requests=1,
             )

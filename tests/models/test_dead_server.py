@@ -101,7 +101,8 @@ def test_a_server_that_accepts_and_is_silent_is_slow_and_not_dead(
     found = results(silent, timeout="0.3", max_retries="0")
     assert {type(each) for each in found} == {Failure}
     assert waiting(capsys.readouterr().err) == [
-        f"waiting for {silent}: connected, and no answer yet; each attempt may take timeout=0.3 s"
+        f"waiting for {silent} (model 'm'): connected, and no answer yet; "
+        "each attempt may take timeout=0.3 s"
     ]
 
 
@@ -125,7 +126,8 @@ def test_replicas_of_which_one_is_not_there_and_none(
         found = results(f"{closed} {server.base_url}")
         assert [type(each) for each in found] == [Answer] * 3
         assert (
-            f"{closed} does not answer; going on with 1 of 2" in capsys.readouterr().err
+            f"{closed} does not answer; continuing with 1 of 2"
+            in capsys.readouterr().err
         )
         gone = server.base_url
     with pytest.raises(

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure, Model, Request
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
@@ -259,7 +258,7 @@ def test_the_second_ctrl_c_ends_at_once_and_closes_the_connections() -> None:
 
 
 def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice(
-    tmp_path: Path,
+    demos: Path, tmp_path: Path
 ) -> None:
     arrived, answered = threading.Semaphore(0), threading.Event()
 
@@ -268,38 +267,19 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
             arrived.release()
             answered.wait(timeout=60)
 
-    data = {"MEDICAL_TASKS_DATA": str(tmp_path / "data")}
-    build_dataset(
-        "medcalc_bench",
-        source=None,
-        config="demo",
-        out=tmp_path / "data" / "medcalc_bench",
-    )
+    environment = {**os.environ, "MEDICAL_TASKS_DATA": str(demos)}
     with FaultServer(plan) as server:
-        words = [
-            "run",
-            "--tasks",
-            "medcalc",
-            "--config",
-            "demo",
-            "--max-samples",
-            "9",
-            "--model",
-            "openai-api/host/m",
-        ]
-        more = [
-            "--model-args",
-            f"base_url={server.base_url},concurrency=4",
-            "--out",
-            str(tmp_path / "run"),
-        ]
-        command = [sys.executable, "-m", "medical_tasks", *words, *more]
+        command = [sys.executable, "-m", "medical_tasks", "run", "--tasks", "medcalc"]
+        command += ["--config", "demo", "--max-samples", "9"]
+        command += ["--model", "openai-api/host/m", "--model-args"]
+        command += [f"base_url={server.base_url},concurrency=4"]
+        command += ["--out", str(tmp_path / "run")]
         process = subprocess.Popen(
             command,
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env={**os.environ, **data},
+            env=environment,
         )
         for _ in range(4):
             assert arrived.acquire(timeout=60)
@@ -317,7 +297,7 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
             capture_output=True,
             timeout=60,
             cwd=ROOT,
-            env={**os.environ, **data},
+            env=environment,
         )
         assert len(server.prompts) == len(set(server.prompts)) == 9
 

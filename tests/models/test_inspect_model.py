@@ -297,11 +297,11 @@ def test_held_text_goes_to_this_machine_or_an_attested_host_alone(
             RefusedError, match=r"may not be sent to api.openai.com:443 \(model\)"
         ):
             results(elsewhere, questions(1))
-        monkeypatch.setenv("HTTP_PROXY", "http://proxy.example:3128")
+        monkeypatch.setenv("HTTP_PROXY", "http://user:hidden@proxy.example:3128")
         monkeypatch.delenv("NO_PROXY", raising=False)
         monkeypatch.delenv("no_proxy", raising=False)
         with pytest.raises(
-            RefusedError, match=r"proxy.example:3128 \(proxy on the way to"
+            RefusedError, match=r"sent to proxy.example:3128 \(proxy on the way to"
         ):
             results(model, questions(1))
         monkeypatch.delenv("HTTP_PROXY")

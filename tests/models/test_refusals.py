@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import Request
-from medical_tasks.models.chat_reply import a_name
+from medical_tasks.models.chat_reply import safe_name
 from medical_tasks.models.endpoint import EndpointModel, open_endpoint
 from medical_tasks.models.inspect_reply import Seen
 from medical_tasks.models.refusals import LEFT_OUT, Adaptations, refused_names
@@ -293,7 +293,7 @@ def test_any_error_is_read_and_no_refusal_is_learnt_without_end(error: object) -
 def test_a_name_from_a_server_cannot_be_a_text_that_it_was_sent(
     named: object, kept: str
 ) -> None:
-    assert a_name(named) == kept
+    assert safe_name(named) == kept
     assert Seen().provider == ""
     seen = Seen()
     seen.response = {"provider": named}

@@ -45,7 +45,7 @@ def seconds(
                 refused += 1
                 pace.refused(left, wait)
                 left = await pace.turn()
-            pace.taken()
+            pace.accepted()
 
     async def work() -> None:
         jobs = iter(range(count))

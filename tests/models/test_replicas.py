@@ -77,7 +77,7 @@ def test_load_decides_and_a_killed_replica_costs_no_answer(
     assert len(slow.chats) <= 3 < len(quick.chats)
     assert (
         capfd.readouterr().err
-        == f"note: {killed.base_url} does not answer; going on with 2 of 3\n"
+        == f"note: {killed.base_url} does not answer; continuing with 2 of 3\n"
     )
 
 

@@ -14,7 +14,7 @@ from medical_tasks.benchmarks.ehrnoteqa.scoring import probability_score
 from medical_tasks.catalog import tasks as all_tasks
 from medical_tasks.errors import UsageError
 from medical_tasks.models.base import ChoiceScores
-from medical_tasks.report.confidence import confidence_plots, confidence_said
+from medical_tasks.report.confidence import confidence_notes, confidence_plots
 from medical_tasks.report.markdown import render_markdown
 from medical_tasks.runs.confidence import (
     UNCLEAR,
@@ -78,7 +78,7 @@ def test_the_instruction_ends_the_last_question_and_the_hash_says_so() -> None:
     assert asked.sha256 != plain.sha256
     assert "confidence_sha256" in asked.settings
     begun: Message = {"role": "assistant", "content": "{"}
-    with pytest.raises(UsageError, match="begins the model's answer itself"):
+    with pytest.raises(UsageError, match="itself begins the model's answer"):
         asking_for_confidence(
             replace(plain, render=lambda item: (*chat, begun))
         ).render(item("1"))
@@ -88,7 +88,7 @@ def test_the_instruction_ends_the_last_question_and_the_hash_says_so() -> None:
     ("task", "model", "said"),
     [
         ("medcalc", "baseline/reference", "asked nothing.*Leave it out"),
-        ("medcalc_code", "hf/m", "medcalc_code go on after the first answer"),
+        ("medcalc_code", "hf/m", "medcalc_code continue after the first answer"),
         ("ehrnoteqa_mc_prob_index_level1", "hf/m", "report confidence without it"),
     ],
 )
@@ -158,7 +158,7 @@ def test_shares_have_a_curve_alone_and_averages_nothing() -> None:
 def test_no_answer_counts() -> None:
     found = figures([score("a", 1.0, None)])
     assert (found["n"], "ece" in found) == (0, False)
-    assert confidence_said({"confidence": found}) == [
+    assert confidence_notes({"confidence": found}) == [
         "confidence (a line that it was asked for), of 0 of 1 answers (left out: 1 x no "
         "confidence)."
     ]
@@ -245,8 +245,8 @@ def test_a_run_from_question_to_report(serving: Serving, tmp_path: Path) -> None
     assert "Risk and coverage" in page
     assert "mt-diagonal" in page
     assert "Mean confidence" in page
-    assert "AUROC" in confidence_said(entry)[0]
-    assert confidence_said(entry)[0] in render_markdown(read_results(out))
+    assert "AUROC" in confidence_notes(entry)[0]
+    assert confidence_notes(entry)[0] in render_markdown(read_results(out))
 
 
 @pytest.mark.usefixtures("demo_home")

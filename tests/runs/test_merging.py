@@ -256,12 +256,12 @@ def test_what_is_of_another_run_is_refused(
         mt.merge(first, ran(tmp_path / "other", "2/2", **more), out=tmp_path / "merged")
     with pytest.raises(
         UsageError,
-        match=r"the judge of the parts is another one \(name lexical and nli/x\)",
+        match=r"the parts had another judge \(name lexical and nli/x\)",
     ):
         mt.merge(first, out=tmp_path / "merged", judge="nli/x")
     with pytest.raises(UsageError, match="forecast: merge scores what the parts have"):
         mt.merge(first, out=tmp_path / "merged", forecast=True)
-    with pytest.raises(UsageError, match="not of `medical-tasks run`"):
+    with pytest.raises(UsageError, match="not from `medical-tasks run`"):
         mt.merge(
             mt.score("medcalc", first, out=tmp_path / "scored").folder,
             out=tmp_path / "merged",
@@ -357,5 +357,5 @@ def test_credentialed_parts_stay_private_and_keep_what_was_left_out(
     assert not list(made.folder.rglob("*.sqlite*"))
     assert existing_run_folder(made.folder).answers.is_relative_to(home / "private")
     (existing_run_folder(parts[0]).answers).unlink()
-    with pytest.raises(MissingError, match="the answers of .*part1 are not there"):
+    with pytest.raises(MissingError, match="the answers of .*part1 are missing"):
         mt.merge(*parts, out=tmp_path / "again")

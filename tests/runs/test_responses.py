@@ -47,7 +47,7 @@ def test_names_of_fields(
         file = write(tmp_path / "r.json", *lines)
         assert read_responses(file, IDS) == read
         kind = "line" if form == "lines" else "record"
-        places = [answer.place for answer in parse_answers(file, file.read_bytes())]
+        places = [answer.position for answer in parse_answers(file, file.read_bytes())]
         assert places == [f"{kind} {number}" for number in range(1, len(records) + 1)]
 
 
@@ -135,7 +135,7 @@ def test_a_question_names_its_item_where_it_has_its_own() -> None:
         )
     with pytest.raises(
         UsageError,
-        match="'answer' looks like its own answers. Name the model's 'response'",
+        match="'answer' looks like its own answers. Name the model's column 'response'",
     ):
         read_responses(
             Path("t"),
@@ -175,7 +175,7 @@ def test_files_as_the_authors_of_kqa_write_them(
     assert capsys.readouterr().err == ""
     beside = [*records, {"Question": "Who asks?", "result": "x"}]
     assert read_published(KQA, items, "r.json", json.dumps(beside)) == {first.id: " \n"}
-    told = "note: r.json: 1 answers are left out, which are to no item of the task"
+    told = "note: r.json: 1 answers are left out: they answer no item of the task"
     assert told in (note := capsys.readouterr().err)
     assert "(record 3)" in note
     for wrong, message in (
@@ -183,7 +183,7 @@ def test_files_as_the_authors_of_kqa_write_them(
         (records[:1] * 2, "records 1 and 2 both answer id"),
         (
             [records[0], {"id": "1", "response": "x"}],
-            "record 2: has other fields than the first",
+            "record 2: its fields differ from the first",
         ),
         (
             [{**records[0], "result": 5}],

@@ -196,13 +196,13 @@ def test_each_item_goes_on_until_it_is_done(
     ids = [item.id for item in data.items]
     assert counting.looked_at == [ids, ids[1:], ids[2:], ids[3:]]
     assert task.recipe["protocol"] == {"name": "counting", "tries": 4}
-    assert [task.asked[item] for item in ids] == [1, 2, 3, 4, 4, 4]
+    assert [task.question_counts[item] for item in ids] == [1, 2, 3, 4, 4, 4]
     assert [plain.responses[item] for item in ids] == [
         "enough",
         *[f"{n}.1" for n in range(1, 6)],
     ]
     assert "protocol" not in plain.recipe
-    assert plain.asked == {}
+    assert plain.question_counts == {}
 
 
 def test_a_protocol_asks_a_batch_a_round(data: TaskData, folder: RunFolder) -> None:
@@ -299,7 +299,7 @@ def test_the_same_question_in_a_dialogue_is_asked_anew(
     task = run(second, one, folder)
     assert list(task.responses.values()) == ["1|2|1|2"]
     assert len(first.asked) == len(second.asked) == len({*second.asked}) == 2
-    assert list(task.asked.values()) == [4]
+    assert list(task.question_counts.values()) == [4]
 
 
 class Counted(GeneratesOnly):
@@ -356,7 +356,7 @@ def test_a_run_stopped_in_any_round_goes_on_and_repeats_nothing(
     assert run(third, data, folder).responses == task.responses
     assert third.asked == []
     # Answers of an earlier run count like those of this one.
-    assert list(task.asked.values()) == [1, 2, 3, 4, 4, 4]
+    assert list(task.question_counts.values()) == [1, 2, 3, 4, 4, 4]
 
 
 def test_a_failure_in_a_later_round_leaves_the_item_unanswered(
@@ -367,7 +367,7 @@ def test_a_failure_in_a_later_round_leaves_the_item_unanswered(
     assert task.unanswered == {failed: "http 500"}
     assert failed not in task.responses
     assert len(task.responses) == 5
-    assert task.asked[failed] == 1  # the question that failed is not answered
+    assert task.question_counts[failed] == 1  # the question that failed is not answered
     entry = finish([task], folder)["tasks"]["medcalc_code"]
     assert [row["asked"] for row in read_items(folder.path)] == [1, 2, 3, 1, 4, 4]
     assert entry["coverage"]["unscored"] == {"no answer: http 500": 1}

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError
 from medical_tasks.sandbox import execution, run_code
 from medical_tasks.sandbox.execution import ALLOW, MACHINES, refuse
@@ -100,22 +99,11 @@ def test_a_container_that_forbids_it(call: str, told: str, sandbox: None) -> Non
 
 
 @known_machine
-def test_the_command_refuses_before_a_model_is_asked(tmp_path: Path) -> None:
+def test_the_command_refuses_before_a_model_is_asked(
+    demos: Path, tmp_path: Path
+) -> None:
     code = "from medical_tasks.cli.entry import main\nsys.exit(main(sys.argv[1:]))"
-    data = ["--config", "demo", "--data", str(tmp_path)]
-    assert (
-        main(
-            [
-                "build",
-                "medcalc_bench",
-                "--config",
-                "demo",
-                "--out",
-                str(tmp_path / "medcalc_bench"),
-            ]
-        )
-        == 0
-    )
+    data = ["--config", "demo", "--data", str(demos)]
     run = ["run", "--tasks", "medcalc_code", *data, "--out", str(tmp_path / "out")]
     done = _without("unshare", code, *run, "--model", "hf/nowhere")
     assert (done.returncode, done.stdout) == (3, "")

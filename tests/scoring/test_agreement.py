@@ -169,7 +169,7 @@ def test_bad_input_is_named() -> None:
     ):
         confusion_matrix(["d"], ["a"], classes=ABC)
     with pytest.raises(
-        ValueError, match="given must be of the classes a, b, c; got 'd'"
+        ValueError, match="labels must be of the classes a, b, c; got 'd'"
     ):
         cohen_interval(["a"], ["d"], classes=ABC)
     with pytest.raises(ValueError, match="gold must hold a class for every item"):

@@ -199,7 +199,11 @@ def test_order_and_single_clusters_change_nothing(
     order = np.random.default_rng(seed).permutation(len(gold))
     run = verdicts(*counts)
     mixed = Verdicts(
-        run.counts[::-1], run.unit, run.fixed, run.of, list(range(len(run.of)))
+        run.counts[::-1],
+        run.unit,
+        run.fixed,
+        run.denominators,
+        list(range(len(run.denominators))),
     )
     try:
         first, _ = corrected(

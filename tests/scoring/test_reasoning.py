@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from tests.case_tables import tables
 
 CASES = tables(__file__, "reasoning")
@@ -22,10 +22,15 @@ WORDS = st.text(alphabet="abc D.\n(", max_size=30)
 def test_what_is_between_the_marks_is_no_answer(
     opening: str, closing: str, thought: str, answer: str
 ) -> None:
-    assert spoken(f"{opening}{thought}{closing}{answer}").strip() == answer.strip()
-    assert spoken(f"{opening}{thought} is D.").strip() == ""
     assert (
-        spoken(f"{opening} it says {opening} here {thought}{closing}{answer}").strip()
+        without_reasoning(f"{opening}{thought}{closing}{answer}").strip()
+        == answer.strip()
+    )
+    assert without_reasoning(f"{opening}{thought} is D.").strip() == ""
+    assert (
+        without_reasoning(
+            f"{opening} it says {opening} here {thought}{closing}{answer}"
+        ).strip()
         == answer.strip()
     )
 
@@ -45,16 +50,18 @@ def test_blocks_anywhere(
     text = (
         f"{before}{opening}{first}{closing}{between}{opening}{second}{closing}{after}"
     )
-    assert spoken(text).split() == f"{before}\n{between}\n{after}".split()
-    assert spoken(f"{before}{closing}{after}") == after  # the template opened it
+    assert without_reasoning(text).split() == f"{before}\n{between}\n{after}".split()
+    assert (
+        without_reasoning(f"{before}{closing}{after}") == after
+    )  # the template opened it
     nested = f"{opening}{first}{opening}{second}{closing}{between}{closing}{after}"
-    assert spoken(nested) == after
-    assert spoken(f"{after}{opening}{first}").strip() == after.strip()
+    assert without_reasoning(nested) == after
+    assert without_reasoning(f"{after}{opening}{first}").strip() == after.strip()
 
 
 @given(text=st.text(alphabet="abc<>/|[]# D\n◁▷", max_size=60))
 def test_a_reply_without_marks_comes_back_unchanged(text: str) -> None:
-    assert spoken(text) == text
+    assert without_reasoning(text) == text
 
 
 @given(
@@ -66,14 +73,14 @@ def test_a_reply_without_marks_comes_back_unchanged(text: str) -> None:
 )
 def test_nothing_is_made_up(pieces: list[str]) -> None:
     text = "".join(pieces)
-    found = spoken(text)
+    found = without_reasoning(text)
     assert len(found) <= len(text)
     assert all(part in text for part in found.split("\n"))
 
 
 @pytest.mark.parametrize(("reply", "answer"), CASES["replies"])
 def test_replies(reply: str, answer: str) -> None:
-    assert spoken(reply).strip() == answer
+    assert without_reasoning(reply).strip() == answer
 
 
 @pytest.mark.parametrize(
@@ -90,4 +97,4 @@ def test_replies(reply: str, answer: str) -> None:
     ],
 )
 def test_every_length_can_be_read(piece: str) -> None:
-    assert len(spoken(piece * (400_000 // len(piece)))) <= 400_000
+    assert len(without_reasoning(piece * (400_000 // len(piece)))) <= 400_000

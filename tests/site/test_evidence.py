@@ -13,15 +13,15 @@ import pytest
 
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.site import checking
-from medical_tasks.site.deciding import MEASURES
+from medical_tasks.site.deciding import MEASURES, run_hashes
 from medical_tasks.site.evidence.facts import Facts
 from medical_tasks.site.evidence.lines import FRAMEWORKS, LINES
-from medical_tasks.site.evidence.writing import answers, write_evidence
+from medical_tasks.site.evidence.writing import answer_lines, write_evidence
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.history import append
 from medical_tasks.site.options import Check
 from tests.case_tables import json_of
-from tests.site.site_cases import build_data, gated, make_site, score
+from tests.site.site_cases import gated, make_site, score
 
 FIGURE = {"value": 0.9, "ci_low": 0.8, "ci_high": 0.95, "n": 80}
 FINDING = {
@@ -52,11 +52,6 @@ LOOK = {
 }
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_data(tmp_path_factory.mktemp("home"))
-
-
 @pytest.fixture
 def site(home: Path, tmp_path: Path) -> Site:
     """A site whose candidate is scored, with nothing else done."""
@@ -76,17 +71,22 @@ def check_now(site: Site) -> None:
 
 
 def status(site: Site) -> Mapping[str, str]:
-    return {each.key: each.status for each in answers(Facts(open_site(site.path)))}
+    return {each.key: each.status for each in answer_lines(Facts(open_site(site.path)))}
+
+
+def evaluate_chart_qa(site: Site) -> None:
+    """Makes the use one whose answers a judge scores."""
+    settings = site.path / "site.toml"
+    text = settings.read_text(encoding="utf-8").replace("calculator", "chart-qa")
+    settings.write_text(text, encoding="utf-8")
 
 
 def measure_all(site: Site, home: Path) -> None:
     """All that the lines of a calculator ask for."""
     name = "runs/candidate"
-    from medical_tasks.site.deciding import run_hashes
-
     runs = {name: run_hashes(site.path / name)}
     append(site.gates, "gate", {"verdict": "GO", "runs": runs, "findings": [FINDING]})
-    append(site.gates, "look", LOOK)
+    append(site.gates, "look", {**LOOK, "series": runs[name]["items"]})
     note_step(site, "check", figures={"found": 0, "unread": 0})
     for extra in ("repeats", "confidence"):
         score(home, site.runs / extra, (3,))
@@ -179,9 +179,7 @@ def test_a_check_that_found_text_proves_no_privacy(site: Site) -> None:
 
 
 def test_twenty_four_evaluations_are_not_twenty_five(site: Site) -> None:
-    judged = site.path / "site.toml"
-    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
-    judged.write_text(text, encoding="utf-8")
+    evaluate_chart_qa(site)
     alpha = {"value": 0.8, "ci_low": 0.7, "ci_high": 0.9, "n": 80}
     for count, expected in ((24, "not done"), (25, "measured")):
         evaluations = {"n": count, "metrics": {}, "verdicts": {"alpha": alpha}}
@@ -191,9 +189,7 @@ def test_twenty_four_evaluations_are_not_twenty_five(site: Site) -> None:
 
 def test_two_people_agree_as_their_labels_say(site: Site) -> None:
     """Of 20 items both keep 12, both drop 4 and differ on 4: kappa (0.8 - 0.58) / 0.42."""
-    judged = site.path / "site.toml"
-    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
-    judged.write_text(text, encoding="utf-8")
+    evaluate_chart_qa(site)
     rows = ["item,stratum,rater,value,at,final,how"]
     for item in range(20):
         one = "keep" if item < 14 else "drop"
@@ -203,7 +199,7 @@ def test_two_people_agree_as_their_labels_say(site: Site) -> None:
     assert status(site)["chai-raters"] == "not done"
     site.review.mkdir()
     (site.review / "items.csv").write_text("\n".join(rows), encoding="utf-8")
-    found = answers(Facts(open_site(site.path)))
+    found = answer_lines(Facts(open_site(site.path)))
     kappa, raw = next(each for each in found if each.key == "chai-raters").figures
     assert raw.value == pytest.approx(0.8)
     assert kappa.value == pytest.approx((0.8 - 0.58) / 0.42)
@@ -216,9 +212,7 @@ def test_two_people_agree_as_their_labels_say(site: Site) -> None:
 def test_swapped_runs_of_two_values_are_a_counterfactual(
     site: Site, home: Path
 ) -> None:
-    judged = site.path / "site.toml"
-    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
-    judged.write_text(text, encoding="utf-8")
+    evaluate_chart_qa(site)
     for value, wrong in (("female", (1, 2, 3)), ("male", (1,))):
         score(home, site.runs / value, wrong)
         path = site.runs / value / "results.json"
@@ -230,7 +224,7 @@ def test_swapped_runs_of_two_values_are_a_counterfactual(
         path.write_text(json.dumps(results), encoding="utf-8")
         if value == "female":
             assert status(site)["chai-counterfactual"] == "not done"
-    found = answers(Facts(open_site(site.path)))
+    found = answer_lines(Facts(open_site(site.path)))
     (figure,) = next(
         each for each in found if each.key == "chai-counterfactual"
     ).figures
@@ -271,8 +265,28 @@ def test_a_gate_and_a_look_of_an_earlier_run_answer_nothing(
     measure_all(site, home)
     keys = ("ruaih-decision", "ruaih-monitoring", "nhs-control", "nhs-groups")
     assert {status(site)[key] for key in keys} == {"measured"}
+    # Another gate of the same run, by another preset, leaves its looks.
+    name = "runs/candidate"
+    again = {"verdict": "GO", "runs": {name: run_hashes(site.path / name)}}
+    append(site.gates, "gate", {**again, "findings": [FINDING]})
+    assert {status(site)[key] for key in keys} == {"measured"}
     score(home, site.runs / "candidate", (1, 2, 3))
     assert {status(site)[key] for key in keys} == {"not done"}
+
+
+def test_hospitals_apart_on_a_metric_that_decides_nothing_answer_nothing(
+    site: Site, home: Path
+) -> None:
+    measure_all(site, home)
+    path = site.path / "pooled" / "pool.json"
+    text = path.read_text(encoding="utf-8")
+    for metric, expected in (
+        ("accuracy_corrected", "not done"),  # MedCalc-Bench's, by corrected labels
+        ("answer_rate", "not done"),
+        ("accuracy", "measured"),
+    ):
+        path.write_text(text.replace('"accuracy"', f'"{metric}"'), encoding="utf-8")
+        assert status(site)["chai-sites"] == expected, metric
 
 
 def test_a_judge_by_words_answers_nothing_and_is_shown(site: Site, home: Path) -> None:
@@ -305,7 +319,7 @@ def test_a_check_of_another_judge_is_no_agreement(site: Site) -> None:
     made = {
         "schema_version": 2,
         "set": "medcalc_bench",
-        "judge": {"name": "a-judge", "identity": {}},
+        "judge": {"name": "openai-api/local/a-judge", "identity": {}},
         "votes": 1,
         "mode": "single",
         "prompts": {"set": "own"},
@@ -316,7 +330,8 @@ def test_a_check_of_another_judge_is_no_agreement(site: Site) -> None:
     (folder / "check.json").write_text(json.dumps(made), encoding="utf-8")
     asked = {"votes": 1, "mode": "single", "prompts": {"set": "own"}}
     for name, fitting in (("other", 0), ("a-judge", 1)):
-        changed_recipe(site, "candidate", "judge", name=name, comparable=True, **asked)
+        judge = {"name": f"openai-api/local/{name}", "comparable": True, **asked}
+        changed_recipe(site, "candidate", "judge", **judge)
         assert len(Facts(open_site(site.path)).checks) == fitting
 
 

@@ -57,6 +57,13 @@ def test_a_new_folder_that_was_killed_half_way_goes_on(
     assert "not empty" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["notes\u2028.csv", "notes\udcff.csv", "nötes.csv"])
+def test_the_journal_takes_any_name_of_a_file(folder: Path, name: str) -> None:
+    site = open_site(folder)
+    done = note_step(site, "sample", inputs=[folder.parent / name])
+    assert last(site, "sample") == done
+
+
 def test_a_folder_that_is_none_of_a_site_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no site.toml"):
         open_site(tmp_path)

@@ -11,22 +11,15 @@ from medical_tasks.site.desk.labels import Label
 from medical_tasks.site.folder import last, open_site
 from medical_tasks.site.reviewing import opened
 from tests.fault_server import Call, Fault, FaultServer
-from tests.site.walk import STEPS, give, new, states
+from tests.site.walk import STEPS, give, headline, new, states
 
 REVIEW = ("review", "--import", "demo/labels_labels.csv")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def folder(place: Path) -> Path:
+def folder(here: Path) -> Path:
     """A demo whose items people have checked."""
-    return checked(place / "ward", "chart-qa")
+    return checked(here / "ward", "chart-qa")
 
 
 def checked(folder: Path, use: str) -> Path:
@@ -88,6 +81,43 @@ def test_labels_of_other_answers_check_no_judge(
     assert not (folder / "checks").exists()
 
 
+def test_a_check_on_answers_that_have_changed_corrects_and_decides_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step in (("run",), REVIEW, ("judge",), ("gate",)):
+        assert give(folder, *step) in (0, 7)
+    name = "accuracy_corrected"
+    assert headline(folder, "candidate", name)
+    edit(folder / "demo" / "answers_candidate.csv", "it is ", "it was never ")
+    assert states(folder, capsys)["judge"] == "stale"
+    assert give(folder, "run") == 2  # its labels are of the answers before
+    with pytest.raises(KeyError):
+        headline(folder, "candidate", name)
+    capsys.readouterr()
+    assert give(folder, "gate") == 3
+    assert "needs a check of the judge" in capsys.readouterr().err
+    assert give(folder, "share") == 3  # the folder was not checked
+    assert give(folder, "check") == 0
+    assert give(folder, "share") == 0
+    shared = json.loads((folder / "share" / "site_share.json").read_text())
+    assert shared["checks"] == []
+
+
+def test_who_has_nobody_label_may_explore_and_no_more(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(folder / "site.toml", "labels = 150", "labels = 0")
+    assert give(folder, "run") == 0
+    assert give(folder, "check") == 0
+    assert give(folder, "share") == 0
+    assert states(folder, capsys)["gate"] == "blocked"
+    assert give(folder, "status") == 0
+    assert "judge.labels in site.toml is 0" in capsys.readouterr().out.splitlines()[-1]
+    edit(folder / "site.toml", '"standard"', '"exploratory"')
+    assert states(folder, capsys)["gate"] == "next"
+    assert give(folder, "gate") == 7
+
+
 def test_a_judge_that_failed_on_some_is_not_done(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -121,10 +151,26 @@ def test_a_judge_that_failed_on_some_is_not_done(
         assert check["scored"] == check["pairs"] == 40
 
 
-def test_a_summary_without_claims_is_labelled_by_nobody(
-    place: Path, capsys: pytest.CaptureFixture[str]
+def test_a_question_without_statements_goes_back_to_the_desk(
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = checked(place / "ward", "discharge-summary")
+    folder = checked(here / "ward", "patient-questions")
+    items = opened(open_site(folder), "items")
+    empty = items.sheet.items[0].id
+    for rater in ("ann", "ben"):
+        edits = {"must_have": "\n", "nice_to_have": " "}
+        label = Label(id=rater, item=empty, rater=rater, value="keep", edits=edits)
+        assert items.store.add(label)
+    assert give(folder, "run") == 2
+    said = capsys.readouterr().err
+    assert f"question {empty}" in said
+    assert "site review" in said
+
+
+def test_a_summary_without_claims_is_labelled_by_nobody(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = checked(here / "ward", "discharge-summary")
     items = opened(open_site(folder), "items")
     empty = items.sheet.items[0].id
     for rater in ("ann", "ben"):  # both keep it, and leave nothing of its claims

@@ -17,12 +17,7 @@ from medical_tasks.site.history import history, verified
 from medical_tasks.site.monitoring import CHANGED, SAME_OR_BETTER, WORSE, by_cluster
 from medical_tasks.site.options import Monitor
 from tests.case_tables import json_of
-from tests.site.site_cases import build_data, gated, make_site, score
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_data(tmp_path_factory.mktemp("home"))
+from tests.site.site_cases import gated, make_site, score
 
 
 @pytest.fixture
@@ -135,6 +130,7 @@ def test_what_is_no_look(site: Site, home: Path, tmp_path: Path) -> None:
     (short / "results.json").write_text(json.dumps(results), encoding="utf-8")
     with pytest.raises(UsageError, match="not the test that was gated"):
         look(site, short, looks=2)
+    assert len(list(site.monitor.iterdir())) == 1  # what was refused is not copied
     assert len([line for line in history(site.gates) if line.kind == "look"]) == 1
 
     assert look(site, score(home, home / "second", (8,)), looks=2) == SAME_OR_BETTER

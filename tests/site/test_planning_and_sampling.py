@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.catalog import tasks
 from medical_tasks.cli.entry import main
+from medical_tasks.comparison.compared import read_compared
+from medical_tasks.comparison.planning import Goal, needed_from_runs, runs_columns
 from medical_tasks.site.folder import open_site
 from medical_tasks.site.planning import labels_for
 from medical_tasks.site.sampling import Patient, placed, read_patients
-from tests.site.site_cases import build_data, make_site
+from tests.site.site_cases import make_site
 
 
 @pytest.mark.parametrize("half_width", [0.05, 0.1])
@@ -77,12 +81,6 @@ def site_of(
     return folder
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    return tmp_path
-
-
 @pytest.mark.parametrize(
     ("rows", "head", "strata", "said"),
     [
@@ -104,14 +102,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_notes_that_cannot_be_sampled_are_told_without_their_text(
-    place: Path,
+    here: Path,
     rows: list[tuple[str, ...]],
     head: tuple[str, ...],
     strata: str,
     said: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = site_of(place, rows, head, strata)
+    folder = site_of(here, rows, head, strata)
     assert main(["site", "sample", str(folder)]) == 2
     told = capsys.readouterr().err
     assert said in told
@@ -119,14 +117,14 @@ def test_notes_that_cannot_be_sampled_are_told_without_their_text(
 
 
 def test_ids_are_pseudonyms_and_the_draw_does_not_depend_on_their_key(
-    place: Path,
+    here: Path,
 ) -> None:
     rows = [(f"record-{n}", f"Note {n}.", "fm"[n % 2]) for n in range(30)]
     drawn = []
     for name in ("one", "two"):
-        (place / name).mkdir()
+        (here / name).mkdir()
         folder = site_of(
-            place / name,
+            here / name,
             rows,
             ("patient_id", "note", "sex"),
             '["sex", "ward"]'[:6] + "]",
@@ -144,30 +142,39 @@ def test_ids_are_pseudonyms_and_the_draw_does_not_depend_on_their_key(
     assert not set(first) & set(second)
 
 
-def test_a_plan_scales_with_power_and_says_what_it_assumes(
-    place: Path, capsys: pytest.CaptureFixture[str]
+def test_a_plan_goes_by_power_and_confidence_and_says_what_it_assumes(
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = site_of(place, [("1", "a")], ("patient_id", "note"))
-    items = []
-    for power in ("0.8", "0.9"):
-        file = folder / "site.toml"
-        text = file.read_text().replace("power = 0.8", f"power = {power}")
-        file.write_text(text)
+    folder = site_of(here, [("1", "a")], ("patient_id", "note"))
+    file = folder / "site.toml"
+    text = file.read_text()
+
+    def planned(baseline: str, *decision: tuple[str, str]) -> tuple[int, int]:
+        changed = text.replace('baseline = ""', f'baseline = "{baseline}"')
+        for setting, value in decision:
+            changed = re.sub(
+                f"(?m)^{setting} = [0-9.]+", f"{setting} = {value}", changed
+            )
+        file.write_text(changed)
         assert main(["site", "plan", str(folder), "--accuracy", "0.7"]) == 0
         made = json.loads((folder / "plan" / "plan.json").read_text())
         assert made["assumed"]["accuracy"] == 0.7
-        items.append(made["items"])
+        return made["items"], made["labels"]
+
     # ±5 points around 0.7 by Wilson's interval: 1.96² * 0.21 / 0.0025 = 323 or so.
-    assert items[0] == pytest.approx(323, abs=4)
+    items, labels = planned("")
+    assert items == pytest.approx(323, abs=4)
+    assert planned("", ("power", "0.9")) == (items, labels)  # a width has no power
+    wider = (2.575829 / 1.959964) ** 2
+    sure_items, sure_labels = planned("", ("confidence", "0.99"))
+    assert sure_items == pytest.approx(items * wider, abs=1)
+    assert sure_labels == pytest.approx(labels * wider, rel=0.01)
+    # A margin is shown with a power.
+    items, _ = planned("old")
     ratio = (1.959964 + 1.281552) ** 2 / (1.959964 + 0.841621) ** 2
-    assert items[1] == pytest.approx(items[0] * ratio, abs=1)
+    assert planned("old", ("power", "0.9"))[0] == pytest.approx(items * ratio, abs=1)
     assert main(["site", "plan", str(folder), "--accuracy", "1.7"]) == 2
     assert "a share between 0 and 1" in capsys.readouterr().err
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_data(tmp_path_factory.mktemp("pilot"))
 
 
 def planned_from(
@@ -181,10 +188,10 @@ def planned_from(
 
 
 def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
-    place: Path, home: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     apart = {"candidate": range(8), "baseline": range(8, 16)}
-    site = make_site(place / "ward", home, margin=0.1, wrong=apart)
+    site = make_site(here / "ward", home, margin=0.1, wrong=apart)
     runs = [str(site.runs / role) for role in apart]
     words = ["--pilot", runs[0], "--pilot", runs[1]]
     made, said = planned_from(site.path, capsys, *words)
@@ -196,10 +203,24 @@ def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
     assert main(["site", "plan", str(site.path), *words[:2]]) == 2
     assert "two runs, candidate and baseline, got 1" in capsys.readouterr().err
     assert main(["site", "plan", str(site.path), *words, "--agreement", "0.9"]) == 2
-    assert "Leave it out" in capsys.readouterr().err
+    assert "Leave out one" in capsys.readouterr().err
+    # The candidate is held against the baseline, not the other way round.
+    task = tasks()["medcalc"]
+    metric = next(each for each in task.metrics if each.name == "accuracy")
+    unequal = {"candidate": (0, 1), "baseline": range(2, 26)}
+    ward = make_site(here / "unequal", home, margin=0.1, wrong=unequal)
+    folders = [ward.runs / role for role in ("candidate", "baseline")]
+    made, _ = planned_from(
+        ward.path,
+        capsys,
+        *(word for path in folders for word in ("--pilot", str(path))),
+    )
+    candidate, baseline = map(read_compared, folders)
+    _, columns = runs_columns(task, metric, (baseline, candidate))
+    assert made["items"] == needed_from_runs(Goal("margin", 0.1), columns).clusters
     # Without a baseline: the width around the share that the one run has right.
     alone = make_site(
-        place / "alone",
+        here / "alone",
         home,
         margin=0.05,
         baseline=False,
@@ -212,9 +233,9 @@ def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
 
 
 def test_a_plan_names_all_that_the_labels_rest_on(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = site_of(place, [("1", "a")], ("patient_id", "note"))
+    folder = site_of(here, [("1", "a")], ("patient_id", "note"))
     file = folder / "site.toml"
     file.write_text(file.read_text().replace('baseline = ""', 'baseline = "old"'))
     made, said = planned_from(folder, capsys, "--accuracy", "0.6")

@@ -1,7 +1,4 @@
-"""The numbers of ArchEHR-QA for answers at hand.
-
-What `metrics/archehr_qa` computes, without any framework.
-"""
+"""Computes ArchEHR-QA's metrics for a caller's answers: the core of `metrics/archehr_qa`, without any framework."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from medical_tasks.benchmarks.archehr_qa.parsing import NO_CITATIONS
 from medical_tasks.benchmarks.archehr_qa.release import LABELS
 from medical_tasks.benchmarks.archehr_qa.scoring import score_items
 from medical_tasks.benchmarks.archehr_qa.spec import ANSWER_TASKS
-from medical_tasks.benchmarks.at_hand import (
+from medical_tasks.benchmarks.evaluate_metrics import (
     check_counts,
-    figures_at_hand,
-    item_at_hand,
-    task_at_hand,
+    figures_of_scores,
+    item_of_row,
+    reduced_task,
 )
 from medical_tasks.runs.results import flat
 from medical_tasks.spec import Item, Row
@@ -28,7 +25,7 @@ _LISTS: Final = ("sentence_ids", "sentences", "relevance")
 METRIC_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
     (*_TEXTS, *_LISTS), ()
 )
-"""What `metrics/archehr_qa` reads of a row: the built columns, since the release has no rows."""
+"""The columns of a row that `metrics/archehr_qa` reads: built ones, since the release has no rows."""
 
 
 def score_answers(
@@ -40,15 +37,15 @@ def score_answers(
     umls: str | None = None,
     alignscore: str | None = None,
 ) -> dict[str, Any]:
-    """Scores answers to patients' questions: what `metrics/archehr_qa` takes and returns.
+    """Scores answers to patients' questions, with the arguments and the result of `metrics/archehr_qa`.
 
-    `missing_components` of the result are those of overall scores, which then compare
-    with nobody's.
+    `missing_components` of the result are those that overall scores lack, which makes
+    them incomparable.
 
     Args:
-        answers: its predictions.
+        answers: the answers, the metric's predictions.
         references: rows with the columns of `METRIC_COLUMNS`.
-        official: whether the figures by the shared task's script are computed too.
+        official: whether to compute the figures by the shared task's script too.
         bertscore: folder of a checkpoint, which adds the metric.
         umls: folder of a UMLS index, which adds MEDCON.
         alignscore: checkpoint and backbone, which add the metric.
@@ -57,7 +54,7 @@ def score_answers(
     items = [_item(row, reference) for row, reference in enumerate(references)]
     models = {"bertscore": bertscore, "umls": umls, "alignscore": alignscore}
     folders = {name: folder for name, folder in models.items() if folder is not None}
-    task = task_at_hand(
+    task = reduced_task(
         ANSWER_TASKS[0],
         lambda metric: (
             (not metric.needs or metric.needs in folders)
@@ -65,7 +62,7 @@ def score_answers(
         ),
     )
     scores = score_items(task, items, answers, arguments=folders)
-    figures = figures_at_hand(task, items, scores)
+    figures = figures_of_scores(task, items, scores)
     left_out = [
         name
         for figure in figures.values()
@@ -84,10 +81,10 @@ def score_answers(
 
 
 def _item(row: int, reference: Row) -> Item:
-    """Checks a reference given by hand and makes it an item as the scorer reads one.
+    """Checks a caller's reference, and turns it into an item for the scorer.
 
-    `relevance` may be empty: then nothing is known of what is essential, and only the
-    texts are compared.
+    `relevance` may be empty: then it is unknown what is essential, and only the texts
+    are compared.
     """
     for name in (*_TEXTS, *_LISTS):
         if name not in reference:
@@ -96,7 +93,7 @@ def _item(row: int, reference: Row) -> Item:
             )
 
     fields: dict[str, Any] = {name: str(reference[name] or "") for name in _TEXTS}
-    fields |= {name: [str(each) for each in reference[name] or ()] for name in _LISTS}
+    fields |= {name: list(map(str, reference[name] or ())) for name in _LISTS}
     ids, texts, labels = (fields[name] for name in _LISTS)
     if len(texts) != len(ids) or len(labels) not in (0, len(ids)):
         raise ValueError(
@@ -114,4 +111,4 @@ def _item(row: int, reference: Row) -> Item:
                 f"references[{row}]: relevance must be out of {', '.join(LABELS)}; got {label!r}"
             )
 
-    return item_at_hand(row, fields)
+    return item_of_row(row, fields)

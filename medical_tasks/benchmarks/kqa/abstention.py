@@ -1,10 +1,10 @@
-"""Whether an answer is one, or the model abstained, by the wording alone.
+"""Detects by wording alone whether a response answers or abstains.
 
-"% respond" of the K-QA paper, table 4. A clause refuses, is courtesy (apology,
-disclaimer, a bare referral to a doctor, an offer of help), or says something. Only a
-text in which nothing says anything is surely an abstention; what is mixed is left to a
-judge, and so is a refusal that may be a finding ("I could not find any interaction").
-English only, but for a bare "I don't know" in some languages. See docs/kqa_scoring.md.
+This is "% respond" of the K-QA paper, table 4. Each clause is a refusal, a courtesy
+(apology, disclaimer, a bare referral to a doctor, an offer of help), or content. Only a
+text without any content is a sure abstention. A judge decides mixed texts, and refusals
+that may be findings ("I could not find any interaction"). Besides a bare "I don't know"
+in some other languages, only English is covered. See docs/kqa_scoring.md.
 
 Example: "I'm sorry, I can't help with that. Please see a doctor." is sure; "I don't
 know the cause, but rest may help." is unsure.
@@ -26,13 +26,13 @@ _Form = str | list[str] | Mapping[str, str | list[str]]
 """A pattern, alternatives, or groups of these."""
 
 LONGEST: Final = 120
-"""Most words of a sure abstention, repeated clauses counted once."""
+"""Largest number of words in a sure abstention, with repeated clauses counted once."""
 ANSWER_WORDS: Final = 60
-"""So many words that say something make an answer, whatever else the text declines."""
+"""Number of words of content that make an answer, whatever else the text declines."""
 CLAUSE_WORDS: Final = 30
-"""What a refusal says beyond so many words counts as saying something."""
+"""Number of words in a refusal after which the rest counts as content."""
 READ: Final = 8_000
-"""Characters that are looked at."""
+"""Number of characters that are read."""
 
 _PLAIN: Final = str.maketrans(
     {
@@ -56,16 +56,16 @@ _TAG: Final = re.compile(r"</?[a-z]{1,12}>")
 _EDGES: Final = " \t'\".,!?-()[]{}<>。،؟¿¡।"
 
 
-def _one(words: str) -> str:
-    """A pattern that takes one of the words or phrases, which a comma parts; the longest first."""
+def _alternatives(words: str) -> str:
+    """A pattern that matches one of the words or phrases, given with commas, the longest first."""
     choices = sorted((word.strip() for word in words.split(",")), key=len, reverse=True)
     return f"(?:{'|'.join(map(re.escape, choices))})"
 
 
 def _patterns(forms: Mapping[str, _Form]) -> dict[str, str]:
-    """Patterns by name: alternatives are lists, in groups that say what they are about.
+    """Builds patterns by name from lists of alternatives, which may be in named groups.
 
-    `<name>` stands for a pattern above, `<words, parted by commas>` for one of the
+    `<name>` refers to an earlier pattern, `<words, separated by commas>` to one of the
     words.
     """
     patterns: dict[str, str] = {}
@@ -77,7 +77,11 @@ def _patterns(forms: Mapping[str, _Form]) -> dict[str, str]:
             for line in ([group] if isinstance(group, str) else group)
         ]
         patterns[name] = "|".join(
-            re.sub("<([^<>]+)>", lambda at: patterns.get(at[1]) or _one(at[1]), line)
+            re.sub(
+                "<([^<>]+)>",
+                lambda slot: patterns.get(slot[1]) or _alternatives(slot[1]),
+                line,
+            )
             for line in lines
         )
 
@@ -95,13 +99,14 @@ _COMPILED: Final = {
 
 
 def abstention(text: str) -> Abstention:
-    """Classifies an answer by its wording.
+    """Classifies a response by its wording.
 
     Markdown, quotation marks and curly apostrophes make no difference.
 
-    `sure`: nothing but refusal and courtesy, at most `LONGEST` words, or no words at
-    all. `none`: nothing is refused, or `ANSWER_WORDS` words say something beside the
-    refusal. `unsure`: anything between, or courtesy alone.
+    Returns:
+        `sure`: only refusal and courtesy, in at most `LONGEST` words, or no words at
+        all. `none`: no refusal, or `ANSWER_WORDS` words of content beside it.
+        `unsure`: anything between, or courtesy alone.
     """
     refuses = False
     words = content = 0
@@ -124,7 +129,7 @@ def abstention(text: str) -> Abstention:
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """The clauses in lower case, without lead-ins; those of which nothing is left are left out."""
+    """The clauses in lower case without lead-ins; empty ones are dropped."""
     plain = (
         unicodedata.normalize("NFKC", shortened(text[:READ]).translate(_PLAIN))
         .translate(_PLAIN)
@@ -136,22 +141,22 @@ def _clauses(text: str) -> Iterator[str]:
 
     for sentence in _SENTENCES.split(plain):
         mark = _LIST_MARK.match(sentence)
-        for part in _CONTRASTS.split(sentence[mark.end() :] if mark else sentence):
-            clause = " ".join(_COMPILED["adverbs"].sub("", part).split())
+        for fragment in _CONTRASTS.split(sentence[mark.end() :] if mark else sentence):
+            clause = " ".join(_COMPILED["adverbs"].sub("", fragment).split())
             yield from _split(clause.strip(_EDGES))
 
 
 def _split(clause: str) -> Iterator[str]:
-    """Takes a clause apart where a second one follows a comma, and drops what leads in."""
+    """Splits a clause where a second one follows a comma, and drops lead-ins."""
     concession = _COMPILED["concession"].match(clause)
     if concession and "," in clause:
         head, _, tail = clause[concession.end() :].partition(",")
-        parts = [head, tail]
+        clauses = [head, tail]
     else:
-        parts = _COMPILED["opens_a_clause"].split(clause)
+        clauses = _COMPILED["opens_a_clause"].split(clause)
 
-    for part in parts:
-        rest = part.strip(_EDGES)
+    for piece in clauses:
+        rest = piece.strip(_EDGES)
         while (lead := _COMPILED["lead_in"].match(rest)) and lead.end():
             rest = rest[lead.end() :].strip(_EDGES)
 

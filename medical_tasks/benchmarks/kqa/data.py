@@ -1,10 +1,10 @@
-"""K-QA from its official JSON Lines files, as rows of the dataset, and as items of a task.
+"""Reads K-QA from its official JSON Lines files as rows of the dataset, and as items of a task.
 
-The release has two files: 201 questions with a physician's answer taken apart into
-statements, and all 1,212 questions with what is known of each (paper, table 2). Both
-become rows of the same columns; `questions` has no answers and no statements. The texts
-of statements stay as released, three blank ones among the must-have included: they are
-part of the published 892.
+The release has two files: 201 questions with a physician's answer split into
+statements, and all 1,212 questions with their metadata (paper, table 2). Both become
+rows with the same columns; `questions` has no answers and no statements. Statements
+stay as released, including three blank must-have ones: they are part of the published
+892.
 """
 
 from __future__ import annotations
@@ -49,13 +49,11 @@ from medical_tasks.spec import Item, Row, TaskSpec
 
 
 def question_id(question: str, diagnosis: str | None = None) -> str:
-    """Names a question by a hash of its text.
-
-    16 hexadecimal digits, with a dash and 8 more for a repeat.
+    """Names a question by a hash of its text: 16 hexadecimal digits, and a dash with 8 more for a repeat.
 
     White space does not count: one question of the release ends in a line break, and
-    copies of a dataset differ there. `diagnosis` tells repeats of one question apart;
-    it is not part of the name of a question's first occurrence.
+    copies of a dataset differ there. `diagnosis` distinguishes repeats of a question; a
+    question's first occurrence is named without it.
     """
     name = _digest(question)[:16]
     return name if diagnosis is None else f"{name}-{_digest(diagnosis)[:8]}"
@@ -66,7 +64,7 @@ def _digest(text: str) -> str:
 
 
 class KqaRow(TypedDict):
-    """A row of the dataset, and what an item's `fields` are; see `COLUMNS`."""
+    """A row of the dataset, and the `fields` of an item; see `COLUMNS`."""
 
     id: str
     question: str
@@ -81,7 +79,7 @@ class KqaRow(TypedDict):
 
 
 def typed_row(**values: object) -> KqaRow:
-    """Puts a row together, empty where nothing is given; the id is made from the question."""
+    """Builds a row with empty defaults and an id from the question."""
     row = {column.name: [] if column.repeated else "" for column in COLUMNS}
     return cast(KqaRow, row | {"id": question_id(str(values["question"]))} | values)
 
@@ -103,10 +101,10 @@ _OPEN = frozenset(
 
 
 def question_form(question: str) -> str:
-    """Says which of `FORMS` a question has, by its first word.
+    """Classifies a question as one of `FORMS` by its first word.
 
-    Words that merely open a turn ("Ok so", "Also") are passed over. What patients write
-    has too little punctuation to look for the question within it.
+    Words that merely open a turn ("Ok so", "Also") are skipped. Patients write too
+    little punctuation to find the question within a text.
     """
     words = (
         match[0].replace("'", "").replace("’", "")
@@ -118,12 +116,10 @@ def question_form(question: str) -> str:
 
 
 def demo_rows() -> list[KqaRow]:
-    """The rows of the `demo` configuration.
+    """The rows of the `demo` configuration: synthetic questions in the forms of the release.
 
-    Synthetic questions of the release's shapes, written for this package.
-
-    No patient asked them, and they are no medical advice; each answer says what its
-    statements say.
+    They were written for this package; no patient asked them, and they are no medical
+    advice. Each answer says what its statements say.
     """
     return [
         typed_row(**question)
@@ -133,7 +129,7 @@ def demo_rows() -> list[KqaRow]:
 
 @cache
 def demo_ids() -> frozenset[str]:
-    """Returns the ids of the demo's questions."""
+    """The ids of the demo's questions."""
     return frozenset(row["id"] for row in demo_rows())
 
 
@@ -203,7 +199,7 @@ METRIC_COLUMNS: Columns = {
     "must_have": ("Must_have",),
     "nice_to_have": ("Nice_to_have",),
 }
-"""What `metrics/kqa` reads of a row, by its official columns."""
+"""The columns of a row that `metrics/kqa` reads, with their official names."""
 
 ANSWERED_SHA256 = "1d4204665e2c9e50c3c348b8ad1de2ddf5d90205c3efaea0eb38135192272c6f"
 QUESTIONS_SHA256 = "8038e1f0a173ffcbf918de3d7161e09d16c6ef77252d54995d0ffe6b07770887"
@@ -224,11 +220,11 @@ _USERS_FIELDS = {
     **{name: optional(is_text_or_null()) for name in ("Sources", "ICD_10_diag")},
 }
 _TABLE_FIELDS = {**_USERS_FIELDS, "Free_form_answer": is_text(blank=True)}
-# of the built dataset, and made anew
+# Columns of a built dataset, which are computed anew.
 _BUILT = "id", "entity_text", "matched_entity", "entity_tag"
 _OWN_RELEASE = "file of questions with statements"
 _TABLE = "Columns are question, must_have and nice_to_have; statements stand one a line of a cell, or in must_have_1, must_have_2."
-# The names that the pages have for the columns of a table.
+# The documented names of a table's columns.
 _COLUMNS = sheet_words(
     {
         "Question": "question",
@@ -247,20 +243,17 @@ _QUESTION_FIELDS = {
     "entity_tag": is_list_of(one_of(("problem", "treatment", "test")), null=True),
 }
 
-# An address may be broken by white space in the release; the next one begins with its
+# White space may break an address in the release; the next address begins with its
 # scheme.
 _NEXT_ADDRESS = re.compile(r"\s+(?=https?://)")
 
-# Groups of items by number of must-have statements, and their upper ends; each holds
-# about a third of the 201.
+# Groups of items by number of must-have statements, with their upper ends; each has
+# about a third of the 201 items.
 _SIZES, _SIZE_ENDS = ("up to 2", "3 to 4", "5 or more"), (2, 4)
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[KqaRow]:
-    """Reads the rows of a configuration.
-
-    `files` holds the file under `test` and is empty for `demo`.
-    """
+    """Reads the rows of a configuration from its file; `demo` has none."""
     if config == "demo":
         yield from demo_rows()
     elif config == "own":
@@ -282,9 +275,9 @@ def _released(
 
 
 def read_gold_file(path: Path) -> list[KqaRow]:
-    """Reads questions with statements of a user's own, as rows for `load_items`.
+    """Reads a user's own questions with statements, as rows for `load_items`.
 
-    The file has the dataset's own format, or is a table.
+    The file has the dataset's format, or is a table.
     """
     if not is_json(path, content := read_content(path, form=_TABLE)):
         knows = has_columns("question", "(must|nice_to)_have.*")
@@ -298,10 +291,10 @@ def read_gold_file(path: Path) -> list[KqaRow]:
 
 
 def _table_record(row: TableRow) -> Record:
-    """A table's row.
+    """Converts a table's row.
 
-    Statements stand one a line of a cell, or in columns `must_have_1`, `must_have_2`
-    and so on.
+    A cell has one statement per line, or columns `must_have_1`, `must_have_2` and so on
+    have one each.
     """
     names = {name.casefold(): name for name in _TABLE_FIELDS} | {
         "answer": "Free_form_answer"
@@ -329,7 +322,7 @@ def _table_record(row: TableRow) -> Record:
 
 
 def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
-    """The questions with statements, as rows; one without any could not be scored."""
+    """The questions with statements, as rows; a question without any is refused, since it cannot be scored."""
     lines: dict[str, int] = {}
     for record in records:
         values = record.values
@@ -350,21 +343,23 @@ def _gold_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
             answer=values["Free_form_answer"],
             must_have=values["Must_have"],
             nice_to_have=values["Nice_to_have"],
-            sources=["".join(part.split()) for part in addresses if part.strip()],
+            sources=[
+                "".join(address.split()) for address in addresses if address.strip()
+            ],
             icd_10_diag=values.get("ICD_10_diag") or "",
         )
 
 
 def _question_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
-    """The questions without answers, as rows; ids tell repeated questions apart."""
+    """The questions without answers, as rows; repeated questions get different ids."""
     seen: dict[str, int] = {}
     for record in records:
         values = record.values
         diagnosis = values["ICD_10_diag"] or ""
         name = question_id(values["Question"])
         if name in seen:
-            # Patients with different conditions asked the same: the further ones are
-            # told apart by their diagnosis.
+            # Patients with different conditions asked the same; the diagnosis
+            # distinguishes the repeats.
             name = question_id(values["Question"], diagnosis)
 
         if name in seen:
@@ -386,10 +381,7 @@ def _question_rows(records: Iterable[Record]) -> Iterator[KqaRow]:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
-    """Makes items of built rows, grouped by number of must-have statements and by form.
-
-    Blank statements do not count.
-    """
+    """Turns built rows into items, grouped by number of must-have statements, without blank ones, and by form."""
     return [_item(task, row) for row in rows]
 
 
@@ -419,7 +411,7 @@ def _item(task: TaskSpec, row: Row) -> Item:
     )
 
 
-# The last three are for `judge-check kqa` and `--prompts official`.
+# The last three files are for `judge-check kqa` and `--prompts official`.
 _PINS = pinned(
     "Itaymanes/K-QA",
     "ef403d012e199fcfa0d8c02b38a96ff95164f4d0",

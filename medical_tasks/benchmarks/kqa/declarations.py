@@ -1,4 +1,4 @@
-"""What the modules of K-QA share: its dataset and metrics. The tasks are in `spec`."""
+"""Declares K-QA's datasets and metrics; `spec` declares its tasks."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ KQA_OWN = replace(
         "without any file: medical-tasks build kqa_own --config demo",
     ),
 )
-"""Questions of one's own patients, which stay on the machine of their holder."""
+"""Questions of a hospital's own patients, which stay on its machine."""
 
-# The script divides Comp and Hall by the number of the benchmark's questions, whatever
-# was answered, and their `_norm` by the answers.
+# The authors' script divides Comp and Hall by the number of the benchmark's questions,
+# whatever was answered, and their `_norm` by the number of answers.
 _OF_ALL = Official(unanswered="counts as 0", undecided=JUDGE_REPLY_MISSING)
 _OF_ANSWERS = Official(unanswered="left out", undecided=JUDGE_REPLY_MISSING)
 

@@ -1,13 +1,12 @@
-"""The documents passages are retrieved from.
+"""Reads a user's documents as plain text, and cuts them into passages for retrieval.
 
-Files of a user's folder, read as plain text and cut into passages.
+    .txt .md      unchanged; the title is the first Markdown heading, or the file's name
+    .html .htm    the text that a browser would show, by the standard library's parser
+    .jsonl        one document per line: {"text": ..., "title"?: ..., "url"?: ...};
+                  other keys are ignored
 
-    .txt .md        as they are; the title is a Markdown heading, or the file's name .html .htm
-    the text that a browser would show, by the standard library's parser .jsonl          one
-    document a line: {"text": ..., "title"?: ..., "url"?: ...}; other keys are left alone
-
-Their order does not change from one reading to the next. A passage has a bounded number
-of words and ends at a paragraph where there is one.
+The order of the documents is always the same. A passage has a limited number of words,
+and ends at the end of a paragraph if possible.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """One text, its paragraphs divided by blank lines.
+    """A text with blank lines between its paragraphs.
 
     Attributes:
-        name: path under the folder, `/` between parts, with the line behind a colon for
-            JSON Lines; unique.
-        url: where it is from, "" when that is not known.
+        name: unique name: the path under the folder, with `/` as separator; for JSON
+            Lines, a colon and the line number follow.
+        url: its address, "" if unknown.
     """
 
     name: str
@@ -53,63 +52,62 @@ class Document:
     url: str = ""
 
 
-def read_documents(place: Path) -> list[Document]:
-    """Reads every document with text of a folder and of the folders in it, by name.
+def read_documents(root: Path) -> list[Document]:
+    """Reads every document with text in a folder and its subfolders, or a single file.
 
-    Hidden files are left out.
+    Hidden files are skipped. The documents are in the order of their paths.
     """
     try:
-        there = place.exists()
+        exists = root.exists()
     except OSError as error:
         raise UsageError(
-            f"documents={place}: cannot be read ({system_reason(error)}). Give another folder."
+            f"documents={root}: cannot be read ({system_reason(error)}). Give another folder."
         ) from error
 
-    if not there:
+    if not exists:
         raise MissingError(
-            f"documents={place}: there is no such folder. Give the folder that holds your "
+            f"documents={root}: there is no such folder. Give the folder that holds your "
             f"documents ({', '.join(SUFFIXES)})."
         )
 
-    paths = list(_files(place))
-    wanted = [path for path in paths if path.suffix.lower() in SUFFIXES]
-    if not wanted:
+    paths = list(_files(root))
+    readable_paths = [path for path in paths if path.suffix.lower() in SUFFIXES]
+    if not readable_paths:
         kinds = sorted({path.suffix.lower() or "no suffix" for path in paths})
-        holds = (
+        contents = (
             f"it holds files of other kinds ({', '.join(kinds[:4])})"
             if kinds
             else "it is empty"
         )
         raise UsageError(
-            f"documents={place}: no document to retrieve from, {holds}. Documents are "
+            f"documents={root}: no document to retrieve from, {contents}. Documents are "
             f"{', '.join(SUFFIXES)} files; convert "
             "others to text first."
         )
 
-    base = place if place.is_dir() else place.parent
+    base = root if root.is_dir() else root.parent
     documents = [
         document
-        for path in wanted
+        for path in readable_paths
         for document in _read(path, _printable(path.relative_to(base)))
+        if document.text.strip()
     ]
-    kept = [document for document in documents if document.text.strip()]
-    if not kept:
+    if not documents:
         raise UsageError(
-            f"documents={place}: no text in any of the {len(wanted)} documents (the first is "
-            f"{_printable(wanted[0])}). "
-            "Give a folder whose files hold text."
+            f"documents={root}: no text in any of the {len(readable_paths)} documents (the first "
+            f"is {_printable(readable_paths[0])}). Give a folder whose files hold text."
         )
 
-    return kept
+    return documents
 
 
-def _files(place: Path) -> Iterator[Path]:
+def _files(root: Path) -> Iterator[Path]:
     """All files in the order of their paths.
 
     A link to a folder is not followed, as it may lead back up.
     """
-    if place.is_file():
-        yield place
+    if root.is_file():
+        yield root
         return
 
     def fail(error: OSError) -> None:
@@ -118,22 +116,19 @@ def _files(place: Path) -> Iterator[Path]:
         ) from error
 
     paths: list[Path] = []
-    for folder, folders, names in os.walk(place, onerror=fail):
+    for folder, folders, names in os.walk(root, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += [Path(folder) / name for name in names if not name.startswith(".")]
 
-    # By parts and not by the path's text: a folder's files stay together whatever the
-    # character behind its name.
+    # Sorted by parts, not by the path's text, so that a folder's files stay together
+    # whatever character follows its name.
     yield from sorted(
         (path for path in paths if path.is_file()), key=lambda path: path.parts
     )
 
 
 def _printable(path: Path) -> str:
-    """The path as text that any file can hold.
-
-    Bytes of a name that are no UTF-8 are written as escapes.
-    """
+    """The path as text that any file can hold; bytes that are not UTF-8 are escaped."""
     return (
         path.as_posix()
         .encode("utf-8", "surrogateescape")
@@ -142,10 +137,10 @@ def _printable(path: Path) -> str:
 
 
 def _read(path: Path, name: str) -> list[Document]:
-    """Reads a file: a page of HTML, a text, or JSON Lines with a document on each line.
+    """Reads a file: an HTML page, a text, or JSON Lines with a document per line.
 
-    A document's title is that of its page, its first heading in Markdown, or made of
-    the file's name.
+    The title is the page's title, the first Markdown heading, or derived from the file's
+    name.
     """
     with readable(path):
         content = read_bytes(path)
@@ -156,8 +151,8 @@ def _read(path: Path, name: str) -> list[Document]:
         return list(_lines(path, name, text))
 
     if suffix in (".html", ".htm"):
-        title, shown = html_text(text)
-        return [Document(name=name, title=title or _title(path), text=shown)]
+        title, visible = html_text(text)
+        return [Document(name=name, title=title or _title(path), text=visible)]
 
     heading = _HEADING.search(text) if suffix == ".md" else None
     return [
@@ -166,12 +161,10 @@ def _read(path: Path, name: str) -> list[Document]:
 
 
 def _decoded(path: Path, content: bytes, suffix: str) -> str:
-    """UTF-8; else the encoding of its byte order mark, or the one a page declares.
+    """Decodes UTF-8, else the encoding of a byte order mark or of a page's declaration, else Windows-1252.
 
-    Else Windows-1252, with a note.
-
-    Windows-1252 holds all printable characters of Latin-1. JSON Lines are UTF-8 by
-    their standard.
+    Another encoding than UTF-8 is noted. Windows-1252 has all printable characters of
+    Latin-1. JSON Lines are UTF-8 by their standard.
     """
     try:
         return content.decode("utf-8-sig")
@@ -246,7 +239,7 @@ def _text(path: Path, number: int, values: Mapping[str, object], key: str) -> st
     return str(value)
 
 
-# What a browser does not show, and what begins a paragraph of its own.
+# Elements that a browser does not show, and elements that begin a paragraph.
 _HIDDEN = frozenset({"script", "style", "noscript", "template", "head", "svg"})
 _BLOCKS = frozenset(
     "address article aside blockquote body caption dd details div dl dt fieldset figcaption "
@@ -258,10 +251,7 @@ _BLOCKS = frozenset(
 
 
 def html_text(page: str) -> tuple[str, str]:
-    """Takes the tags off a page: its title, and its paragraphs divided by blank lines.
-
-    The title is "" when it has none.
-    """
+    """Extracts a page's title, "" if it has none, and its paragraphs with blank lines between them."""
     reader = _Reader()
     reader.feed(page)
     reader.close()
@@ -277,7 +267,7 @@ class _Reader(HTMLParser):
         self._paragraphs: list[list[str]] = [[]]
 
     def read(self) -> tuple[str, str]:
-        paragraphs = (" ".join("".join(parts).split()) for parts in self._paragraphs)
+        paragraphs = (" ".join("".join(texts).split()) for texts in self._paragraphs)
         text = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
         return " ".join("".join(self._title).split()), text
 
@@ -322,21 +312,18 @@ class _Reader(HTMLParser):
 
 
 OVERLAP = 5
-"""Up to one word in so many is repeated from the passage before, so that a sentence cut in two
-stands whole somewhere."""
+"""A passage repeats up to one word in so many from the one before, so that a sentence that is cut
+is whole in one of them."""
 
-# Text without spaces (some scripts, encoded pictures) is cut as well, or one "word"
-# could fill the whole prompt.
+# Text without spaces (some scripts, encoded pictures) is cut too, since one "word" could
+# fill the whole prompt.
 _WORD = re.compile(r"\S{1,40}")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """A passage, as it stands in its document.
-
-    Its id is the document's name, `#`, and its number in it from 1.
-    """
+    """A passage of a document; its id is the document's name, `#`, and its number from 1."""
 
     id: str
     document: Document
@@ -344,13 +331,13 @@ class Chunk:
 
 
 def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator[Chunk]:
-    """Cuts documents; every word is in at least one passage.
+    """Cuts documents into passages; every word is in at least one.
 
-    A passage ends at the last paragraph border in its second half, else after its full
-    number of words (`chunk_words`). The next one begins at the first paragraph border
-    within the overlap, else with the overlap.
+    A passage ends at the last paragraph border in its second half, else after
+    `chunk_words` words. The next one begins at the first paragraph border within the
+    overlap, else with the overlap.
 
-    Example: a text of 250 words whose only border is behind word 120, cut at 150, gives
+    Example: a text of 250 words with its only border after word 120, cut at 150, gives
     the words 1 to 120 and 121 to 250.
     """
     for document in documents:
@@ -361,9 +348,9 @@ def chunk_documents(documents: Iterable[Document], chunk_words: int) -> Iterator
 def _passages(text: str, size: int) -> Iterator[str]:
     """Cuts a text into passages of at most `size` words, with an overlap.
 
-    Example, of 8 words a passage: twelve words give words 1 to 8 and 8 to 12. With a
-    blank line behind word 6 they give 1 to 6 and 7 to 12: a passage ends at a paragraph
-    where one ends in its second half, and nothing is repeated then.
+    Example, with 8 words a passage: twelve words give the words 1 to 8 and 8 to 12. With
+    a blank line after word 6 they give 1 to 6 and 7 to 12, without a repeated word: a
+    passage ends with a paragraph that ends in its second half.
     """
     spans = [match.span() for match in _WORD.finditer(text)]
     starts = [start for start, _ in spans]
@@ -376,9 +363,9 @@ def _passages(text: str, size: int) -> Iterator[str]:
             # The last border that leaves more than half a passage.
             end = next(
                 (
-                    place
-                    for place in range(end, start + size // 2, -1)
-                    if place in borders
+                    index
+                    for index in range(end, start + size // 2, -1)
+                    if index in borders
                 ),
                 end,
             )
@@ -389,5 +376,5 @@ def _passages(text: str, size: int) -> Iterator[str]:
 
         earliest = end - size // OVERLAP
         start = next(
-            (place for place in range(earliest, end + 1) if place in borders), earliest
+            (index for index in range(earliest, end + 1) if index in borders), earliest
         )

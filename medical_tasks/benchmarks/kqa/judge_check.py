@@ -1,17 +1,17 @@
-"""The physicians' labels, and a judge asked the same.
+"""Checks a judge on the statements that K-QA's physicians labelled.
 
-Manes et al. 2024, section 4, "Automatic evaluation": three physicians said of 399
-statements whether one of 50 answers of models entails it, contradicts it, or neither,
-to see how well a judge does the same. The file is `dataset/NLI_medical_annotator.csv`
-of https://github.com/Itaymanes/K-QA. What their three labels agree on is the ceiling
-for any judge; ours is asked by the code that scores K-QA's answers.
+Manes et al. 2024, section 4, "Automatic evaluation": for 399 statements, three
+physicians labelled whether one of 50 models' answers entails it, contradicts it, or
+neither, to measure how well a judge does the same. The file is
+`dataset/NLI_medical_annotator.csv` of https://github.com/Itaymanes/K-QA. The agreement
+of the three is the ceiling for any judge. The judge is asked by the same code that
+scores K-QA's answers.
 
     medical-tasks judge-check kqa --source K-QA --judge JUDGE
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,7 +32,14 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_csv
 from medical_tasks.judges.base import Judge, Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
-from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
+from medical_tasks.judges.check_sets import (
+    CheckRequest,
+    CheckSet,
+    CheckSetSource,
+    Mode,
+    cell_error,
+    pair_id,
+)
 from medical_tasks.judges.shuffling import (
     Shuffle,
     Shuffled,
@@ -74,12 +81,10 @@ _STEPS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Annotation(CheckPair):
-    """One statement against one answer.
+    """A statement about an answer, labelled by three physicians (`ratings`); `gold` is their majority.
 
-    `gold` is what at least two of the three physicians say, who are `ratings`.
-
-    Its id is a hash of question, answer and statement, its cluster of question and
-    answer: statements about one answer are not independent.
+    Its id is a hash of question, answer and statement. Its cluster is a hash of question
+    and answer, since statements about one answer are not independent.
 
     Attributes:
         importance: `Must_have` or `Nice_to_have`.
@@ -92,7 +97,7 @@ class Annotation(CheckPair):
 
 
 def find_annotations(source: Path | None) -> Path:
-    """Finds the file: itself, in its folder, or in a checkout of the authors' repository."""
+    """Finds the file: its own path, in its folder, or in a checkout of the authors' repository."""
     if source is None:
         raise MissingError(f"judge-check kqa needs the physicians' labels. {_STEPS}")
 
@@ -113,7 +118,7 @@ def find_annotations(source: Path | None) -> Path:
 
 
 def read_annotations(path: Path) -> list[Annotation]:
-    """Reads the official CSV file, in its order."""
+    """Reads the official CSV file, in order."""
     annotations = [
         _annotation(path, row) for row in read_csv(path, _COLUMNS, release=_RELEASE)
     ]
@@ -132,25 +137,21 @@ def read_annotations(path: Path) -> list[Annotation]:
 
 
 def _annotation(path: Path, row: StreamedRow) -> Annotation:
-    """Reads a row of the physicians' labels: three on one statement of an answer.
-
-    The file's majority must be that of its labels. Statements about one answer share a
-    cluster.
-    """
+    """Reads a row, whose majority must be that of its three labels."""
     cells = row.cells
     for name in ("Question", "answer", "claim"):
         if not cells[name].strip():
-            raise _wrong(path, row, name, "empty; every row has a text there")
+            raise cell_error(path, row, name, "empty; every row has a text there")
 
     labels = tuple(_label(path, row, name) for name in _LABEL_COLUMNS)
-    decided, stated = majority(labels), _label(path, row, "majority_label")
-    if decided != stated:
+    stated = _label(path, row, "majority_label")
+    if majority(labels) != stated:
         listed = ", ".join(cells[name] for name in _LABEL_COLUMNS)
         rule = f"{cells['majority_label']!r} is not what at least two of the three labels say ({listed})"
-        raise _wrong(path, row, "majority_label", rule)
+        raise cell_error(path, row, "majority_label", rule)
 
     if cells["category_x"] not in _IMPORTANCE:
-        raise _wrong(
+        raise cell_error(
             path,
             row,
             "category_x",
@@ -158,14 +159,14 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
         )
 
     return Annotation(
-        id=_digest(cells["Question"], cells["answer"], cells["claim"]),
+        id=pair_id(cells["Question"], cells["answer"], cells["claim"]),
         question=cells["Question"],
         answer=cells["answer"],
         statement=cells["claim"],
         importance=cells["category_x"],
         ratings=labels,
         gold=stated,
-        cluster=_digest(cells["Question"], cells["answer"]),
+        cluster=pair_id(cells["Question"], cells["answer"]),
         model=cells["llm_x"].strip(),
         words=len(cells["answer"].split()),
         groups={"question_form": question_form(cells["Question"])},
@@ -175,22 +176,12 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
 def _label(path: Path, row: StreamedRow, name: str) -> Label:
     text = row.cells[name]
     if text not in _LABELS:
-        raise _wrong(path, row, name, f"must be {', '.join(_LABELS)}, got {text!r}")
+        raise cell_error(path, row, name, f"must be {', '.join(_LABELS)}, got {text!r}")
     return _LABELS[text]
 
 
-def _wrong(path: Path, row: StreamedRow, column: str, rule: str) -> UsageError:
-    return UsageError(f"{path}, row {row.number}, column {column!r}: {rule}.")
-
-
-def _digest(*texts: str) -> str:
-    return hashlib.sha256(
-        "\0".join(texts).encode("utf-8", "surrogatepass")
-    ).hexdigest()[:16]
-
-
 BOTH = "judge: entails and contradicts"
-"""Reason of a statement on which the authors' two questions contradict each other."""
+"""Reason for a statement on which the verdicts of the authors' two questions contradict each other."""
 
 
 def judge_annotations(
@@ -202,52 +193,62 @@ def judge_annotations(
 ) -> list[Label | Unscored]:
     """Asks a judge for a label of each statement, in order.
 
-    `not_entailment` from judges that know no more.
+    Two-way judges give `not_entailment`.
 
     Args:
         annotations: the statements, with the answers that they are about.
-        judging: the judge, and how it is asked.
-        backwards: with our prompts, whether the statements of an answer are put in
-            reverse.
-        shuffle: how they, or the answer's sentences, are shuffled.
+        judging: the judge, and its prompts and mode.
+        backwards: whether an answer's statements are in reverse order.
+        shuffle: how an answer's statements or sentences are shuffled.
     """
-    # The authors ask of must-have statements alone whether they are entailed; here that
-    # is wanted of all.
     official = judging.prompts.name == "official"
-    of_answer: dict[str, tuple[list[Annotation], list[Annotation]]] = {}
-    for entry in annotations:
-        must, nice = of_answer.setdefault(entry.cluster, ([], []))
-        (must if official or entry.importance == "Must_have" else nice).append(entry)
+    shuffles = shuffle is not None and shuffle.what == "statements"
+    groups: list[list[Annotation]] = []
+    cases: list[Case] = []
+    for name, group in _by_answer(annotations).items():
+        group = group if official else _must_have_first(group)
+        group = group[::-1] if backwards else group
+        if shuffle is not None and shuffles:
+            group = shuffled(group, name, shuffle)
 
-    if backwards:
-        of_answer = {
-            name: ([*must, *nice][::-1], []) for name, (must, nice) in of_answer.items()
-        }
-
-    if shuffle is not None and shuffle.what == "statements":
-        of_answer = {
-            name: (shuffled([*must, *nice], name, shuffle), [])
-            for name, (must, nice) in of_answer.items()
-        }
-
-    cases = [
-        Case(
-            id=name,
-            question=(must or nice)[0].question,
-            answer=_answer((must or nice)[0], shuffle),
-            must_have=tuple(entry.statement for entry in must),
-            nice_to_have=tuple(entry.statement for entry in nice),
+        # In another order, all count as must-have statements. So they do with the
+        # official prompts, which ask for the entailment of these alone.
+        all_must_have = official or backwards or shuffles
+        must_haves = sum(_is_must_have(entry) for entry in group)
+        end = len(group) if all_must_have else must_haves
+        statements = tuple(entry.statement for entry in group)
+        groups.append(group)
+        cases.append(
+            Case(
+                id=name,
+                question=group[0].question,
+                answer=_answer(group[0], shuffle),
+                must_have=statements[:end],
+                nice_to_have=statements[end:],
+            )
         )
-        for name, (must, nice) in of_answer.items()
-    ]
+
     labels: dict[str, Label | Unscored] = {}
-    for (must, nice), answer in zip(
-        of_answer.values(), judge_answers(cases, judging), strict=True
-    ):
-        for entry, verdict in zip([*must, *nice], answer.statements, strict=True):
+    for group, answer in zip(groups, judge_answers(cases, judging), strict=True):
+        for entry, verdict in zip(group, answer.statements, strict=True):
             labels[entry.id] = _judged_label(entry, verdict)
 
     return [labels[entry.id] for entry in annotations]
+
+
+def _by_answer(annotations: Sequence[Annotation]) -> dict[str, list[Annotation]]:
+    by_answer: dict[str, list[Annotation]] = {}
+    for entry in annotations:
+        by_answer.setdefault(entry.cluster, []).append(entry)
+    return by_answer
+
+
+def _is_must_have(entry: Annotation) -> bool:
+    return entry.importance == "Must_have"
+
+
+def _must_have_first(entries: Sequence[Annotation]) -> list[Annotation]:
+    return sorted(entries, key=_is_must_have, reverse=True)
 
 
 def _answer(entry: Annotation, shuffle: Shuffle | None) -> str:
@@ -257,17 +258,12 @@ def _answer(entry: Annotation, shuffle: Shuffle | None) -> str:
 
 
 def _places(annotations: Sequence[Annotation], shuffle: Shuffle) -> list[float]:
-    """Where each statement stands among those of its answer."""
-    of_answer: dict[str, list[Annotation]] = {}
-    for entry in annotations:
-        of_answer.setdefault(entry.cluster, []).append(entry)
-
+    """The position of each statement among those of its answer, after a shuffle."""
     places: dict[str, float] = {}
-    for name, entries in of_answer.items():
-        # As they are asked about: those that must be in an answer first.
-        listed = sorted(entries, key=lambda entry: entry.importance != "Must_have")
-        for number, entry in enumerate(shuffled(listed, name, shuffle)):
-            places[entry.id] = place_in(number, len(listed))
+    for name, entries in _by_answer(annotations).items():
+        group = shuffled(_must_have_first(entries), name, shuffle)
+        for number, entry in enumerate(group):
+            places[entry.id] = place_in(number, len(group))
 
     return [places[entry.id] for entry in annotations]
 
@@ -290,30 +286,27 @@ def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unsco
 
 
 def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
-    """The first statements that three physicians labelled, as many as asked for.
-
-    `upstream` is for the prompts `official`.
-    """
+    """Reads the labelled statements, as many as requested."""
     texts = load_judge_prompts(task, request.prompts, request.upstream)
     path = find_annotations(request.source)
     annotations = read_annotations(path)
     pairs = subset(annotations, request.max_pairs)
-    kept = {pair.id for pair in pairs}
-    wanted = [entry for entry in annotations if entry.id in kept]
+    chosen = {pair.id for pair in pairs}
+    entries = [entry for entry in annotations if entry.id in chosen]
 
     def ask(judge: Judge, mode: Mode, backwards: bool) -> list[Label | Unscored]:
         prompts = texts.turned(VERDICTS) if backwards else texts
         return judge_annotations(
-            wanted,
+            entries,
             Judging(judge=judge, prompts=prompts, mode=mode),
             backwards=backwards,
         )
 
     def ask_shuffled(judge: Judge, mode: Mode, shuffle: Shuffle) -> Shuffled:
         judging = Judging(judge=judge, prompts=texts, mode=mode)
-        labels = judge_annotations(wanted, judging, shuffle=shuffle)
+        labels = judge_annotations(entries, judging, shuffle=shuffle)
         of_statements = shuffle.what == "statements"
-        return Shuffled(labels, _places(wanted, shuffle) if of_statements else ())
+        return Shuffled(labels, _places(entries, shuffle) if of_statements else ())
 
     return CheckSet(
         name="kqa",
@@ -329,7 +322,7 @@ def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
 
 
 def check_set(task: TaskSpec) -> CheckSetSource:
-    """The statements, on which a judge of `task` can be checked."""
+    """The set of labelled statements for checking a judge of `task`."""
     return CheckSetSource(
         read=partial(_read, task),
         takes=frozenset({"prompts", "upstream"}),

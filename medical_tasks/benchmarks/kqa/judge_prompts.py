@@ -1,10 +1,9 @@
-"""What the judge of K-QA is asked about a statement, and how its replies are read.
+"""K-QA's judge prompts about a statement, and the readers of the replies.
 
-Manes et al. 2024, section 4 and appendix D.2. Ours are written from the protocol's
-facts (docs/kqa_scoring.md); with `official` the authors' two files are read from a
-checkout the user has. Everything that is the same for the statements of one answer
-stands before the statement, so that servers which keep prefixes read it once. Of a
-reply nothing is guessed.
+Manes et al. 2024, section 4 and appendix D.2. Our prompts were written from the facts
+of the protocol (docs/kqa_scoring.md); `official` reads the authors' two files from the
+user's checkout. Everything shared by the statements of one answer comes before the
+statement, so that servers with a prefix cache read it once. The readers guess nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from medical_tasks.judges.reading import (
 from medical_tasks.spec import TaskSpec, texts_sha256
 
 _TEXTS: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
-"""The slots are named as in the authors' files: `llm_answer` is what is judged, `answer` the
+"""The slots have the names of the authors' files: `llm_answer` is the judged answer, `answer` the
 statement."""
 
 AGAIN: Final = _TEXTS["again"]
@@ -55,7 +54,7 @@ OFFICIAL_FILES: Final[Mapping[str, str]] = {
     "entails": "is_entails.txt",
     "contradicts": "is_contradict.txt",
 }
-"""The authors' files by the question they ask."""
+"""The authors' files by their question."""
 
 _SLOTS: Final = ("{question}", "{llm_answer}", "{answer}")
 _OWN: Final = {kind: _TEXTS[kind] for kind in ("single", "batched", "abstention")}
@@ -64,11 +63,11 @@ _OWN: Final = {kind: _TEXTS[kind] for kind in ("single", "batched", "abstention"
 def load_judge_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None
 ) -> JudgePrompts:
-    """Loads the texts that a judge is asked with: `single`, `batched` and `abstention`.
+    """Loads the judge's prompts: `single`, `batched` and `abstention`.
 
     The official ones are `entails` and `contradicts`, read from `upstream` (a checkout
     of the authors' repository, or the folder with their two files), and our
-    `abstention`: the authors have none.
+    `abstention`, as the authors have none.
     """
     check_prompt_set(task, name, what="set of judge prompts")
     texts = dict(_OWN)
@@ -106,13 +105,13 @@ _WORDS: Final[Mapping[str, Label]] = {
     "contradicted": "contradiction",
     "neither": "neutral",
 }
-"""The words asked for, and the labels they stand for; `neither` says no more than that."""
+"""The verdicts in our prompts, with their labels."""
 
 VERDICTS: Final = tuple(f'"{word}"' for word in _WORDS)
-"""As they stand in our prompts."""
+"""The verdicts as our prompts write them."""
 
 BATCH_LABELS = tuple[tuple[str, Label], ...]
-"""Value of a batched verdict: id and label of each statement there is a verdict on."""
+"""Value of a batched verdict: id and label of each statement with a verdict."""
 
 _VERDICT: Final = {"reason": explanation, "verdict": one_of(*_WORDS)}
 _ANSWERED: Final = {"reason": explanation, "answered": boolean}
@@ -122,7 +121,7 @@ _SCHEMAS: Final = {
 }
 _ALL_LABELS: Final[Mapping[Label, Label]] = {label: label for label in LABELS}
 _CONTRADICTS: Final[Mapping[Label, bool]] = {
-    # Nothing of `not_entailment`: it leaves open whether the answer contradicts.
+    # Without `not_entailment`, which leaves open whether the answer contradicts.
     "entailment": False,
     "neutral": False,
     "contradiction": True,
@@ -139,10 +138,7 @@ read_answered = object_reader(_ANSWERED, lambda value: bool(value["answered"]))
 
 
 def read_batched(text: str, ids: Sequence[str]) -> BATCH_LABELS | Unreadable:
-    """Reads verdicts on several statements.
-
-    A label for each that got one, in the order of `ids`; see `read_verdicts`.
-    """
+    """Reads the labels of several statements, in the order of `ids`; some may be missing (`read_verdicts`)."""
     verdicts = read_verdicts(text, _VERDICT, ids)
     if isinstance(verdicts, Unreadable):
         return verdicts
@@ -152,18 +148,12 @@ def read_batched(text: str, ids: Sequence[str]) -> BATCH_LABELS | Unreadable:
 
 
 def label_is_true(text: str) -> bool:
-    """The authors' label (`evaluation/run_eval.py`).
-
-    "true" among the last 20 characters in lower case, "not true" too.
-    """
+    """The authors' label (`evaluation/run_eval.py`): "true" in the last 20 characters, in lower case; so also "not true"."""
     return "true" in text.lower()[-20:]
 
 
 def counts_as_contradiction(text: str) -> bool:
-    """What the authors' script counts in Hall.
-
-    The capitalised "True" anywhere in the reply ("the answer is true." is none).
-    """
+    """Whether the authors' script counts a reply in Hall: "True" anywhere in it ("the answer is true." does not count)."""
     return "True" in text
 
 
@@ -177,16 +167,13 @@ def _question(
     tokens: int = _REPLY_TOKENS,
     pair: Pair | None = None,
 ) -> Question:
-    text, again = (
-        prompts.texts[kind],
-        OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN,
-    )
+    text = prompts.texts[kind]
+    again = OFFICIAL_AGAIN if kind in OFFICIAL_FILES else AGAIN
     return Question(
         id=name,
         messages=user_message(text, values),
-        template=texts_sha256(
-            text, again
-        ),  # of this kind alone: others change without it
+        # only this kind's texts, so that changes of others do not matter
+        template=texts_sha256(text, again),
         read=read,
         again=again,
         max_tokens=tokens,
@@ -198,7 +185,7 @@ def _question(
 def single_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str, statement: str
 ) -> Question:
-    """Asks for one statement; the value is a label."""
+    """Asks about one statement; the value is a label."""
     pair = Pair(
         premise=answer.strip(), hypothesis=statement.strip(), values=_ALL_LABELS
     )
@@ -218,7 +205,7 @@ def batched_question(
     answer: str,
     statements: Sequence[tuple[str, str]],
 ) -> Question:
-    """Asks for several statements, given with their ids; the value is a tuple of ids and labels."""
+    """Asks about several statements, given with their ids; the value is a tuple of ids and labels."""
     lines = "\n".join(
         f"{statement_id}: {one_line(statement)}"
         for statement_id, statement in statements
@@ -240,10 +227,7 @@ def batched_question(
 def abstention_question(
     prompts: JudgePrompts, name: str, *, question: str, answer: str
 ) -> Question:
-    """Asks whether there is an answer at all; the value is a bool.
-
-    Judges of entailment cannot be asked.
-    """
+    """Asks whether there is an answer at all; the value is a bool. Entailment models cannot be asked."""
     texts = {"question": one_line(question), "llm_answer": quoted(answer.strip())}
     return _question(prompts, "abstention", name, read_answered, texts)
 
@@ -259,15 +243,19 @@ def official_question(
 ) -> tuple[Question, Question]:
     """Asks one of the authors' two questions (`entails`, `contradicts`).
 
-    Returns it as it is read sanely, and as their script decides it. The values are
-    bools; theirs is decided on the first reply. Both share that reply.
+    Returns:
+        The question with our strict reader, and the same with the rule of the authors'
+        script, which uses the first reply only. Both share that reply; the values are
+        bools.
     """
     values = ENTAILS if kind == "entails" else _CONTRADICTS
     pair = Pair(premise=answer.strip(), hypothesis=statement.strip(), values=values)
     read = partial(read_closing_claim, of_statement=kind == "entails")
-    # every text as it is
+    # all texts unchanged
     texts = {"question": question, "llm_answer": answer, "answer": statement}
-    sane = _question(prompts, kind, name, read, texts, pair=pair)
-    theirs = label_is_true if kind == "entails" else counts_as_contradiction
+    strict = _question(prompts, kind, name, read, texts, pair=pair)
+    script_rule = label_is_true if kind == "entails" else counts_as_contradiction
 
-    return sane, replace(sane, id=f"{name}/official", read=theirs, once=True, pair=None)
+    return strict, replace(
+        strict, id=f"{name}/official", read=script_rule, once=True, pair=None
+    )

@@ -1,7 +1,7 @@
-"""Gets a judge's verdicts on answers of K-QA, statement by statement (paper, section 4).
+"""Gets a judge's verdicts on K-QA's answers, statement by statement (paper, section 4).
 
-Of each statement of a physician a judge says whether an answer entails it, contradicts
-it, or neither. Must-have statements are those that an answer has to say
+For each statement of a physician, a judge decides whether an answer entails it,
+contradicts it, or neither. An answer should make every must-have statement
 (comprehensiveness is their entailed share); nice-to-have ones supplement it, and only
 their contradiction counts. Example, for "Is it safe to take ibuprofen with high blood
 pressure?":
@@ -10,11 +10,11 @@ pressure?":
     must/1  "Ask a doctor before you take it."          neither
     nice/0  "Acetaminophen is an alternative."          contradicted -> hallucination 1
 
-All questions about all answers go to the judge in one call; further rounds hold only
-what a batched reply left out. What got no verdict stays None, never False. An empty
-answer entails and contradicts nothing, and nobody is asked, nor about a sure abstention
-or a blank statement (the release has three), unless the authors' prompts are used: they
-ask about every text.
+All questions about all answers go to the judge in one call; further rounds ask only
+about what a batched reply left out. A missing verdict is None, never False. An empty
+answer entails and contradicts nothing; the judge is asked neither about it nor about a
+sure abstention or a blank statement (the release has three), unless the authors'
+prompts are used, which ask about every text.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ from medical_tasks.judges.rounds import (
 )
 
 _TWO_WAY: Final = "judge: cannot tell not_entailment"
-"""A session's words for a label that decides nothing about a question."""
+"""A session's reason when a label decides nothing about a question."""
 
 CANNOT_TELL: Final = "judge: cannot tell contradiction"
-"""Reason of what a two-way judge leaves open."""
+"""Reason for what a two-way judge leaves open."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """An answer and what it is judged by.
+    """An answer with the statements by which it is judged.
 
     Attributes:
-        answer: As the patient would read it, with the white space around it that the
-            authors' script sends.
+        answer: the text that the patient would read, with its surrounding white space,
+            which the authors' script sends too.
     """
 
     id: str
@@ -76,12 +76,12 @@ class Case:
 
     @property
     def blank(self) -> bool:
-        """Whether nothing is said."""
+        """Whether the answer is empty."""
         return not self.answer.strip()
 
     @property
     def statements(self) -> dict[str, str]:
-        """Name (`must/0`, `nice/2`) to text, must-have first."""
+        """Maps names (`must/0`, `nice/2`) to texts, must-have first."""
         must = {f"must/{number}": text for number, text in enumerate(self.must_have)}
         return must | {
             f"nice/{number}": text for number, text in enumerate(self.nice_to_have)
@@ -90,17 +90,17 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class StatementVerdict:
-    """What is known of one statement; None is not known.
+    """The verdicts on one statement; None for a missing one.
 
     Attributes:
         name: `must/0`, `nice/2`.
-        stated: whether it says anything; False for a blank one.
-        entailed: the authors' prompts do not ask this of nice-to-have statements.
-        contradicted: whether the answer says the opposite.
-        entailed_official: as the authors' script decides; `contradicted_official`
-            likewise.
-        contradicted_official: see `entailed_official`.
-        reasons: why something is not known.
+        stated: False for a blank statement.
+        entailed: whether the answer entails it. The authors' prompts do not ask this
+            about nice-to-have statements.
+        contradicted: whether the answer contradicts it.
+        entailed_official: `entailed` by the rule of the authors' script.
+        contradicted_official: `contradicted` by the rule of the authors' script.
+        reasons: why a verdict is missing.
         official_reasons: why the authors' script makes no decision.
     """
 
@@ -121,17 +121,15 @@ class StatementVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerVerdict:
-    """What is known of one answer.
+    """The verdicts on one answer.
 
     Attributes:
-        statements: the verdict on each, must-have first.
-        answered: whether it is an answer at all; None where that is not decided, for
-            `reasons`.
-        how: how an empty answer or an abstention was found; "" for an answer.
-        reasons: why it is not known whether it is an answer.
-        judged: whether its statements were judged by what it says; a blank answer says
-            nothing.
-        asked: whether a judge was asked if it is an answer.
+        statements: the verdict on each statement, must-have first.
+        answered: whether it is an answer at all; None if undecided, for `reasons`.
+        how: how an empty answer or an abstention was detected; "" for an answer.
+        reasons: why it is undecided whether it is an answer.
+        judged: whether its statements were judged; those of a blank answer are not.
+        by_judge: whether a judge was asked if it is an answer.
     """
 
     statements: tuple[StatementVerdict, ...]
@@ -139,11 +137,11 @@ class AnswerVerdict:
     how: str = ""
     reasons: tuple[str, ...] = ()
     judged: bool = True
-    asked: bool = False
+    by_judge: bool = False
 
     @property
     def reason(self) -> str | None:
-        """The most frequent reason for what is not known, the first of several; None without."""
+        """The most frequent reason for missing verdicts, the first of several; None if none is missing."""
         counts = Counter(self.reasons)
         for verdict in self.statements:
             counts.update(verdict.reasons)
@@ -154,7 +152,7 @@ class AnswerVerdict:
 
 
 def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:
-    """Asks a judge about answers; one verdict an answer, in order."""
+    """Has a judge decide about answers; one verdict per answer, in order."""
     check_different((case.id for case in cases), "two items to judge")
     if judging.prompts.name == "official" and judging.mode != "single":
         raise UsageError(
@@ -165,26 +163,19 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
 
 
 def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
-    """Asks about the statements and, where the wording does not tell, whether it is an answer."""
+    """Asks about the statements and, if the wording does not show it, whether it is an answer."""
     kind, by_prompt = abstention(case.answer), judging.judge.reads == "prompt"
     official = judging.prompts.name == "official"
-    # A judge of entailment reads no prompt, neither the authors' nor ours.
+    # An entailment model reads no prompt, neither the authors' nor ours.
     judged = (by_prompt or not case.blank) if official else kind != "sure"
-    statements = _official_line if official else _own_line
-    unsure = []
-    if kind == "unsure" and by_prompt:
-        name = f"{case.id}/answered"
-        unsure = [
-            abstention_question(
-                judging.prompts, name, question=case.question, answer=case.answer
-            )
-        ]
-
     lines: list[Line[Any]] = [
-        _asked(unsure),
-        *([statements(case, judging)] if judged else []),
+        _abstention_line(case, judging, needed=kind == "unsure" and by_prompt)
     ]
-    (outcome,), *decided = yield from side_by_side(lines)
+    if judged:
+        statement_line = _official_line if official else _own_line
+        lines.append(statement_line(case, judging))
+
+    outcome, *decided = yield from side_by_side(lines)
     verdict = AnswerVerdict(
         statements=decided[0] if judged else tuple(_unasked(case)), judged=judged
     )
@@ -195,23 +186,36 @@ def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
     if outcome is None or (isinstance(outcome, Unscored) and outcome.reason == NO_PAIR):
         return verdict
     if isinstance(outcome, Unscored):
-        return replace(verdict, asked=True, answered=None, reasons=(outcome.reason,))
+        return replace(verdict, by_judge=True, answered=None, reasons=(outcome.reason,))
 
     if _value(outcome) is False:
         return replace(
-            verdict, asked=True, answered=False, how="abstained by the judge"
+            verdict, by_judge=True, answered=False, how="abstained by the judge"
         )
 
-    return replace(verdict, asked=True)
+    return replace(verdict, by_judge=True)
 
 
-def _asked(questions: list[Question]) -> Line[list[Outcome] | list[None]]:
-    """The outcome of a question that may not be needed; None where it was not."""
-    return (yield questions) if questions else [None]
+def _abstention_line(
+    case: Case, judging: Judging, *, needed: bool
+) -> Line[Outcome | None]:
+    """Asks whether an answer is one, if that is needed; else the outcome is None."""
+    if not needed:
+        return None
+
+    (outcome,) = yield [
+        abstention_question(
+            judging.prompts,
+            f"{case.id}/answered",
+            question=case.question,
+            answer=case.answer,
+        )
+    ]
+    return outcome
 
 
 def _unasked(case: Case) -> Iterator[StatementVerdict]:
-    """The statements with nothing found in the answer: neither entailed nor contradicted."""
+    """The statements as neither entailed nor contradicted, before any verdict."""
     return (
         StatementVerdict(name=name, stated=bool(text.strip()))
         for name, text in case.statements.items()
@@ -219,7 +223,7 @@ def _unasked(case: Case) -> Iterator[StatementVerdict]:
 
 
 def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]]:
-    """Gets a label for every statement that says something."""
+    """Gets a label for every statement that is not blank."""
     prompts, statements = judging.prompts, case.statements
     texts = {"question": case.question, "answer": case.answer}
 
@@ -253,23 +257,25 @@ def _own_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]
 
 
 def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict, ...]]:
-    """Asks the authors' two questions about every statement; nice-to-have ones get the second."""
-    # Judges of entailment say a label; then it decides both as it is read and as their
-    # script does. What a blank answer says is known: only the authors' decision is
-    # asked for.
-    readings = slice(int(case.blank), 2 if judging.judge.reads == "prompt" else 1)
+    """Asks the authors' two questions about every statement, and only the second about nice-to-have ones."""
+    # The label of an entailment model counts for both readings.
+    script_reads_replies = judging.judge.reads == "prompt"
     texts = {"question": case.question, "answer": case.answer}
     questions: list[Question] = []
     for verdict in _unasked(case):
         for kind in ("entails", "contradicts") if verdict.must else ("contradicts",):
-            name, statement = (
+            strict, script = official_question(
+                judging.prompts,
                 f"{case.id}/{verdict.name}/{kind}",
-                case.statements[verdict.name],
+                kind,
+                statement=case.statements[verdict.name],
+                **texts,
             )
-            sane, theirs = official_question(
-                judging.prompts, name, kind, statement=statement, **texts
-            )
-            questions += [sane, theirs][readings]
+            # A blank answer has no claims: our reading needs no reply.
+            if not case.blank:
+                questions.append(strict)
+            if script_reads_replies:
+                questions.append(script)
 
     outcomes = yield from answered(questions)
     return tuple(
@@ -280,28 +286,27 @@ def _official_line(case: Case, judging: Judging) -> Line[tuple[StatementVerdict,
 def _official_verdict(
     case: Case, verdict: StatementVerdict, outcomes: Mapping[str, Outcome]
 ) -> StatementVerdict:
-    """Reads replies to the authors' prompts twice: strictly, and as their script does.
+    """Combines the two readings of the authors' prompts: ours, and that of their script.
 
-    What a blank answer says is known without a judge; the authors ask about it like any
-    other.
+    A blank answer needs no verdict of ours; the authors ask about it like any other.
     """
     names = [f"{case.id}/{verdict.name}/{kind}" for kind in ("entails", "contradicts")]
-    sane = [outcomes.get(name) for name in names]
-    theirs = [outcomes.get(f"{name}/official", outcomes.get(name)) for name in names]
+    strict = [outcomes.get(name) for name in names]
+    script = [outcomes.get(f"{name}/official", outcomes.get(name)) for name in names]
     verdict = replace(
         verdict,
-        entailed_official=_value(theirs[0]),
-        contradicted_official=_value(theirs[1]),
-        official_reasons=_reasons(theirs),
+        entailed_official=_value(script[0]),
+        contradicted_official=_value(script[1]),
+        official_reasons=_reasons(script),
     )
     if case.blank:
         return verdict
 
     return replace(
         verdict,
-        entailed=_value(sane[0]),
-        contradicted=_value(sane[1]),
-        reasons=_reasons(sane),
+        entailed=_value(strict[0]),
+        contradicted=_value(strict[1]),
+        reasons=_reasons(strict),
     )
 
 
@@ -317,9 +322,9 @@ def _value(outcome: Outcome | None) -> bool | None:
 def statement_verdict(
     name: str, label: Label | None, *, reason: str = ""
 ) -> StatementVerdict:
-    """Makes the verdict on a statement of a label, None for `reason`; the official ones go by it.
+    """Turns a label, or the reason for a missing one, into the verdict on a statement, official fields included.
 
-    Example: `not_entailment` of a two-way judge says that it is not entailed, and
+    Example: `not_entailment` of a two-way judge means that it is not entailed, and
     leaves open whether it is contradicted.
     """
     entailed = None if label is None else label == "entailment"
@@ -344,7 +349,7 @@ def _keys(names: Sequence[str]) -> dict[str, str]:
 
 
 def _label(question_id: str, value: object) -> Label:
-    """Checks a label: verdicts may come from a file."""
+    """Checks a label, since verdicts may come from a file."""
     label = next((label for label in LABELS if label == value), None)
     if label is None:
         raise UsageError(
@@ -355,7 +360,7 @@ def _label(question_id: str, value: object) -> Label:
 
 
 def _labels(outcome: Verdict, names: Sequence[str]) -> dict[str, Label]:
-    """The labels of a batch by statement's name; verdicts may come from a file."""
+    """The labels of a batch by statement name, checked, since verdicts may come from a file."""
     value = outcome.value
     pairs = value if isinstance(value, tuple) else (None,)
     if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):

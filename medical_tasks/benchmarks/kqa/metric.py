@@ -1,10 +1,10 @@
-"""The numbers of K-QA for answers at hand: what `metrics/kqa` computes, without any framework.
+"""Computes K-QA's metrics for a caller's answers: the core of `metrics/kqa`, without any framework.
 
-Statements are labelled by the `lexical` judge (offline, not comparable with anybody's
-numbers) or by the caller. With weights it is the paper's general score (appendix A),
-the sum of w(s) · f(label(s), relation) over an answer's statements: comprehensiveness
-is its case of weight 1 for must-have statements that are entailed, by the sum of
-weights; hallucination rate of weight 1 for all that are contradicted.
+The `lexical` judge (offline, not comparable with anybody's numbers) or the caller
+labels the statements. Weights give the paper's general score (appendix A), the sum of
+w(s) · f(label(s), relation) over an answer's statements. Its special cases are
+comprehensiveness (weight 1 for entailed must-have statements, divided by the sum of the
+weights) and the hallucination rate (weight 1 for all contradicted statements).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from medical_tasks.benchmarks.at_hand import (
+from medical_tasks.benchmarks.evaluate_metrics import (
     check_counts,
-    figures_at_hand,
-    item_at_hand,
-    judge_at_hand,
-    task_at_hand,
+    figures_of_scores,
+    item_of_row,
+    judge_label,
+    reduced_task,
 )
 from medical_tasks.benchmarks.kqa.abstention import abstention
 from medical_tasks.benchmarks.kqa.judging import (
@@ -38,9 +38,9 @@ from medical_tasks.spec import Counts, ItemScore, MetricSpec, Row
 
 MISSING: Final = "no verdict given"
 
-_OfAnswer = Mapping[str, float] | Sequence[float]
+_AnswerWeights = Mapping[str, float] | Sequence[float]
 Weights = Mapping[str, float] | Sequence[Sequence[float]]
-"""By importance (`must_have`, `nice_to_have`), or for each answer one a statement."""
+"""Weights by importance (`must_have`, `nice_to_have`), or one per statement for each answer."""
 
 
 def score_answers(
@@ -52,13 +52,13 @@ def score_answers(
     relation: str | Relation = "entails",
     normalised: bool = False,
 ) -> dict[str, object]:
-    """Scores answers: what `metrics/kqa` takes and returns, its predictions as `answers`.
+    """Scores answers with the arguments and the result of `metrics/kqa`; `answers` are its predictions.
 
     Args:
         answers: the answers.
-        references: of each the statements `must_have` and `nice_to_have`.
-        verdicts: for each answer a label a statement, must-have first, None where there
-            is none; by default the lexical judge's.
+        references: the statements of each, `must_have` and `nice_to_have`.
+        verdicts: for each answer one label per statement, must-have first, None for a
+            missing one; by default the lexical judge's.
         weights: adds `weighted`, the paper's general score.
         relation: one of `RELATIONS`, or a function of a label.
         normalised: whether `weighted` is divided by the sum of the weights.
@@ -72,23 +72,23 @@ def score_answers(
     labelled = [_lexical(case) for case in cases] if verdicts is None else verdicts
     labels = list(map(_checked, cases, labelled))
     judged = [
-        _verdict(case, of_answer, given=verdicts is not None)
-        for case, of_answer in zip(cases, labels, strict=True)
+        _verdict(case, own_labels, by_caller=verdicts is not None)
+        for case, own_labels in zip(cases, labels, strict=True)
     ]
     scores = score_cases(cases, judged)
     task = KQA.reporting(())
     if weights is not None:
         task = replace(task, metrics=(*task.metrics, _WEIGHTED))
         counts = [
-            _weighted(case, of_answer, of_case, relation, normalised)
-            for case, of_answer, of_case in zip(
-                cases, labels, _laid(weights, cases), strict=True
+            _weighted(case, own_labels, own_weights, relation, normalised)
+            for case, own_labels, own_weights in zip(
+                cases, labels, _weights_by_answer(weights, cases), strict=True
             )
         ]
         scores = list(map(_with_weighted, scores, judged, counts))
 
-    items = [item_at_hand(row, {}) for row, _ in enumerate(cases)]
-    figures = figures_at_hand(task_at_hand(task, lambda metric: True), items, scores)
+    items = [item_of_row(row, {}) for row, _ in enumerate(cases)]
+    figures = figures_of_scores(reduced_task(task, lambda metric: True), items, scores)
     stated = [
         statement
         for verdict in judged
@@ -98,11 +98,11 @@ def score_answers(
     coverage = {
         "answers": len(cases),
         "statements": len(stated),
-        "missing": sum(bool(one.reasons) for one in stated),
+        "missing": sum(bool(statement.reasons) for statement in stated),
     }
 
     return {
-        "judge": judge_at_hand("lexical", verdicts),
+        "judge": judge_label("lexical", verdicts),
         **flat(figures),
         "coverage": coverage,
     }
@@ -141,7 +141,7 @@ def _checked(case: Case, labels: Sequence[Label | None]) -> Sequence[Label | Non
 
 
 def _verdict(
-    case: Case, labels: Sequence[Label | None], *, given: bool
+    case: Case, labels: Sequence[Label | None], *, by_caller: bool
 ) -> AnswerVerdict:
     statements = tuple(
         statement_verdict(name, label, reason=MISSING)
@@ -152,14 +152,15 @@ def _verdict(
     if abstention(case.answer) == "sure":
         how = "abstained by the rule" if case.answer.strip() else "empty"
         return AnswerVerdict(
-            statements=statements, answered=False, how=how, judged=given
+            statements=statements, answered=False, how=how, judged=by_caller
         )
 
     return AnswerVerdict(statements=statements)
 
 
-def _laid(weights: Weights, cases: Sequence[Case]) -> Sequence[_OfAnswer]:
-    """The weights of each answer."""
+def _weights_by_answer(
+    weights: Weights, cases: Sequence[Case]
+) -> Sequence[_AnswerWeights]:
     if isinstance(weights, Mapping):
         return [weights] * len(cases)
     if len(weights) != len(cases):
@@ -173,22 +174,26 @@ def _laid(weights: Weights, cases: Sequence[Case]) -> Sequence[_OfAnswer]:
 def _weighted(
     case: Case,
     labels: Sequence[Label | None],
-    weights: _OfAnswer,
+    weights: _AnswerWeights,
     relation: str | Relation,
     normalised: bool,
 ) -> Counts:
-    """Counts the statements of an answer that say something."""
-    laid = statement_weights(len(case.must_have), len(case.nice_to_have), weights)
-    statements = zip(case.statements.items(), labels, laid, strict=True)
+    """Counts the statements of an answer that are not blank."""
+    by_statement = statement_weights(
+        len(case.must_have), len(case.nice_to_have), weights
+    )
+    statements = zip(case.statements.items(), labels, by_statement, strict=True)
     stated = [
         (label, weight, name.partition("/")[0])
         for (name, text), label, weight in statements
         if text.strip()
     ]
-    of_label, of_weight, kinds = zip(*stated, strict=True) if stated else ((), (), ())
-
     return weighted_counts(
-        of_label, of_weight, relation, normalised=normalised, kinds=kinds
+        [label for label, _, _ in stated],
+        [weight for _, weight, _ in stated],
+        relation,
+        normalised=normalised,
+        kinds=[kind for _, _, kind in stated],
     )
 
 
@@ -206,8 +211,8 @@ def _with_weighted(
 
 
 Relation = Callable[[Label], bool | None]
-"""Whether a label stands in a relation; None when the label does not tell (`not_entailment` leaves
-contradiction open)."""
+"""Whether a label has a relation; None if the label leaves it open, as `not_entailment` leaves
+contradiction."""
 
 RELATIONS: Final[Mapping[str, Relation]] = {
     "entails": lambda label: label == "entailment",
@@ -229,12 +234,9 @@ RELATIONS: Final[Mapping[str, Relation]] = {
 
 
 def statement_weights(
-    n_must_have: int, n_nice_to_have: int, weights: _OfAnswer
+    n_must_have: int, n_nice_to_have: int, weights: _AnswerWeights
 ) -> tuple[float, ...]:
-    """Lays out the weights of an answer's statements, must-have first.
-
-    `weights` are by importance, or one a statement.
-    """
+    """Lists the weights of an answer's statements, must-have first, from weights by importance or by statement."""
     if isinstance(weights, Mapping):
         if set(weights) != {"must_have", "nice_to_have"}:
             raise ValueError(
@@ -242,22 +244,22 @@ def statement_weights(
                 f"{sorted(weights)}"
             )
 
-        laid = (float(weights["must_have"]),) * n_must_have + (
+        listed = (float(weights["must_have"]),) * n_must_have + (
             float(weights["nice_to_have"]),
         ) * n_nice_to_have
     else:
-        laid = tuple(float(weight) for weight in weights)
-        if len(laid) != n_must_have + n_nice_to_have:
+        listed = tuple(float(weight) for weight in weights)
+        if len(listed) != n_must_have + n_nice_to_have:
             raise ValueError(
                 f"weights must be one for each of {n_must_have} must-have and {n_nice_to_have} "
                 "nice-to-have statements; "
-                f"got {len(laid)}"
+                f"got {len(listed)}"
             )
 
-    if not all(map(math.isfinite, laid)):
-        raise ValueError(f"weights must be finite numbers; got {list(laid)}")
+    if not all(map(math.isfinite, listed)):
+        raise ValueError(f"weights must be finite numbers; got {list(listed)}")
 
-    return laid
+    return listed
 
 
 def weighted_counts(
@@ -270,11 +272,11 @@ def weighted_counts(
 ) -> Counts:
     """Counts the labels of one answer's statements for its score.
 
-    Known labels stand for missing ones of the same kind. Weights may be negative (a
-    statement one had better not hear) unless the score is divided by their sum
+    Known labels represent missing ones of the same kind. Weights may be negative (for a
+    statement that an answer should not make) unless the score is divided by their sum
     (`normalised`).
 
-    Example: of labels `entailment`, None and None with weights 2, 3 and -1 the score is
+    Example: with labels `entailment`, None and None and weights 2, 3 and -1 the score is
     2, and lies between 2 - 1 and 2 + 3.
     """
     if normalised and min(weights, default=0.0) < 0:
@@ -292,12 +294,14 @@ def weighted_counts(
 
     holds = [None if label is None else relation(label) for label in labels]
     verdicts = tuple(
-        count_verdicts([held], kind, weight=weight)
-        for kind, held, weight in zip(
+        count_verdicts([hit], kind, weight=weight)
+        for kind, hit, weight in zip(
             kinds or [""] * len(labels), holds, weights, strict=True
         )
     )
-    # Without a verdict is not the same as with a label that does not tell.
-    told = holds.count(None) == list(labels).count(None)
+    # A label that leaves the relation open is not the same as a missing verdict.
+    decisive = holds.count(None) == list(labels).count(None)
 
-    return Counts(how="share" if normalised else "count", verdicts=verdicts, told=told)
+    return Counts(
+        how="share" if normalised else "count", verdicts=verdicts, told=decisive
+    )

@@ -1,14 +1,14 @@
-"""Prompts of K-QA: the question alone, with examples, and with retrieved passages.
+"""K-QA's prompts: the question alone, with examples, and with retrieved passages.
 
-Manes et al. 2024, section 5.1. Ours (`prompts.json`) are written from the facts of
-appendix D.3, the worked examples too: a question, an answer that is good but lacks
-something, and what a better one adds. The authors publish theirs in the paper alone,
-not as files, so `--prompts official` chooses the prompts of the judge, and the
-questions are put as always. Everything is one user message.
+Manes et al. 2024, section 5.1. Our prompts (`prompts.json`) were written from the facts
+of appendix D.3, and so were the worked examples: a question, a good answer that lacks
+something, and what a better one adds. The authors published theirs only in the paper,
+not as files, so `--prompts official` selects the judge's prompts and does not change
+the questions. A prompt is one user message.
 
-Passages: BM25 over a folder of the user's documents, or over the demo's own corpus. The
-paper retrieves from public documents for lay readers and does not publish them, nor
-how; what the user's documents were stands in the recipe, with every parameter.
+BM25 retrieves passages from a folder of the user's documents, or from the demo's own
+corpus. The paper's documents, public ones for lay readers, and its method are not
+published. The recipe of a run records the user's documents and every parameter.
 
     medical-tasks run --tasks kqa_rag --model hf/MODEL --task-args documents=FOLDER
 """
@@ -47,7 +47,7 @@ from medical_tasks.spec import Item, Message, PromptSet, Row, TaskSpec, texts_sh
 _CONTENT: Final = packaged(__file__, "prompts.json")
 TEXTS: Final = {name: text for name, text in _CONTENT.items() if isinstance(text, str)}
 EXEMPLARS: Final[Sequence[Mapping[str, str]]] = _CONTENT["exemplars"]
-"""Worked examples: a correct answer that leaves something out, and what a better one adds."""
+"""Worked examples: a correct but incomplete answer, and what a better one adds."""
 
 
 def load_prompts(
@@ -56,13 +56,13 @@ def load_prompts(
     upstream: Path | None = None,
     arguments: Mapping[str, str] | None = None,
 ) -> PromptSet:
-    """Makes the prompts of a task.
+    """Builds the prompts of a task.
 
-    `own` and `official` both give our own, by the name `own` (see above).
+    `own` and `official` both give our own, named `own` (see above). The task's
+    `options["shots"]` and `options["retrieval"]` say what comes with the question.
 
-    `options["shots"]` and `options["retrieval"]` of the task say what stands beside the
-    question. With retrieval, rendering raises `MissingError` for a question that is
-    none of the demo's when no documents were given.
+    With retrieval but without documents, rendering raises `MissingError` for a question
+    outside the demo.
     """
     check_prompt_set(task, name)
     settings = dict(arguments or {})
@@ -75,7 +75,7 @@ def load_prompts(
     )
 
     def render(item: Item) -> tuple[Message, ...]:
-        return ({"role": "user", "content": _asked(item, examples, retriever)},)
+        return ({"role": "user", "content": _prompt(item, examples, retriever)},)
 
     def sources(item: Item) -> tuple[str, ...]:
         return (
@@ -91,98 +91,90 @@ def load_prompts(
     )
 
 
-def _asked(item: Item, examples: bool, retriever: Retriever | None) -> str:
-    """An item's question: alone, behind examples, behind passages, or behind both."""
+def _prompt(item: Item, examples: bool, retriever: Retriever | None) -> str:
+    """An item's question: alone, or after examples, passages, or both."""
     question = str(item.fields["question"]).strip()
     if not examples and retriever is None:
         return question
 
-    parts: list[str] = []
+    sections: list[str] = []
     if examples:
-        parts.append(TEXTS["instructions"])
+        sections.append(TEXTS["instructions"])
     if retriever is not None:
-        parts.append(TEXTS["sources_too"] if examples else TEXTS["sources_only"])
+        sections.append(TEXTS["sources_too"] if examples else TEXTS["sources_only"])
 
     if examples:
-        parts += [
+        sections += [
             TEXTS["examples"],
             *(TEXTS["example"].format_map(exemplar) for exemplar in EXEMPLARS),
         ]
 
     if retriever is not None:
-        parts.append(
+        sections.append(
             TEXTS["sources"].format(passages=_passages(retriever.passages(item)))
         )
 
-    parts.append(TEXTS["question"].format(question=question))
-    return "\n\n".join(parts)
+    sections.append(TEXTS["question"].format(question=question))
+    return "\n\n".join(sections)
 
 
 def _passages(chunks: Sequence[Chunk]) -> str:
-    shown = []
+    passages = []
     for number, chunk in enumerate(chunks, start=1):
         title, url = " ".join(chunk.document.title.split()), chunk.document.url
         name = f"{title} ({url})" if url else title
-        shown.append(
+        passages.append(
             TEXTS["source"].format(number=number, name=name, text=chunk.text.strip())
         )
-    return "\n\n".join(shown) or TEXTS["no_source"]
+    return "\n\n".join(passages) or TEXTS["no_source"]
 
 
 def _digest(task: TaskSpec) -> str:
-    """Hash of the texts that a task's questions are made of.
-
-    What is retrieved has a hash of its own.
-    """
+    """Hashes the texts of a task's prompts; the documents have a hash of their own."""
     texts: list[str] = [task.options["shots"], task.options["retrieval"]]
     if texts != ["0", "none"]:
         texts += TEXTS.values()
 
     if task.options["shots"] != "0":
         texts += [
-            exemplar[part]
+            exemplar[key]
             for exemplar in EXEMPLARS
-            for part in ("question", "answer", "better")
+            for key in ("question", "answer", "better")
         ]
 
     return texts_sha256(*texts)
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer.
+    """Writes an item's gold as an answer: the physicians' statements, must-have first, one per line.
 
-    The physicians' statements, must-have first, one a line, blank ones left out.
-
-    Not the free-form answer they were taken from: physicians amended the statements
-    after it was taken apart (section 3.2), so it lacks some. Here every judge, also one
-    that compares words, finds every statement as it stands.
+    It is not their free-form answer, which lacks some statements: physicians amended
+    these later (section 3.2). So every judge, even one that compares words, finds each
+    statement verbatim.
     """
     statements = (*item.fields["must_have"], *item.fields["nice_to_have"])
     lines = (
         statement.strip().splitlines() for statement in statements if statement.strip()
     )
 
-    return "\n".join(
-        " ".join(line.strip() for line in of_statement) for of_statement in lines
-    )
+    return "\n".join(" ".join(line.strip() for line in own) for own in lines)
 
 
 DOCUMENTS_VARIABLE = "MEDICAL_TASKS_DOCUMENTS"
-"""Names the folder where a harness has no `--task-args`."""
+"""The environment variable that names the folder, for harnesses without `--task-args`."""
 
 DEMO = "demo"
-"""Value of `documents` for the demo's own corpus, which is also what is taken when nothing is said.
-"""
+"""Value of `documents` for the demo's own corpus, the default."""
 
-# Robertson and Zaragoza 2009, and the defaults of Lucene's successors: saturation of
-# counts, weight of the length.
+# Robertson and Zaragoza 2009, with the defaults of Lucene's successors: saturation of
+# counts, and weight of the length.
 _K1, _B = 1.5, 0.75
 _METHOD = "lucene"
 
-# Loading them is slow and none is used; jax would also take most of the memory of a GPU
-# that the model needs.
-_UNWANTED = ("jax", "numba")
-_KEPT_INDEXES = 2
+# They load slowly and are not used; jax would also reserve most of the GPU memory that
+# the model needs.
+_UNUSED_ACCELERATORS = ("jax", "numba")
+_CACHED_INDEXES = 2
 
 
 class Index:
@@ -210,10 +202,7 @@ class Index:
             )
 
     def best(self, question: str, count: int) -> list[Chunk]:
-        """Finds at most `count` passages that share a word with a question.
-
-        The best come first, and equals in their order.
-        """
+        """Finds at most `count` passages that share a word with a question, the best first; ties keep their order."""
         import numpy as np
 
         words = (
@@ -232,15 +221,15 @@ class Index:
             candidates = np.flatnonzero(scores > 0)
 
         order = candidates[np.argsort(-scores[candidates], kind="stable")]
-        return [self.chunks[place] for place in order[:count]]
+        return [self.chunks[index] for index in order[:count]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Retriever:
-    """What a task retrieves.
+    """Retrieves a task's passages.
 
     Attributes:
-        settings: everything that the recipe should say about it.
+        settings: everything about it that the recipe records.
         demo: whether the documents are the demo's.
     """
 
@@ -251,7 +240,7 @@ class Retriever:
     demo: bool
 
     def passages(self, item: Item) -> list[Chunk]:
-        """Finds the passages a question is given, the best first."""
+        """Finds the passages for a question, the best first."""
         if self.demo and item.id not in demo_ids():
             raise MissingError(
                 f"{self.task}: question {item.id} needs documents to retrieve from, and none "
@@ -266,11 +255,11 @@ class Retriever:
 
 
 def open_retriever(task: str, arguments: Mapping[str, object]) -> Retriever:
-    """Reads the documents and builds their index, once a process for the same documents.
+    """Reads the documents and builds their index, once per process for the same documents.
 
-    Of the arguments `documents`, `top_k` and `chunk_words` each may be absent. Without
-    `documents` the environment variable `MEDICAL_TASKS_DOCUMENTS` names the folder, and
-    without that the demo's corpus is taken.
+    The arguments `documents`, `top_k` and `chunk_words` are optional. Without
+    `documents`, the environment variable `MEDICAL_TASKS_DOCUMENTS` names the folder;
+    without that, the demo's corpus is used.
     """
     top_k = whole_setting(task, "top_k", arguments.get("top_k"), usual=5, most=50)
     chunk_words = whole_setting(
@@ -281,12 +270,12 @@ def open_retriever(task: str, arguments: Mapping[str, object]) -> Retriever:
         lowest=20,
         most=2000,
     )
-    place = _place(task, arguments.get("documents"))
-    documents = tuple(demo_documents() if place is None else read_documents(place))
+    root = _documents_path(task, arguments.get("documents"))
+    documents = tuple(demo_documents() if root is None else read_documents(root))
     index = _index(documents, chunk_words)
     if not index.searchable:
         raise UsageError(
-            f"documents={place}: no word to search by in any of the {len(index.chunks)} "
+            f"documents={root}: no word to search by in any of the {len(index.chunks)} "
             "passages. Give documents that hold text."
         )
 
@@ -300,21 +289,18 @@ def open_retriever(task: str, arguments: Mapping[str, object]) -> Retriever:
         "top_k": top_k,
         "chunk_words": chunk_words,
         "overlap_words": chunk_words // OVERLAP,
-        "corpus": "demo" if place is None else "own documents",
+        "corpus": "demo" if root is None else "own documents",
         "documents": len(documents),
         "chunks": len(index.chunks),
         "documents_sha256": _corpus_digest(documents),
     }
     return Retriever(
-        task=task, index=index, top_k=top_k, settings=settings, demo=place is None
+        task=task, index=index, top_k=top_k, settings=settings, demo=root is None
     )
 
 
-def _place(task: str, value: object) -> Path | None:
-    """Where the documents are; None for the demo's.
-
-    A folder that is called demo is given as ./demo.
-    """
+def _documents_path(task: str, value: object) -> Path | None:
+    """The path of the documents, None for the demo's; a folder named demo is given as ./demo."""
     if value is None:
         value = os.environ.get(DOCUMENTS_VARIABLE) or DEMO
 
@@ -334,7 +320,7 @@ def _place(task: str, value: object) -> Path | None:
 
 
 def _corpus_digest(documents: Sequence[Document]) -> str:
-    """Hash of all there is of the documents, wherever their folder lies."""
+    """Hashes the documents' contents and names, independent of their folder's path."""
     digest = hashlib.sha256()
     for document in documents:
         digest.update(
@@ -346,28 +332,25 @@ def _corpus_digest(documents: Sequence[Document]) -> str:
     return digest.hexdigest()
 
 
-@lru_cache(maxsize=_KEPT_INDEXES)
+@lru_cache(maxsize=_CACHED_INDEXES)
 def _index(documents: tuple[Document, ...], chunk_words: int) -> Index:
-    """Tasks that share documents share the index.
-
-    By content, so that a changed folder is never searched by its old one.
-    """
+    """The index of documents, shared by tasks; the key is their content, so that no changed folder gets an old index."""
     return Index(list(chunk_documents(documents, chunk_words)))
 
 
 def _bm25s() -> ModuleType:
-    """Imports the library without the accelerators it looks for, and keeps it from logging."""
-    with _out_of_sight(_UNWANTED):
+    """Imports the library without the accelerators it looks for, and silences its log."""
+    with _import_blocked(_UNUSED_ACCELERATORS):
         library = importlib.import_module("bm25s")
-    # It logs each step and sets its own level to do so, which the settings of whoever
-    # runs us would not hold back.
+    # It logs each step, at a level that it sets itself and the user's settings do not
+    # change.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     return library
 
 
 @contextmanager
-def _out_of_sight(names: Sequence[str]) -> Iterator[None]:
-    """Makes importing these packages fail for a while, even if they are imported already."""
+def _import_blocked(names: Sequence[str]) -> Iterator[None]:
+    """Makes imports of these packages fail meanwhile, even if they are already imported."""
     missing = object()
     before = {name: sys.modules.get(name, missing) for name in names}
     try:
@@ -386,14 +369,14 @@ def _out_of_sight(names: Sequence[str]) -> Iterator[None]:
 TOKENIZER = (
     "words-1: NFKC, case folded, English function words left out, plural s taken off"
 )
-"""What the recipe says; the number changes whenever the words do."""
+"""Description in the recipe; its number changes whenever the rules do."""
 
-# A decimal number is one word: 6.0 has nothing to do with 6.
+# A decimal number is one word: 6.0 does not match 6.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 
-# Left out because in a small folder of documents no count of theirs is large enough to
-# show that they mean nothing.
+# Dropped because in a small folder of documents their counts are too small to show that
+# they carry no meaning.
 _FUNCTION_WORDS = frozenset(
     (
         "a about after all also am an and any are as at be because been before being but by can "
@@ -409,20 +392,14 @@ _FUNCTION_WORDS = frozenset(
 
 
 def search_words(text: str) -> list[str]:
-    """Splits a text into the words it is searched by, in order, repeats kept.
-
-    Digits count as letters (`B12`).
-    """
+    """Splits a text into search words, in order and with repeats. Digits count as letters (`B12`)."""
     folded = _APOSTROPHE.sub("", unicodedata.normalize("NFKC", text).casefold())
     return [word for match in _WORD.findall(folded) if (word := _search_word(match))]
 
 
 @lru_cache(maxsize=1 << 16)
 def _search_word(word: str) -> str:
-    """Takes the s of a plural off, after the weakest of Harman's stemmers (1991).
-
-    "" for a function word.
-    """
+    """Removes a plural s, by the weakest of Harman's stemmers (1991); "" for a function word."""
     if word in _FUNCTION_WORDS:
         return ""
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):

@@ -1,4 +1,4 @@
-"""Scores answers of K-QA by a judge's verdicts on their statements.
+"""Scores K-QA's answers by a judge's verdicts on the statements.
 
 Manes et al. 2024, https://arxiv.org/abs/2401.14493, section 4, equations 1 and 2;
 reference implementation: https://github.com/Itaymanes/K-QA, `evaluation/run_eval.py`.
@@ -6,12 +6,11 @@ reference implementation: https://github.com/Itaymanes/K-QA, `evaluation/run_eva
     medical-tasks run --tasks kqa --model hf/MODEL --judge openai-api/HOST/MODEL
     medical-tasks score --tasks kqa --responses answers.jsonl
 
-The `_official` metrics are the authors' script's decisions, by its reading of what the
-judge replied to the authors' prompts; with other prompts there are none. A verdict that
-is missing decides nothing: the metrics it could change are absent, with the limits that
-they can have and the counts that `estimation` estimates them by. Example: of four
-must-have statements two are entailed, one is not, and one has no verdict, so that
-comprehensiveness lies between 2/4 and 3/4.
+The `_official` metrics follow the authors' script: its rules for the judge's replies to
+the authors' prompts. With other prompts there are none. A missing verdict decides
+nothing: metrics that depend on it have no value, but limits, and the counts by which
+`estimation` estimates them. Example: of four must-have statements two are entailed, one
+is not, and one has no verdict, so that comprehensiveness lies between 2/4 and 3/4.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from medical_tasks.spec import (
 Limits = tuple[float, float]
 
 _ANSWERED: Final = ("comprehensiveness_answered", "hallucination_rate_answered")
-"""Means over the questions that got an answer, as the paper's table 4 has them too."""
+"""Means over the answered questions, as in the paper's table 4."""
 
 _OFFICIAL_COUNTS: Final = ("hallucination_official", "hallucination_norm_official")
 
@@ -62,13 +61,15 @@ def _differs(statement: StatementVerdict) -> bool:
 
 
 _REMARKS: Final[Mapping[str, Callable[[StatementVerdict], bool]]] = {
-    "missed": lambda one: one.stated and one.must and one.entailed is False,
-    "contradicted": lambda one: one.stated and bool(one.contradicted),
-    "without a verdict": lambda one: one.stated and bool(one.reasons),
+    "missed": lambda statement: (
+        statement.stated and statement.must and statement.entailed is False
+    ),
+    "contradicted": lambda statement: statement.stated and bool(statement.contradicted),
+    "without a verdict": lambda statement: statement.stated and bool(statement.reasons),
     "official differs": _differs,
-    "blank": lambda one: not one.stated,
+    "blank": lambda statement: not statement.stated,
 }
-"""What `why` says of statements, to whether it holds of one."""
+"""The remarks of `why` about statements, with the condition of each."""
 
 
 def score_items(
@@ -76,8 +77,8 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the answers to a task's items; all questions go to the judge together.
 
-    `parsed` counts statements, `why` names them by importance and number, as the
-    judge's questions do.
+    `parsed` counts statements; `why` names them by importance and number, like the
+    judge's questions.
     """
     check_lengths(task, items, responses)
     cases = [
@@ -95,7 +96,7 @@ def score_items(
 def score_cases(
     cases: Sequence[Case], verdicts: Sequence[AnswerVerdict], *, official: bool = False
 ) -> list[ItemScore]:
-    """Scores answers of which a judge, or somebody else, has said what they say."""
+    """Scores answers by existing verdicts, a judge's or anybody's."""
     most = max((len(_stated(verdict)) for verdict in verdicts), default=0)
     return [
         item_score(case, verdict, most_statements=most, official=official)
@@ -104,25 +105,22 @@ def score_cases(
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, Limits]:
-    """What metrics could be on an item without an answer, for the counts of statements.
+    """The limits of the counts of statements for an item without an answer.
 
-    The item is taken as one that would have been answered. How many words there would
-    have been, nobody knows.
+    The item is treated as one that would have been answered. Its number of words is
+    unknown.
     """
     texts = [*item.fields["must_have"], *item.fields["nice_to_have"]]
     stated = float(sum(bool(text.strip()) for text in texts))
-    sane = dict.fromkeys(
+    own = dict.fromkeys(
         ("hallucination_rate", "hallucination_rate_answered"), (0.0, stated)
     )
 
-    return sane | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
+    return own | dict.fromkeys(_OFFICIAL_COUNTS, (0.0, float(len(texts))))
 
 
 def case_of(name: str, fields: Row, response: str) -> Case:
-    """A response with what it is judged by.
-
-    `must_have` and `nice_to_have`, and the question where there is one.
-    """
+    """A response with the fields by which it is judged: `must_have`, `nice_to_have`, and the question if there is one."""
     return Case(
         id=name,
         question=str(fields.get("question") or ""),
@@ -135,20 +133,20 @@ def case_of(name: str, fields: Row, response: str) -> Case:
 def item_score(
     case: Case, verdict: AnswerVerdict, *, most_statements: int, official: bool = False
 ) -> ItemScore:
-    """Makes an item's score of what is known of its answer.
+    """Computes an item's score from the verdicts on its answer.
 
     Example: an answer entails must-have statement 0, contradicts must-have statement 1
-    and says nothing of nice-to-have statement 0. Comprehensiveness is 1/2, the share of
-    must-have statements entailed; the hallucination rate is 1, the count of statements
-    of either kind contradicted.
+    and does not mention nice-to-have statement 0. Comprehensiveness is 1/2, the share of
+    entailed must-have statements; the hallucination rate is 1, the number of
+    contradicted statements of either kind.
 
     Args:
         case: the answer.
-        verdict: what is known of it.
-        most_statements: the most of all answers scored together: a mean over answered
-            questions cannot be larger.
-        official: whether the judge was asked with the authors' prompts, so that there
-            are the authors' figures too.
+        verdict: the verdicts on it.
+        most_statements: the largest number of statements of all answers scored
+            together; a mean over answered questions cannot be larger.
+        official: whether the judge was asked with the authors' prompts, which adds the
+            authors' metrics.
     """
     counts = _metric_counts(verdict, official=official)
     values = _uncounted(case, verdict, official=official)
@@ -165,25 +163,25 @@ def item_score(
         parsed=_parsed(verdict, official=official),
         why=_why(verdict, official=official),
     )
-    # Statements that nobody was asked about stand for none that is missing; nor does
-    # what may not count at all.
-    kept = {
-        name: of_metric
-        for name, of_metric in counts.items()
+    # Estimates of missing verdicts may not use statements that were not judged, nor
+    # those of an answer that may not count at all.
+    usable = {
+        name: own
+        for name, own in counts.items()
         if name == "answered" or (verdict.judged and name not in limits)
     }
     return replace(
-        score, counts=kept, unscored=verdict.reason if score.limits else None
+        score, counts=usable, unscored=verdict.reason if score.limits else None
     )
 
 
 def _stated(verdict: AnswerVerdict) -> list[StatementVerdict]:
-    """The statements that say something; the release has three blank ones."""
+    """The statements without blank ones, of which the release has three."""
     return [statement for statement in verdict.statements if statement.stated]
 
 
 def _metric_counts(verdict: AnswerVerdict, *, official: bool) -> dict[str, Counts]:
-    """The verdicts that each metric adds up."""
+    """The verdicts that each metric counts."""
     stated = _stated(verdict)
     comp = _counts(
         "share", [statement for statement in stated if statement.must], "entailed"
@@ -198,7 +196,7 @@ def _metric_counts(verdict: AnswerVerdict, *, official: bool) -> dict[str, Count
     }
     if official:
         counts |= _official_counts(verdict)
-    if verdict.asked:
+    if verdict.by_judge:
         counts["answered"] = _counts("count", [verdict], "answered")
 
     return counts
@@ -207,9 +205,9 @@ def _metric_counts(verdict: AnswerVerdict, *, official: bool) -> dict[str, Count
 def _uncounted(
     case: Case, verdict: AnswerVerdict, *, official: bool
 ) -> dict[str, float]:
-    """The values that no verdict on a statement decides; nan for a metric without a denominator."""
-    # Words as the paper counts them: what stands between white space (its physicians'
-    # 88.52 an answer).
+    """The values that depend on no verdict on a statement; nan for a metric without a denominator."""
+    # Words are separated by white space, as in the paper (its physicians: 88.52 per
+    # answer).
     values = {
         "answered": float(bool(verdict.answered)),
         "words": float(len(case.answer.split())),
@@ -220,8 +218,8 @@ def _uncounted(
         )
 
     if official and not any(statement.must for statement in verdict.statements):
-        # A question without must-have statements adds nothing to the authors' sum, and
-        # is divided by all the same.
+        # A question without must-have statements adds nothing to the authors' sum, but
+        # counts in the denominator.
         values["comprehensiveness_official"] = 0.0
 
     if verdict.answered is False:
@@ -231,9 +229,9 @@ def _uncounted(
 
 
 def _limits_of_open(verdict: AnswerVerdict, most_statements: int) -> dict[str, Limits]:
-    """Limits where it is open whether the answer is one, and so whether it counts at all.
+    """Limits if it is undecided whether the answer counts at all.
 
-    They are wide enough for the mean of the others to stay as it is.
+    They are wide enough to leave the mean of the other answers unchanged.
     """
     limits: dict[str, Limits] = {"answered": (0.0, 1.0), "words": (0.0, math.inf)}
     stated = _stated(verdict)
@@ -246,7 +244,7 @@ def _limits_of_open(verdict: AnswerVerdict, most_statements: int) -> dict[str, L
 
 
 def _official_counts(verdict: AnswerVerdict) -> dict[str, Counts]:
-    """Counts all statements, blank ones too, as the authors' prompts ask about them."""
+    """Counts all statements, including blank ones, which the authors' prompts ask about."""
     must = [statement for statement in verdict.statements if statement.must]
     comp = _counts("share", must, "entailed_official")
     hall = _counts("count", verdict.statements, "contradicted_official")
@@ -263,7 +261,7 @@ def _counts(
     judged: Sequence[StatementVerdict] | Sequence[AnswerVerdict],
     outcome: str,
 ) -> Counts:
-    """Counts one outcome of verdicts, by the importance of statements; answers have none."""
+    """Counts one field of verdicts, by the importance of statements; answers have none."""
     by_kind: dict[str, list[StatementVerdict | AnswerVerdict]] = {}
     for verdict in judged:
         kind = (
@@ -273,14 +271,14 @@ def _counts(
         )
         by_kind.setdefault(kind, []).append(verdict)
 
-    told = not any(
+    leaves_open = any(
         getattr(verdict, outcome) is None and CANNOT_TELL in verdict.reasons
         for verdict in judged
     )
     verdicts = tuple(
-        _verdicts(kind, of_kind, outcome) for kind, of_kind in by_kind.items()
+        _verdicts(kind, members, outcome) for kind, members in by_kind.items()
     )
-    return Counts(how=how, verdicts=verdicts, told=told)
+    return Counts(how=how, verdicts=verdicts, told=not leaves_open)
 
 
 def _verdicts(
@@ -300,7 +298,7 @@ def _verdicts(
 
 
 def _tally(outcomes: Sequence[bool | None]) -> str:
-    """How many are true, as a range where some are not known."""
+    """The number of true outcomes, as a range if some are missing."""
     low, unknown = outcomes.count(True), outcomes.count(None)
     return f"{low} to {low + unknown}" if unknown else f"{low}"
 
@@ -308,36 +306,37 @@ def _tally(outcomes: Sequence[bool | None]) -> str:
 def _parsed(verdict: AnswerVerdict, *, official: bool) -> str:
     """`must 3/4, nice 1/3, contradicted 0`; the authors do not ask if nice-to-have are entailed."""
     stated = _stated(verdict)
-    parts = []
+    tallies = []
     for kind in ("must",) if official else ("must", "nice"):
-        entailed = [one.entailed for one in stated if one.name.startswith(kind)]
-        parts.append(f"{kind} {_tally(entailed)}/{len(entailed)}")
-    return ", ".join(
-        [*parts, f"contradicted {_tally([one.contradicted for one in stated])}"]
-    )
+        entailed = [
+            statement.entailed
+            for statement in stated
+            if statement.name.startswith(kind)
+        ]
+        tallies.append(f"{kind} {_tally(entailed)}/{len(entailed)}")
+
+    contradicted = [statement.contradicted for statement in stated]
+    return ", ".join([*tallies, f"contradicted {_tally(contradicted)}"])
 
 
 def _why(verdict: AnswerVerdict, *, official: bool) -> str:
     """`abstained by the rule; missed: must/2 must/3; contradicted: nice/1`."""
-    parts = [verdict.how] if verdict.how else []
+    remarks = [verdict.how] if verdict.how else []
     if verdict.answered is None:
-        parts.append("answered or not: open")
+        remarks.append("answered or not: open")
     for what, holds in _REMARKS.items():
         names = [statement.name for statement in verdict.statements if holds(statement)]
         if names and (official or what != "official differs"):
-            parts.append(f"{what}: {' '.join(names)}")
-    return "; ".join(parts)
+            remarks.append(f"{what}: {' '.join(names)}")
+    return "; ".join(remarks)
 
 
 _TALLY: Final = re.compile(r"must (\d+)/(\d+), nice (\d+)/(\d+), contradicted (\d+)")
-"""How `parsed` counts an answer's statements, where all of them are decided."""
+"""The form of `parsed` if all statements of an answer are decided."""
 
 
 def statement_plots(rows: Sequence[Row]) -> list[Plot]:
-    """How many must-have and nice-to-have statements the answers say, all answers together.
-
-    `rows` are of `items.parquet`.
-    """
+    """Plots the shares of must-have and nice-to-have statements in all answers, from rows of `items.parquet`."""
     tallies = [
         (row["cluster"], _TALLY.fullmatch(str(row.get("parsed") or ""))) for row in rows
     ]
@@ -352,8 +351,8 @@ def statement_plots(rows: Sequence[Row]) -> list[Plot]:
             ("nice-to-have, said", nice, all_nice),
             ("of both, contradicted", wrong, all_must + all_nice),
         ):
-            of_answer = [(float(number < count), cluster) for number in range(total)]
-            shares.setdefault(label, []).extend(of_answer)
+            hits = [(float(number < count), cluster) for number in range(total)]
+            shares.setdefault(label, []).extend(hits)
 
     points = tuple(_point(label, values) for label, values in shares.items() if values)
     if not points:

@@ -1,4 +1,4 @@
-"""What K-QA is: its dataset here, its tasks and metrics below.
+"""Declares the benchmark K-QA and its tasks; `declarations` has its datasets and metrics.
 
 Manes et al., "K-QA: A Real-World Medical Q&A Benchmark", BioNLP 2024,
 https://arxiv.org/abs/2401.14493. Reference implementation:
@@ -56,12 +56,12 @@ _OTHER_EXAMPLES = "the paper's worked examples are other ones"
 _OTHER_DOCUMENTS = "the paper's documents are not published"
 
 # The longest answers of the paper's systems average 242 words (table 5), about 350
-# tokens; an answer in bullet points with a safety note may be three times that.
+# tokens; an answer in bullet points with a safety note may be three times as long.
 _TOKENS = 1024
 
 
 class KQABenchmark(Benchmark):
-    """The benchmark, as the rest of the suite knows it."""
+    """The benchmark's interface to the suite."""
 
     name = "kqa"
     position = 2
@@ -92,7 +92,7 @@ class KQABenchmark(Benchmark):
     def person_questions(
         self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
     ) -> list[PersonQuestion]:
-        """The patient's question, however a model's prompt dresses it."""
+        """The patient's question, without the rest of a model's prompt."""
         return [PersonQuestion(question=item.fields["question"]) for item in items]
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
@@ -145,7 +145,7 @@ class KQABenchmark(Benchmark):
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
-        """What `run_eval.py` takes as `--result_file`."""
+        """Reads a record of the `--result_file` of `run_eval.py`."""
         if not {"Question", "result"} <= record.keys():
             return ()
         return (PublishedAnswer(item=str(record["Question"]), text=record["result"]),)
@@ -184,7 +184,7 @@ def _task(name: str, title: str) -> TaskSpec:
             items=201,
             configs=("answered",),
             prompts="same",
-            # What the authors' script calls GPT-4, by its address.
+            # The authors' script calls GPT-4 by these names.
             judges=("gpt-4", "gpt-4-8k"),
             differs=_OTHER_DOCUMENTS
             if retrieval

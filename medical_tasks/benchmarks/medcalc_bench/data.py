@@ -724,7 +724,7 @@ SOURCE = DatasetSource(
         ),
         CORRECTED: {
             "test": OfficialFile(
-                places=("medcalc_v1_corrected.csv", CORRECTED_PIN.place),
+                places=("medcalc_v1_corrected.csv", CORRECTED_PIN.checkout_path),
                 description="the corrected labels with their questions, a CSV file",
                 pin=CORRECTED_PIN,
             )

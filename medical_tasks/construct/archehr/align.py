@@ -1,14 +1,14 @@
-"""The notes that fit each message best, and the chosen pairs as cases.
+"""Ranks notes for each message, and makes cases of the chosen pairs.
 
-Notes are ranked by BM25, as the library bm25s has it as `lucene`: each message is a
-query, and the notes are the collection.
+Notes are ranked by BM25, in the variant that the library bm25s calls `lucene`: each
+message is a query, and the notes are the collection.
 
 Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval
 3:333.
 
-Notes are read twice and not kept, since MIMIC-IV's do not fit into the memory of a
-small machine: the first pass counts in how many notes each word stands and how long
-notes are, the second scores each note against all messages and keeps the best of each.
+Notes are read twice and not kept in memory, since MIMIC-IV's exceed that of a small
+machine. The first pass counts the notes that contain each word and their lengths; the
+second scores each note against all messages and keeps the best for each message.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from medical_tasks.io.progress import Progress
 from medical_tasks.io.tables import TableRow, read_sheet, refuse, write_sheet
 
 TOP: Final = 10
-"""Notes a message (paper)."""
+"""Candidate notes for each message (paper)."""
 
 COLUMNS: Final = (
     "index",
@@ -86,19 +86,19 @@ _FIELDS: Final = {
 class _NoteWords:
     """Counts the words of notes by their numbers in the messages.
 
-    A word that no message has scores nothing, but makes a note longer, as BM25 divides
-    by length; function words do neither. The titles of an admission's codes count as
+    A word that is in no message scores nothing but adds to the length of a note, by which
+    BM25 divides; function words do neither. The titles of an admission's codes count as
     words of its notes.
     """
 
     def __init__(self, numbers: Mapping[str, int], codes: AdmissionCodes) -> None:
         self._numbers, self._codes = numbers, codes
-        # Figures in notes have no end, so that not all words are kept.
+        # Bounded, since notes contain an unlimited number of different figures.
         self._number = lru_cache(maxsize=_KNOWN_WORDS)(self._number_of)
         self._title = cache(lambda number: self._counted(codes.titles[number]))
 
     def bag(self, note: Note) -> Bag:
-        """The words of a note."""
+        """Returns the bag of words of a note."""
         counts, length = self._counted(note.text)
         for number in self._codes.of(note.hadm_id):
             more, words = self._title(number)
@@ -123,17 +123,17 @@ class _NoteWords:
 
 
 def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
-    """Finds the notes that fit each message best, and writes a sheet to choose among them.
+    """Ranks the notes for each message, and writes a sheet to choose among them.
 
-    An alignment that is there is left as it is.
+    An existing alignment is left unchanged.
 
     Args:
-        source: The discharge notes, as MIMIC has them or as a table of one's own.
+        source: The discharge notes, in MIMIC's format or as a table of one's own.
         folder: The construction's folder, with the messages that were kept.
-        top: How many notes a message gets at most, from 1 to 100.
+        top: The most notes for each message, from 1 to 100.
 
     Returns:
-        Recipe and counts, as `align.json` has them; no text.
+        The content of `align.json`: recipe and counts, no text.
 
     Raises:
         UsageError: When no note shares a word with any message, or the folder holds an
@@ -154,20 +154,15 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers)
     )
     path = folder / files.ALIGNMENT
-    there: Alignment | None
-    there, differing = construction.kept_step(path, recipe, step="archehr align")
-    if differing:
-        raise UsageError(
-            f"{folder}: holds another alignment, of other files or settings. Work in another "
-            "--folder."
-        )
-
-    if there is not None:
-        return there
+    previous: Alignment | None = construction.kept_step(
+        path, recipe, step="archehr align", outcome="alignment"
+    )
+    if previous is not None:
+        return previous
 
     texts = [(post.text, *titles.get(post.id, ())) for post in posts]
     ranking = Ranking(
-        [[word for text in each for word in content_words(text)] for each in texts],
+        [[word for text in query for word in content_words(text)] for query in texts],
         top=top,
     )
     hits, counted = _ranked(source, codes, ranking)
@@ -189,7 +184,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         "schema_version": 1,
         "recipe": recipe,
         "posts": len(posts),
-        "posts_with_notes": sum(bool(each) for each in hits),
+        "posts_with_notes": sum(bool(post_hits) for post_hits in hits),
         **counted,
         "candidates": len(lines),
         "sha256": {files.CANDIDATES: digest},
@@ -202,7 +197,7 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
 def _recipe(
     source: Path, folder: Path, top: int, *, coded_posts: bool, coded_notes: bool
 ) -> dict[str, object]:
-    """What decides the candidates."""
+    """Returns everything that decides the candidates."""
     post_codes = file_sha256(folder / files.POST_CODES) if coded_posts else None
     note_codes = file_sha256(folder / files.NOTE_CODES) if coded_notes else None
 
@@ -219,7 +214,7 @@ def _recipe(
 def _write_candidates_sheet(
     folder: Path, lines: Sequence[Candidate], messages: Mapping[str, str]
 ) -> None:
-    """Writes the sheet of candidates; one that is there stays, since it may be edited."""
+    """Writes the sheet of candidates, unless it exists, since it may have been edited."""
     if (folder / files.CANDIDATES_SHEET).exists():
         return
     rows = (
@@ -232,10 +227,9 @@ def _write_candidates_sheet(
 def _ranked(
     source: Path, codes: AdmissionCodes, ranking: Ranking
 ) -> tuple[list[list[Hit]], NoteCounts]:
-    """The best notes of each message, and how many notes there are.
+    """Returns the best notes for each message, and the numbers of notes.
 
-    Two passes over the file: how rare a word is must be known before the first note can
-    be scored.
+    Reads the file twice: the rarity of words must be known before notes can be scored.
     """
     size, words = source.stat().st_size, _NoteWords(ranking.numbers, codes)
     counted: NoteCounts = {"notes": 0, "notes_with_codes": 0}
@@ -264,20 +258,20 @@ def _line(post: Post, rank: int, hit: Hit) -> Candidate:
 
 
 def _row(number: int, line: Candidate, text: str) -> dict[str, object]:
-    place = f"{files.NOTES}/{file_name(line['note_id'])}"
+    path = f"{files.NOTES}/{file_name(line['note_id'])}"
     empty = dict.fromkeys(("chosen", "narrative", "comment"), "")
     return {
         **line,
         **empty,
         "index": number,
         "score": round(line["score"], 2),
-        "notes": place,
+        "notes": path,
         "post": text,
     }
 
 
 def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
-    place = make_folder(folder / files.NOTES)
+    notes_folder = make_folder(folder / files.NOTES)
     seen: set[str] = set()
     for note in read_notes(source, only=names):
         if note.id in seen:
@@ -285,15 +279,15 @@ def _write_notes(source: Path, folder: Path, names: set[str]) -> None:
                 f"{source}: a note's id appears twice ({note.id}); ids must be unique."
             )
         seen.add(note.id)
-        with WholeFile(place / file_name(note.id), private=True) as part:
-            part.write(note.text)
+        with WholeFile(notes_folder / file_name(note.id), private=True) as stream:
+            stream.write(note.text)
 
 
 def load_candidates(folder: Path) -> list[Record]:
-    """Reads which notes were found for which message, without texts."""
-    made = construction.read_json(folder / files.ALIGNMENT, step="archehr align")
+    """Reads the candidate notes for each message, without texts."""
+    outcome = construction.read_json(folder / files.ALIGNMENT, step="archehr align")
     files.checked_step(
-        folder / files.CANDIDATES, made, step="align, in another --folder"
+        folder / files.CANDIDATES, outcome, step="align, in another --folder"
     )
     return construction.read_lines(
         folder / files.CANDIDATES, _FIELDS, step="archehr align"
@@ -304,13 +298,13 @@ YES_NO: Final = {"yes": True, "y": True, "no": False, "n": False, "": False}
 
 
 def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
-    """Makes a case, with its whole note, of every chosen pair.
+    """Makes a case of every chosen pair, with the whole note.
 
-    All wrong rows are listed at once, by file, row and column.
+    All faulty rows are reported at once, by file, row and column.
     """
     candidates = {
-        (each.values["post_id"], each.values["note_id"]): each.values
-        for each in load_candidates(folder)
+        (candidate.values["post_id"], candidate.values["note_id"]): candidate.values
+        for candidate in load_candidates(folder)
     }
     narratives = {post.id: post.text for post in load_posts(folder)}
     chosen: dict[tuple[str, str], str] = {}
@@ -319,9 +313,9 @@ def chosen_cases(folder: Path, sheets: Sequence[Path] = ()) -> list[OwnCase]:
     for path in sheets or (folder / files.CANDIDATES_SHEET,):
         for row in read_sheet(path, COLUMNS):
             pair = row.cells["post_id"].strip(), row.cells["note_id"].strip()
-            found = list(_problems(row, pair, candidates, seen))
-            problems += found
-            if found:
+            row_problems = list(_problems(row, pair, candidates, seen))
+            problems += row_problems
+            if row_problems:
                 continue
 
             seen[pair] = row
@@ -356,26 +350,26 @@ def _problems(
 ) -> Iterator[str]:
     if pair not in candidates:
         yield (
-            f"{row.place('note_id')}: message and note are no pair of the candidates; leave the "
-            "first columns as they were"
+            f"{row.location('note_id')}: message and note are not a pair of the candidates; leave "
+            "the first columns as they were"
         )
     elif pair in seen:
-        yield annotation.stands_already(row, "note_id", "the pair", seen[pair])
+        yield annotation.repeated_row(row, "note_id", "the pair", seen[pair])
     mark = row.cells["chosen"].strip().lower()
     if mark not in YES_NO:
         yield annotation.unknown_mark(row, "chosen", "yes, no or empty", mark)
 
 
 def _note_text(folder: Path, name: str) -> str:
-    place = folder / files.NOTES / file_name(name)
+    path = folder / files.NOTES / file_name(name)
     again = "Align again, in another --folder: construct archehr align."
     with (
-        readable(place, missing=again, again=again),
-        open_text(place, newline="") as stream,
+        readable(path, missing=again, again=again),
+        open_text(path, newline="") as stream,
     ):
         text = stream.read()
     if not text.strip():
-        raise UsageError(f"{place}: the note is empty, so it cannot be chosen.")
+        raise UsageError(f"{path}: the note is empty, so it cannot be chosen.")
     return text
 
 
@@ -398,9 +392,9 @@ class Note:
     """A discharge note.
 
     Attributes:
-        hadm_id: The admission's; "" where it is not known.
-        document_id: As ArchEHR-QA's mapping names notes: `HADM_ID_ROW_ID` in MIMIC-III,
-            else the admission, or the note.
+        hadm_id: The admission; "" if it is unknown.
+        document_id: As in ArchEHR-QA's mapping: `HADM_ID_ROW_ID` for MIMIC-III, else the
+            admission or, without one, the note.
     """
 
     id: str
@@ -419,36 +413,37 @@ def read_notes(
 
     `on_read` is called with the number of bytes read so far.
     """
-    wanted: dict[str, Collection[str]] = {"category": (_CATEGORY,)}
+    filters: dict[str, Collection[str]] = {"category": (_CATEGORY,)}
     if only is not None:
-        wanted["note_id"] = only
+        filters["note_id"] = only
 
-    found = False
+    has_notes = False
     for row in read_table(
         path,
         _COLUMNS,
         optional=_OPTIONAL,
-        wanted=wanted,
+        filters=filters,
         release=_RELEASE,
         on_read=on_read,
     ):
         if row.cells.get("error", "").strip() != "1":
-            found = True
+            has_notes = True
             yield _checked_note(path, row)
 
-    if not found:
-        ids = " with the ids looked for" if only is not None else ""
+    if not has_notes:
+        ids = " with the requested ids" if only is not None else ""
         raise UsageError(
-            f"{path}: has no note{ids}, of the category {_CATEGORY!r} where it has categories."
+            f"{path}: has no note{ids}, or none of the category {_CATEGORY!r} if it has "
+            "categories."
         )
 
 
 def _checked_note(path: Path, row: StreamedRow) -> Note:
-    """A row of the notes, with the id that a case gives its document.
+    """Makes a note of a row, and names its document as cases do.
 
-    Tables written by other tools have admissions as `123.0`, since an empty cell made
-    the column one of decimals. Where notes are numbered by `row_id`, a document is
-    named by admission and note; elsewhere by the admission, or the note without one.
+    Some tools write admissions as `123.0`, if an empty cell made the column decimal. If
+    notes are numbered by `row_id`, a document is named by admission and note, else by the
+    admission or, without one, by the note.
     """
     cells = row.cells
     name, hadm_id = (
@@ -471,12 +466,12 @@ B: Final = 0.75
 
 
 Bag = tuple[npt.NDArray[np.intp], npt.NDArray[np.float64], int]
-"""The words of a note that any query has, by number, ascending; their counts; and how many words it
-has in all."""
+"""Of a note: the numbers of its words that are in any query, ascending; their counts; and its
+length in words."""
 
 
 def bag_of(counts: Mapping[int, int], length: int) -> Bag:
-    """Makes a bag of the counts of numbered words."""
+    """Makes a bag from the counts of numbered words."""
     words = sorted(counts)
     return (
         np.array(words, dtype=np.intp),
@@ -486,10 +481,7 @@ def bag_of(counts: Mapping[int, int], length: int) -> Bag:
 
 
 class Hit(NamedTuple):
-    """A note that was found; ordered by rank.
-
-    By falling score (`negative`), of equally good notes by ascending id (`key`).
-    """
+    """A candidate note; sorts by falling score (`negative`), then by id (`key`)."""
 
     negative: float
     key: str
@@ -504,18 +496,18 @@ class Hit(NamedTuple):
 class Ranking:
     """The best notes for each query, at most `top`.
 
-    Every note is shown twice: to `count`, all of them, and then to `rank`.
+    All notes are first passed to `count`, then all again to `rank`.
     """
 
     def __init__(self, queries: Sequence[Iterable[str]], *, top: int) -> None:
         """Sorts the words of all messages into one table, by word.
 
-        A note is scored by its own words alone: `_starts` says where the rows of a word
-        begin, each with a message and how often the word stands in it.
+        This lets a note be scored by looking up its own words alone. `_starts` has the
+        first row of each word; a row has a message and the word's count in it.
 
         Args:
-            queries: the words of each message.
-            top: how many notes are kept for each.
+            queries: The words of each message.
+            top: The number of notes kept for each message.
         """
         bags = [Counter(query) for query in queries]
         self.numbers = {
@@ -537,14 +529,14 @@ class Ranking:
         self._hits: list[list[Hit]] = [[] for _ in bags]
 
     def count(self, bag: Bag) -> None:
-        """Takes a note in, the first time."""
+        """Counts a note in the first pass."""
         words, _, length = bag
         self._notes += 1
         self._length += length
         self._with_word[words] += 1
 
     def rank(self, bag: Bag, key: str, document_id: str) -> None:
-        """Takes a note in, the second time."""
+        """Scores a note in the second pass."""
         words, counts, length = bag
         if not len(words):
             return
@@ -565,24 +557,24 @@ class Ranking:
     def _scores(
         self, words: npt.NDArray[np.intp], weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """The note's score for each message: the sum over the words they share.
+        """Scores a note for each message: the sum over the words that they share.
 
         Args:
-            words: numbers of the note's words, each once.
-            weights: BM25's weight of each in this note.
+            words: The numbers of the note's distinct words.
+            weights: The BM25 weight of each word in this note.
         """
         starts = self._starts[words]
         lengths = self._starts[words + 1] - starts
         ends = np.cumsum(lengths)
-        places = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
-        each = np.repeat(weights, lengths) * self._count[places]
+        rows = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+        contributions = np.repeat(weights, lengths) * self._count[rows]
 
         return np.bincount(
-            self._query[places], weights=each, minlength=len(self._hits)
+            self._query[rows], weights=contributions, minlength=len(self._hits)
         ).astype(np.float64, copy=False)
 
     def best(self) -> list[list[Hit]]:
-        """The best notes of each query, the best first; fewer where fewer share a word with it."""
+        """Returns the best notes for each query, best first; only notes that share a word."""
         for query in range(len(self._hits)):
             self._cut(query)
         return self._hits

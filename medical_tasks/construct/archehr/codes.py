@@ -1,8 +1,7 @@
 """Descriptions of diagnosis codes for messages and notes.
 
-Patients and clinicians use other words (section Alignment).
-
-The paper asks Llama 3.3 70B (supplement, table S3); the request here is ours.
+They bridge the different vocabularies of patients and clinicians (section Alignment). The
+paper prompts Llama 3.3 70B (supplement, table S3); the prompt here is ours.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from medical_tasks.io.files import open_text, packaged
 from medical_tasks.io.json_records import Field, is_list_of, is_text
 from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import quoted, read_object
-from medical_tasks.runs.asking import asked
+from medical_tasks.runs.asking import open_construction_model
 from medical_tasks.spec import Message
 
 MAX_NEW_TOKENS: Final = 1_000
@@ -55,13 +54,13 @@ _POST_FIELDS: Final = {
 
 
 def codes_from_file(folder: Path, source: Path) -> CodesFromFile:
-    """Takes the codes of messages from a table of `id`, `code` and `description`.
+    """Reads the codes of messages from a table of `id`, `code` and `description`.
 
-    Messages that were not kept are passed over.
+    Rows about messages that were not kept are skipped.
     """
     posts = load_posts(folder)
     _check_unused(folder)
-    found: dict[str, dict[str, str]] = {post.id: {} for post in posts}
+    codes: dict[str, dict[str, str]] = {post.id: {} for post in posts}
     others = 0
     for row in read_table(source, _COLUMNS, release="table of messages' codes"):
         cells = row.cells
@@ -71,13 +70,13 @@ def codes_from_file(folder: Path, source: Path) -> CodesFromFile:
                 f"{source}: row {row.number:,}: code and description must not be empty."
             )
 
-        if cells["id"].strip() not in found:
+        if cells["id"].strip() not in codes:
             others += 1
             continue
 
-        found[cells["id"].strip()].setdefault(code, description)
+        codes[cells["id"].strip()].setdefault(code, description)
 
-    if not any(found.values()):
+    if not any(codes.values()):
         raise UsageError(
             f"{source}: names none of the {len(posts):,} messages that were kept."
         )
@@ -85,14 +84,14 @@ def codes_from_file(folder: Path, source: Path) -> CodesFromFile:
     coded: CodesFromFile = {
         "source_sha256": file_sha256(source),
         "rows_of_others": others,
-        **_written(folder, posts, found),
+        **_written(folder, posts, codes),
     }
     _note(folder, "posts", coded)
     return coded
 
 
 def codes_from_model(arguments: ArchehrExpand, name: str) -> CodesFromModel:
-    """Asks a model for the codes of each message, as parsed options say.
+    """Asks a model for the codes of each message.
 
     Messages without a usable reply are searched by their own words alone.
     """
@@ -100,7 +99,7 @@ def codes_from_model(arguments: ArchehrExpand, name: str) -> CodesFromModel:
     posts = load_posts(folder)
     _check_unused(folder)
     settings = {"prompts": _TEMPLATE, "posts": file_sha256(folder / files.POSTS)}
-    with asked(
+    with open_construction_model(
         name,
         arguments,
         settings,
@@ -109,34 +108,34 @@ def codes_from_model(arguments: ArchehrExpand, name: str) -> CodesFromModel:
         what="descriptions",
         finished=files.POST_CODES,
     ) as model:
-        found = model.ask([codes_question(post) for post in posts])
+        codes = model.ask([codes_question(post) for post in posts])
 
     coded: CodesFromModel = {
         "recipe": model.recipe,
-        "asked_again": sum(model.tries[name] - 1 for name in found),
+        "asked_again": sum(model.tries[name] - 1 for name in codes),
         "failed": dict(Counter(model.failed.values())),
         "failed_posts": model.failed,
-        **_written(folder, posts, found),
+        **_written(folder, posts, codes),
     }
     _note(folder, "posts", coded)
     return coded
 
 
 def _written(
-    folder: Path, posts: Sequence[Post], found: Mapping[str, Mapping[str, str]]
+    folder: Path, posts: Sequence[Post], codes: Mapping[str, Mapping[str, str]]
 ) -> CodedPosts:
     lines = [
         {
             "id": post.id,
-            "codes": list(found.get(post.id, ())),
-            "descriptions": list(found.get(post.id, {}).values()),
+            "codes": list(codes.get(post.id, ())),
+            "descriptions": list(codes.get(post.id, {}).values()),
         }
         for post in posts
     ]
     return {
         "posts": len(posts),
-        "with_codes": sum(bool(found.get(post.id)) for post in posts),
-        "codes": sum(len(each) for each in found.values()),
+        "with_codes": sum(bool(codes.get(post.id)) for post in posts),
+        "codes": sum(len(post_codes) for post_codes in codes.values()),
         "sha256": construction.write_lines(folder / files.POST_CODES, lines),
     }
 
@@ -152,14 +151,14 @@ def _expansion(folder: Path) -> Expansion:
 def _note(
     folder: Path, side: Literal["notes", "posts"], coded: Mapping[str, object]
 ) -> None:
-    """Writes what came of one side into `expand.json`; the other side stays."""
+    """Writes the outcome for notes or messages into `expand.json`, leaving the other."""
     construction.write_json(
         folder / files.EXPANSION, {**_expansion(folder), side: coded}
     )
 
 
 def _check_unused(folder: Path) -> None:
-    """Somebody may be choosing among notes that were found with what is there."""
+    """Refuses to change codes after an alignment, from which somebody may be choosing."""
     if (folder / files.ALIGNMENT).exists():
         raise UsageError(
             f"{folder}: notes were aligned already, and somebody may be choosing among them. Work "
@@ -169,7 +168,7 @@ def _check_unused(folder: Path) -> None:
 
 
 def load_post_codes(folder: Path) -> dict[str, list[str]]:
-    """Reads the descriptions of each message; none where messages are not expanded."""
+    """Reads the descriptions of each message; empty if messages were not expanded."""
     path = folder / files.POST_CODES
     if not path.exists():
         return {}
@@ -206,7 +205,7 @@ _HEAD: Final = {"titles": construction.private_field(is_list_of(is_text()))}
 
 @dataclass(frozen=True, kw_only=True)
 class AdmissionCodes:
-    """Which descriptions belong to which admission, in little memory.
+    """The descriptions of each admission, stored compactly.
 
     MIMIC-IV has 6.4 million rows of codes.
     """
@@ -215,19 +214,19 @@ class AdmissionCodes:
     numbers: dict[str, array[int]] = field(default_factory=dict)
 
     def of(self, hadm_id: str) -> Sequence[int]:
-        """Numbers of an admission's descriptions; none where nothing is known of it."""
+        """Returns the numbers of an admission's descriptions; empty if it has none."""
         return self.numbers.get(hadm_id, ())
 
 
 def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
-    """Writes what the codes of each admission mean.
+    """Writes the descriptions of each admission's codes.
 
     Args:
         folder: The construction's folder, with the messages that were kept.
         codes: A table of admissions and codes, as MIMIC's `diagnoses_icd`.
         dictionary: A table of codes and descriptions, as MIMIC's `d_icd_diagnoses`.
-            Where it tells versions of the codes apart, the table of codes must too:
-            4019 is a disease in one version and none in the other.
+            If it has versions of codes, the table of codes must have them too: 4019 is
+            a disease in one version and undefined in the other.
 
     Returns:
         Recipe and counts; no text.
@@ -261,8 +260,8 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
         )
         if versioned and "version" not in row:
             raise UsageError(
-                f"{codes}: has no column icd_version, and the dictionary {dictionary} says what "
-                "codes mean by version. Give tables of the same release."
+                f"{codes}: has no column icd_version, and the dictionary {dictionary} describes "
+                "codes by version. Give tables of the same release."
             )
 
         number = numbers.get(key)
@@ -282,8 +281,8 @@ def expand_notes(folder: Path, codes: Path, dictionary: Path) -> CodedNotes:
 
     def lines() -> Iterator[Mapping[str, object]]:
         yield {"titles": titles}
-        for name, each in admissions.items():
-            yield {"hadm_id": name, "descriptions": each.tolist()}
+        for name, numbers_of_admission in admissions.items():
+            yield {"hadm_id": name, "descriptions": numbers_of_admission.tolist()}
 
     digest = construction.write_lines(folder / files.NOTE_CODES, lines())
     coded: CodedNotes = {
@@ -303,18 +302,16 @@ def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bo
     """Reads the dictionary of codes.
 
     Returns:
-        All titles; code and version to the number of its title; whether it has
-        versions. Many codes share a title, so that it is kept once.
+        The distinct titles, which many codes share; code and version to the number of
+        its title; whether the dictionary has versions.
     """
     titles: dict[str, int] = {}
     numbers: dict[tuple[str, str], int] = {}
     versioned = False
-    for row in (
-        each.cells
-        for each in read_table(
-            dictionary, _DESCRIPTIONS, optional=_VERSION, release="dictionary of codes"
-        )
+    for numbered in read_table(
+        dictionary, _DESCRIPTIONS, optional=_VERSION, release="dictionary of codes"
     ):
+        row = numbered.cells
         versioned = "version" in row
         title = one_line(row["description"])
         if title:
@@ -325,32 +322,31 @@ def _titles(dictionary: Path) -> tuple[list[str], dict[tuple[str, str], int], bo
 
 
 def load_admission_codes(folder: Path) -> AdmissionCodes:
-    """Reads what `expand_notes` wrote; none where notes are not expanded."""
+    """Reads what `expand_notes` wrote; empty if notes were not expanded."""
     path = folder / files.NOTE_CODES
     if not path.exists():
         return AdmissionCodes()
     with open_text(path) as stream:
-        made = AdmissionCodes(titles=_read(path, next(stream, ""), _HEAD)["titles"])
+        codes = AdmissionCodes(titles=_read(path, next(stream, ""), _HEAD)["titles"])
         for line in stream:
             record = _read(path, line, _FIELDS)
-            made.numbers[record["hadm_id"]] = array("i", record["descriptions"])
-    return made
+            codes.numbers[record["hadm_id"]] = array("i", record["descriptions"])
+    return codes
 
 
-def _read(place: Path, line: str, fields: Mapping[str, Field]) -> dict[str, Any]:
-    # Not read_records: the file may have half a million lines, which need not lie in
-    # memory together.
+def _read(path: Path, line: str, fields: Mapping[str, Field]) -> dict[str, Any]:
+    # Not read_records: it would hold the half a million lines of the file in memory.
     try:
         values = json.loads(line)
     except ValueError:
         values = None
 
-    known = isinstance(values, dict) and values.keys() == fields.keys()
-    if not known or not all(
+    has_fields = isinstance(values, dict) and values.keys() == fields.keys()
+    if not has_fields or not all(
         field.holds(values[name]) for name, field in fields.items()
     ):
         raise UsageError(
-            f"{place}: not as medical-tasks wrote it. Do this step again: construct archehr expand."
+            f"{path}: not as medical-tasks wrote it. Do this step again: construct archehr expand."
         )
 
     return dict(values)
@@ -361,17 +357,17 @@ _LONGEST_DESCRIPTION: Final = 300  # in characters; the longest official one has
 
 
 def read_codes(reply: str) -> dict[str, str] | Unreadable:
-    """Reads a reply: code in capitals to what it means.
+    """Reads a reply: code in capitals to description.
 
-    One that is named twice has its first description.
+    Of a repeated code, the first description counts.
     """
-    found = read_object(reply, {"codes": _codes})
-    if isinstance(found, Unreadable):
-        return found
+    record = read_object(reply, {"codes": _codes})
+    if isinstance(record, Unreadable):
+        return record
 
     codes: dict[str, str] = {}
-    for each in found["codes"]:
-        codes.setdefault(each["code"].strip().upper(), one_line(each["description"]))
+    for entry in record["codes"]:
+        codes.setdefault(entry["code"].strip().upper(), one_line(entry["description"]))
 
     return codes
 
@@ -380,7 +376,7 @@ def _codes(value: object) -> str | None:
     if not isinstance(value, list):
         return "must be a list of objects"
     return next(
-        (problem for each in value if (problem := _code(each)) is not None), None
+        (problem for entry in value if (problem := _code(entry)) is not None), None
     )
 
 

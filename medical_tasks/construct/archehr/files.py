@@ -1,7 +1,7 @@
-"""What a construction reads and writes: its folder, the user's tables, and the words of texts.
+"""The files of a construction, the user's tables, and how texts are split into words.
 
-Tables may hold notes or patients' messages, so errors name places and rules and never
-quote a text.
+Tables may hold notes or patients' messages, so that errors name positions and rules and
+never quote a text.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ AGREEMENT: Final = "agreement.json"
 _GUIDELINES: Final = "guidelines.txt"
 
 
-def checked_step(path: Path, made: Mapping[str, object], *, step: str) -> None:
-    """Refuses to go on with a file that is not the one its step wrote.
+def checked_step(path: Path, outcome: Mapping[str, object], *, step: str) -> None:
+    """Refuses a file that is not the one its step wrote.
 
-    `made["sha256"]` has file name to hash.
+    `outcome["sha256"]` maps file names to hashes.
     """
-    digests = made.get("sha256")
-    known = digests.get(path.name) if isinstance(digests, dict) else None
-    if known is None or not path.exists() or file_sha256(path) != known:
+    digests = outcome.get("sha256")
+    digest = digests.get(path.name) if isinstance(digests, dict) else None
+    if digest is None or not path.exists() or file_sha256(path) != digest:
         raise UsageError(
             f"{path}: was changed or moved away since it was written. Do this step again: "
             f"construct archehr {step}."
@@ -50,19 +50,19 @@ def checked_step(path: Path, made: Mapping[str, object], *, step: str) -> None:
 
 
 def write_guidelines(folder: Path) -> None:
-    """Puts the annotators' guidelines beside their sheets.
+    """Writes the annotators' guidelines beside their sheets.
 
-    Those that are there, perhaps a hospital's own, stay.
+    Existing guidelines, perhaps a hospital's own, are left unchanged.
     """
-    place = folder / _GUIDELINES
-    if not place.exists():
+    path = folder / _GUIDELINES
+    if not path.exists():
         text = (
             resources.files(__package__)
             .joinpath(_GUIDELINES)
             .read_text(encoding="utf-8")
         )
-        with WholeFile(place, private=True) as part:
-            part.write(text)
+        with WholeFile(path, private=True) as stream:
+            stream.write(text)
 
 
 def read_table(
@@ -70,27 +70,31 @@ def read_table(
     required: Mapping[str, Collection[str]],
     *,
     optional: Mapping[str, Collection[str]] | None = None,
-    wanted: Mapping[str, Collection[str]] | None = None,
+    filters: Mapping[str, Collection[str]] | None = None,
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
 ) -> Iterator[StreamedRow]:
-    """Yields rows with the cells of some columns.
+    """Yields rows with the cells of some columns, keyed by the use of a column.
 
-    Columns are what each is for, to its possible names in lower case.
-
-    `wanted`: of what a column is for, where there is one, the texts that it has in the
-    rows to yield.
+    Args:
+        path: The table, a CSV file.
+        required: Use of a column to its possible names, in lower case.
+        optional: The same for columns that may be missing.
+        filters: Use of a column to the texts accepted in it. Other rows are skipped; a
+            missing column filters nothing.
+        release: What the table is, for messages.
+        on_read: Called with the number of bytes read so far.
     """
     if not path.exists():
         raise MissingError(f"{path}: no such file. Give the {release}.")
 
     header = read_header(path, release=release)
     uses = {**required, **(optional or {})}
-    there = {
+    matching = {
         use: [name for name in header if name.strip().lower() in names]
         for use, names in uses.items()
     }
-    columns = {use: names[0] for use, names in there.items() if len(names) == 1}
+    columns = {use: names[0] for use, names in matching.items() if len(names) == 1}
     missing = [
         " or ".join(sorted(names))
         for use, names in required.items()
@@ -103,7 +107,9 @@ def read_table(
         )
 
     texts = {
-        columns[use]: each for use, each in (wanted or {}).items() if use in columns
+        columns[use]: accepted
+        for use, accepted in (filters or {}).items()
+        if use in columns
     }
     for row in stream_rows(
         path, header, wanted=texts, release=release, on_read=on_read
@@ -115,29 +121,26 @@ def read_table(
 
 
 LONGEST_ID: Final = 64
-"""Characters of an id; what is longer may be a text in the wrong place."""
+"""The most characters of an id; anything longer may be a misplaced text."""
 
-# XML 1.0, section 2.2: what is no character there.
+# The characters that XML 1.0, section 2.2, does not allow.
 _NO_CHARACTER: Final = re.compile(
     "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
 
 
 def without_controls(text: str) -> str:
-    """Makes line ends line feeds, and a blank of each sign that XML has no place for."""
+    """Normalises line ends, and replaces characters that XML does not allow by blanks."""
     return _NO_CHARACTER.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str) -> str:
-    """Puts a text on one line, so that a spreadsheet's way with white space changes nothing."""
+    """Puts a text on one line, so that a spreadsheet cannot change its white space."""
     return " ".join(without_controls(text).split())
 
 
 def is_id(value: object) -> bool:
-    """Whether a value may be an id.
-
-    A printable text without white space, of at most 64 characters.
-    """
+    """Whether a value is an id: printable, without white space, at most 64 characters."""
     return (
         isinstance(value, str)
         and value.split() == [value]
@@ -149,7 +152,7 @@ def is_id(value: object) -> bool:
 ID: Final = construction.private_field(Field(holds=is_id, rule="an id"))
 
 WORDS: Final = "words-1: case folded runs of letters and digits, English function words left out, Porter stems"
-"""What recipes say; the number changes whenever the words do."""
+"""The recipes' name for this way of splitting; its number changes whenever the words do."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _FUNCTION_WORDS: Final = frozenset(
@@ -169,17 +172,17 @@ _FUNCTION_WORDS: Final = frozenset(
 
 
 def raw_words(text: str) -> list[str]:
-    """The words of a text in order, case folded, none left out."""
+    """The words of a text in order, case folded."""
     return _WORD.findall(text.casefold())
 
 
 @lru_cache(maxsize=1 << 16)
 def searched(word: str) -> str:
-    """What a word of `raw_words` is compared by: its stem; "" for a function word."""
+    """Returns the stem by which a word of `raw_words` is compared; "" for a function word."""
     plain = word.replace("’", "'")
     return "" if plain in _FUNCTION_WORDS else stem(plain.removesuffix("'s"))
 
 
 def content_words(text: str) -> Iterator[str]:
-    """The stems of a text in order, repeats kept, function words left out."""
+    """The stems of a text in order, with repeats and without function words."""
     return (word for word in map(searched, raw_words(text)) if word)

@@ -1,8 +1,7 @@
-"""What the steps keep in JSON files: recipes, counts and figures.
+"""The JSON files of the steps: recipes, counts and figures.
 
-No form holds a text of a message or note but `CaseRecord` and `Change`. Each form is
-what one step writes and another reads, or what a person reads beside the release.
-Hashes are SHA-256, in hexadecimal.
+Only `CaseRecord` and `Change` hold texts of messages or notes. Hashes are SHA-256, in
+hexadecimal.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from medical_tasks.scoring.estimates import Figure
 
 
 class FilterRecipe(TypedDict):
-    """What decides which messages are kept."""
+    """The settings that decide which messages are kept."""
 
     source_sha256: str
     keywords: list[str]
@@ -48,7 +47,7 @@ class CodedPosts(TypedDict):
 
 
 class CodesFromFile(CodedPosts):
-    """Codes of messages that the user gave.
+    """Codes of messages from the user's file.
 
     Attributes:
         rows_of_others: Rows about messages that were not kept.
@@ -59,11 +58,11 @@ class CodesFromFile(CodedPosts):
 
 
 class CodesFromModel(CodedPosts):
-    """Codes of messages that a model was asked for.
+    """Codes of messages from a model.
 
     Attributes:
         failed: Reason to the number of messages without a usable reply.
-        failed_posts: Message to the reason.
+        failed_posts: Message to reason.
     """
 
     recipe: Mapping[str, object]
@@ -131,7 +130,7 @@ class RoundShares(Settings, Shares):
     """`shares.json` of a round.
 
     Attributes:
-        cases_sha256: Of the cases that the sheets show.
+        cases_sha256: Hash of the cases shown in the sheets.
     """
 
     round: int
@@ -139,12 +138,12 @@ class RoundShares(Settings, Shares):
 
 
 class CaseRecord(TypedDict):
-    """A line of `cases.jsonl`: a case, and what was annotated of it so far.
+    """A line of `cases.jsonl`: a case with its annotation so far.
 
     Attributes:
-        sentences: Id, paragraph and text of each.
-        labels: Of each sentence; empty before anybody annotated them.
-        citations: Of each sentence of the answer.
+        sentences: Id, paragraph and text of each sentence.
+        labels: The label of each sentence; empty before the first round.
+        citations: The citations of each sentence of the answer.
     """
 
     id: str
@@ -160,7 +159,7 @@ class CaseRecord(TypedDict):
 
 
 class ReleaseForm(TypedDict):
-    """Options of a release, which later rounds keep unless they are given anew."""
+    """Options of a release, which later rounds keep unless other values are given."""
 
     note_source: str
     dev: int
@@ -179,7 +178,7 @@ class Change(TypedDict):
     """A line of `history.jsonl`: what an annotator changed, and where.
 
     Attributes:
-        sheet: File name; "" where no row stands for the change.
+        sheet: File name; "" if no row corresponds to the change.
     """
 
     case_id: str
@@ -194,7 +193,7 @@ class Change(TypedDict):
 
 
 class CaseCounts(TypedDict):
-    """What the cases of a round hold.
+    """Counts of a round's cases.
 
     Attributes:
         answers_missing_essential: Answers that leave an essential sentence uncited.
@@ -239,7 +238,7 @@ class LabelEdit(TypedDict):
 
 
 class LabelAgreement(TypedDict):
-    """Two labels of each sentence, compared."""
+    """The agreement of two labels of each sentence."""
 
     sentences: int
     agreed: int
@@ -256,10 +255,10 @@ class AnnotatorAgreement(LabelAgreement):
 
 
 class AnswerChanges(TypedDict):
-    """How much of the answers before a round is left after it.
+    """How much of the answers a round retained.
 
     Attributes:
-        retained: None where no case had an answer.
+        retained: None if no case had an answer.
     """
 
     answers: int
@@ -270,7 +269,7 @@ class AnswerChanges(TypedDict):
 
 
 class RoundChanges(TypedDict):
-    """A round compared with the one before."""
+    """A round compared with the preceding one."""
 
     cases: int
     labels: LabelAgreement
@@ -280,10 +279,10 @@ class RoundChanges(TypedDict):
 
 
 class RoundAgreement(TypedDict):
-    """What can be compared of a round.
+    """The comparisons of a round.
 
     Attributes:
-        against_round_before: None for the first, before which nothing is labelled.
+        against_round_before: None for the first round, before which nothing is labelled.
     """
 
     round: int
@@ -295,7 +294,7 @@ class Agreement(TypedDict):
     """`agreement.json`.
 
     Attributes:
-        words: How answers are cut into words.
+        words: How answers are split into words.
     """
 
     schema_version: int

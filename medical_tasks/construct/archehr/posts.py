@@ -1,8 +1,7 @@
-"""Messages of patients, and those that speak of a hospital stay.
+"""Keeps the messages of patients that mention a hospital stay.
 
-The paper's "containing keywords" (section Alignment).
-
-Keywords are whole words here: `er` and `ed` are parts of words in almost every message.
+The paper keeps those "containing keywords" (section Alignment). Here keywords match whole
+words, since `er` and `ed` are within words of almost every message.
 """
 
 from __future__ import annotations
@@ -58,9 +57,9 @@ class Post:
 
 
 def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filtered:
-    """Keeps the messages with a keyword of one of `keyword_lists`, or of a file.
+    """Keeps the messages that have a keyword.
 
-    Returns counts and recipe, no text.
+    `keywords` names one of `keyword_lists`, or a file. Returns recipe and counts, no text.
     """
     words = keyword_lists().get(keywords) or read_keywords(Path(keywords))
     finder = keyword_finder(words)
@@ -74,19 +73,14 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
         "keywords": list(words),
     }
     path = folder / files.FILTER
-    there: Filtered | None
-    there, differing = construction.kept_step(path, recipe, step="archehr filter")
-    if differing:
-        raise UsageError(
-            f"{folder}: holds the messages of another filter (another file, or other keywords). "
-            "Work in another --folder."
-        )
-
-    if there is not None:
+    previous: Filtered | None = construction.kept_step(
+        path, recipe, step="archehr filter", outcome="filter's messages"
+    )
+    if previous is not None:
         files.checked_step(
-            folder / files.POSTS, there, step="filter, in another --folder"
+            folder / files.POSTS, previous, step="filter, in another --folder"
         )
-        return there
+        return previous
 
     make_folder(folder)
     counts: Counter[str] = Counter()
@@ -96,11 +90,11 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
         for name, text in _messages(source):
             read["posts"] += 1
             read["empty"] += not text
-            found = finder(text)
-            counts.update(found)
-            if found:
+            keywords_in_text = finder(text)
+            counts.update(keywords_in_text)
+            if keywords_in_text:
                 read["kept"] += 1
-                yield {"id": name, "text": text, "keywords": found}
+                yield {"id": name, "text": text, "keywords": keywords_in_text}
 
     digest = construction.write_lines(folder / files.POSTS, kept())
     filtered: Filtered = {
@@ -118,7 +112,7 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
     if not read["kept"]:
         (folder / files.POSTS).unlink()
         raise UsageError(
-            f"{source}: none of its {read['posts']:,} messages has one of the {len(words)} "
+            f"{source}: none of the {read['posts']:,} messages has one of the {len(words)} "
             "keywords, so none is kept. Give --keywords ours, or a file of your own."
         )
 
@@ -128,55 +122,53 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
 
 @cache
 def keyword_lists() -> dict[str, tuple[str, ...]]:
-    """Lists of words that tell of a stay in hospital.
+    """Lists of words that indicate a stay in hospital.
 
-    The paper's 16 (supplement, Other Details), and these with 19 of our own.
+    `paper` has the paper's 16 (supplement, Other Details), `ours` adds 19 of our own.
     """
     lists = packaged(__file__, "keywords.json")
     return {name: tuple(words) for name, words in lists.items()}
 
 
 def keyword_finder(keywords: Sequence[str]) -> Callable[[str], list[str]]:
-    """Makes a function that finds keywords in a text, as whole words, in alphabetical order.
+    """Makes a function that lists the keywords of a text in alphabetical order.
 
-    Case does not matter, nor what stands between the words of a keyword.
+    Keywords match whole words, regardless of case and of the signs between the words.
 
     Example:
         `keyword_finder(["intensive care"])("in Intensive-Care now")` is `["intensive
-        care"]`; in "intensively cared for" nothing is found.
+        care"]`; "intensively cared for" has no keyword.
     """
-    known = {tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords}
-    lengths = {len(words) for words in known}
+    keyword_of_words = {
+        tuple(_WORD.findall(keyword.casefold())): keyword for keyword in keywords
+    }
+    lengths = {len(words) for words in keyword_of_words}
 
-    def found(text: str) -> list[str]:
+    def find(text: str) -> list[str]:
         words = _WORD.findall(text.casefold())
         runs = (
             tuple(words[start : start + length])
             for length in lengths
             for start in range(len(words) - length + 1)
         )
-        return sorted({known[run] for run in runs if run in known})
+        return sorted(
+            {keyword_of_words[run] for run in runs if run in keyword_of_words}
+        )
 
-    return found
+    return find
 
 
 def read_keywords(path: Path) -> tuple[str, ...]:
-    """Reads keywords, a line each.
+    """Reads keywords, one a line, and returns them in lower case and alphabetical order.
 
-    Empty lines and those that begin with `#` are none. Case and signs do not count, so
-    that a keyword stands once however it is written.
-
-    Returns:
-        The keywords in small letters, in alphabetical order.
+    Empty lines and comments, which begin with `#`, are skipped. Keywords that differ only
+    in case or punctuation count once.
     """
-    missing = (
-        f"Give --keywords {' or '.join(keyword_lists())}, or a text file with a word or some words "
-        "a line."
-    )
+    missing = f"Give --keywords {' or '.join(keyword_lists())}, or a text file with one keyword a line."
     with readable(path, missing=missing):
         lines = read_text(path, encoding="utf-8-sig").splitlines()
 
-    found: dict[tuple[str, ...], str] = {}
+    keywords: dict[tuple[str, ...], str] = {}
     for number, line in enumerate(lines, start=1):
         keyword = " ".join(line.split()).casefold()
         if not keyword or keyword.startswith("#"):
@@ -189,12 +181,12 @@ def read_keywords(path: Path) -> tuple[str, ...]:
                 f"{len(words)}."
             )
 
-        found.setdefault(words, keyword)
+        keywords.setdefault(words, keyword)
 
-    if not found:
-        raise UsageError(f"{path}: has no keyword. Write a word or some words a line.")
+    if not keywords:
+        raise UsageError(f"{path}: has no keyword. Write one keyword a line.")
 
-    return tuple(sorted(found.values()))
+    return tuple(sorted(keywords.values()))
 
 
 def _messages(source: Path) -> Iterator[tuple[str, str]]:
@@ -227,8 +219,10 @@ def _records(source: Path) -> Iterator[tuple[str, str]]:
 
 def load_posts(folder: Path) -> list[Post]:
     """Reads the messages that were kept."""
-    made = construction.read_json(folder / files.FILTER, step="archehr filter")
-    files.checked_step(folder / files.POSTS, made, step="filter, in another --folder")
+    outcome = construction.read_json(folder / files.FILTER, step="archehr filter")
+    files.checked_step(
+        folder / files.POSTS, outcome, step="filter, in another --folder"
+    )
     return [
         Post(id=record.values["id"], text=record.values["text"])
         for record in construction.read_lines(

@@ -1,9 +1,7 @@
-"""The files of a release, written.
+"""Writes the files of a release: cases with note excerpts, keys, and the mapping to notes.
 
-Cases with their note excerpts, keys, and which notes they are from.
-
-`benchmarks.archehr_qa.release` reads them back. A phrase's offset is its place in the
-narrative, a sentence's in its paragraph.
+`benchmarks.archehr_qa.release` reads them back. The offset of a phrase is in the
+narrative, that of a sentence in its paragraph.
 """
 
 from __future__ import annotations
@@ -33,18 +31,18 @@ def release_texts(
     indents: tuple[int, int, int] = (4, 8, 12),
     glue: str = " ",
 ) -> dict[str, str]:
-    """Writes the three files of a split.
+    """Returns the texts of the three files of a split, by file name.
 
-    Name to text; `indents` are those of a case, its elements and their parts.
+    `indents` are those of a case, its elements and their children.
     """
-    keys = [_key(each.case.id, each.key, answers=answers) for each in cases]
+    keys = [_key(case.case.id, case.key, answers=answers) for case in cases]
     documents = [
         {
-            "case_id": each.case.id,
-            "document_id": each.document.id,
-            "document_source": each.document.source,
+            "case_id": case.case.id,
+            "document_id": case.document.id,
+            "document_source": case.document.source,
         }
-        for each in cases
+        for case in cases
     ]
     outer, middle, inner = (" " * indent for indent in indents)
 
@@ -54,35 +52,39 @@ def release_texts(
         )
         return f"{indent}<{name}{marks}>\n{html.escape(text, quote=False)}\n{indent}</{name}>\n"
 
-    def parts(case: Case) -> Iterator[str]:
-        """The elements of a case in the order of the official files."""
+    def elements(case: Case) -> Iterator[str]:
+        """Yields the elements of a case in the order of the official files."""
         yield element("patient_narrative", case.narrative)
         yield f"{middle}<patient_question>\n"
-        for number, (text, place) in enumerate(
-            zip(case.phrases, phrase_places(case.narrative, case.phrases), strict=True)
+        for number, (text, start) in enumerate(
+            zip(case.phrases, phrase_offsets(case.narrative, case.phrases), strict=True)
         ):
             yield element(
-                "phrase", text, inner, id=str(number), start_char_index=str(place)
+                "phrase", text, inner, id=str(number), start_char_index=str(start)
             )
 
         yield f"{middle}</patient_question>\n"
         yield element("clinician_question", case.clinician_question)
         yield element("note_excerpt", excerpt_text(case.sentences, glue=glue))
         yield f"{middle}<note_excerpt_sentences>\n"
-        for each, start in zip(case.sentences, offsets(case.sentences), strict=True):
-            places = {
-                "id": each.id,
-                "paragraph_id": each.paragraph_id,
-                "start_char_index": str(start),
-            }
-            yield element("sentence", each.text, inner, **places)
+        for sentence, start in zip(
+            case.sentences, offsets(case.sentences), strict=True
+        ):
+            yield element(
+                "sentence",
+                sentence.text,
+                inner,
+                id=sentence.id,
+                paragraph_id=sentence.paragraph_id,
+                start_char_index=str(start),
+            )
 
         yield f"{middle}</note_excerpt_sentences>\n"
 
     body = "".join(
         f"{outer}<case "
-        f'id="{html.escape(each.case.id)}">\n{"".join(parts(each.case))}{outer}</case>\n'
-        for each in cases
+        f'id="{html.escape(case.case.id)}">\n{"".join(elements(case.case))}{outer}</case>\n'
+        for case in cases
     )
 
     return {
@@ -94,8 +96,8 @@ def release_texts(
 
 def _key(name: str, key: CaseKey, *, answers: bool) -> Row:
     labels = [
-        {"sentence_id": each, "relevance": label}
-        for each, label in key.relevance.items()
+        {"sentence_id": sentence_id, "relevance": label}
+        for sentence_id, label in key.relevance.items()
     ]
     record: dict[str, object] = {"case_id": name, "answers": labels}
     if answers and key.answer_sentences:
@@ -104,11 +106,11 @@ def _key(name: str, key: CaseKey, *, answers: bool) -> Row:
             "clinician_answer_without_citations": answer_text(key.answer_sentences),
             "clinician_answer_sentences": [
                 {
-                    "id": each.id,
-                    "text": each.text,
-                    "citations": ",".join(each.citations),
+                    "id": sentence.id,
+                    "text": sentence.text,
+                    "citations": ",".join(sentence.citations),
                 }
-                for each in key.answer_sentences
+                for sentence in key.answer_sentences
             ],
         }
 
@@ -116,52 +118,55 @@ def _key(name: str, key: CaseKey, *, answers: bool) -> Row:
 
 
 def answer_text(answer: Sequence[AnswerSentence], *, cited: bool = False) -> str:
-    """Writes an answer as one text.
+    """Joins the sentences of an answer.
 
     Args:
         answer: The answer's sentences.
-        cited: Whether citations stand in brackets before the end of each sentence.
+        cited: Whether to add citations in brackets before the end of each sentence.
 
     Example:
         A sentence "He was given heparin." that cites 2 and 5 becomes "He was given
         heparin [2,5].".
     """
     return " ".join(
-        _marked(each) if cited and each.citations else each.text for each in answer
+        _marked(sentence) if cited and sentence.citations else sentence.text
+        for sentence in answer
     )
 
 
 def _marked(sentence: AnswerSentence) -> str:
-    """A sentence with its citations before its last signs, as clinicians wrote them (table 1)."""
+    """Puts the citations before the final punctuation, as clinicians did (table 1)."""
     body = sentence.text.rstrip(".!?")
     return f"{body} [{','.join(sentence.citations)}]{sentence.text[len(body) :]}"
 
 
 def excerpt_text(sentences: Iterable[Sentence], *, glue: str = "\n") -> str:
-    """Writes sentences as one text, with a blank line between paragraphs."""
-    groups = groupby(sentences, key=lambda each: each.paragraph_id)
-    return "\n\n".join(glue.join(each.text for each in group) for _, group in groups)
+    """Joins sentences, with a blank line between paragraphs."""
+    groups = groupby(sentences, key=lambda sentence: sentence.paragraph_id)
+    return "\n\n".join(
+        glue.join(sentence.text for sentence in group) for _, group in groups
+    )
 
 
 def offsets(sentences: Iterable[Sentence]) -> list[int]:
-    """Where each sentence begins in its paragraph of `excerpt_text`, in characters."""
-    found: list[int] = []
-    for _, group in groupby(sentences, key=lambda each: each.paragraph_id):
-        found += accumulate((len(each.text) + 1 for each in group), initial=0)
-        found.pop()
-    return found
+    """The start of each sentence in its paragraph of `excerpt_text`, in characters."""
+    starts: list[int] = []
+    for _, group in groupby(sentences, key=lambda sentence: sentence.paragraph_id):
+        starts += accumulate((len(sentence.text) + 1 for sentence in group), initial=0)
+        starts.pop()
+    return starts
 
 
-def phrase_places(narrative: str, phrases: Sequence[str]) -> list[int]:
-    """Where each phrase begins in a message.
+def phrase_offsets(narrative: str, phrases: Sequence[str]) -> list[int]:
+    """The start of each phrase in a message; -1 if the message does not have it.
 
-    Behind the one before it if it can be; -1 where it is not to be found.
+    A phrase is looked for after the preceding one first.
     """
-    places, end = [], 0
+    starts, end = [], 0
     for phrase in phrases:
-        place = narrative.find(phrase, end)
-        place = narrative.find(phrase) if place < 0 else place
-        places.append(place)
-        end = max(end, place + len(phrase)) if place >= 0 else end
+        start = narrative.find(phrase, end)
+        start = narrative.find(phrase) if start < 0 else start
+        starts.append(start)
+        end = max(end, start + len(phrase)) if start >= 0 else end
 
-    return places
+    return starts

@@ -1,10 +1,8 @@
-"""A round's sheets read back.
+"""Reads back the sheets of a round.
 
-The cases after it, the edits, the official files, and agreement (sections Creation and
-Validation).
-
-Everything that is wrong is listed at once, and nothing is written then. The paper's
-first review agreed on 77.1 % (2653/3450).
+Writes the annotated cases, the edits, the official files and the agreement (sections
+Creation and Validation). If anything is wrong, all problems are reported at once and
+nothing is written. The paper's first review agreed on 77.1 % (2653/3450).
 """
 
 from __future__ import annotations
@@ -63,18 +61,17 @@ from medical_tasks.io.tables import TableRow, read_sheet, refuse
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewOptions:
-    """How sheets are read, and what is made of them.
+    """How sheets are read, and what is released.
 
-    The last three are as in the round before where None.
+    The last three default to the values of the preceding round.
 
     Attributes:
-        blank_not_relevant: A sentence without a mark is not relevant; else it is not
-            annotated yet.
-        partial: Sheets of some annotators may be missing; the cases on which they
-            decide are then left out.
-        note_source: `mimic-iii` or `mimic-iv` where the notes are of these.
-        dev: How many cases at most are for the development of prompts; `seed` decides
-            which.
+        blank_not_relevant: Whether a sentence without a mark is not relevant; by default
+            it is not annotated yet.
+        partial: Whether sheets of some annotators may be missing; the cases on which
+            they decide are then left out.
+        note_source: `mimic-iii` or `mimic-iv` if the notes are from there.
+        dev: The most cases reserved for the development of prompts, drawn with `seed`.
     """
 
     blank_not_relevant: bool = False
@@ -89,7 +86,7 @@ def import_sheets(
 ) -> RoundReview:
     """Reads the edited sheets of the last exported round.
 
-    Returns the content of `review.json`: counts, no text.
+    Returns the content of `review.json`, which has counts and no text.
     """
     number = rounds.latest(folder, rounds.SHARES)
     shares = rounds.load_shares(folder, number)
@@ -103,10 +100,10 @@ def import_sheets(
         for row in read_sheet(path, COLUMNS):
             check.read(row)
 
-    given = check.given()
+    reviewers = check.reviewers()
     readings = check.readings()
     absent, problems = annotation.missing_sheets(
-        check.sheets, given, partial=options.partial
+        check.sheets, reviewers, partial=options.partial
     )
     refuse([*check.problems, *problems])
     after, problems = _merged(number, before, readings, shares["first"])
@@ -119,15 +116,15 @@ def import_sheets(
     splits = split_cases(after, dev=form["dev"], seed=form["seed"])
     if not splits["test"]:
         raise UsageError(
-            f"--dev {form['dev']}: leaves no case for the split test, of {len(after)} cases. Give "
+            f"--dev {form['dev']}: leaves none of the {len(after)} cases for the split test. Give "
             "a smaller number."
         )
 
     path_of_round = rounds.round_folder(folder, number)
     history = [
         change
-        for name, each in readings.items()
-        for reading in each
+        for name, case_readings in readings.items()
+        for reading in case_readings
         for change in _changes(before[name], reading)
     ]
     construction.write_lines(path_of_round / rounds.HISTORY, history)
@@ -144,10 +141,12 @@ def import_sheets(
         "without_sheets_of": absent,
         "blank_not_relevant": options.blank_not_relevant,
         **_counts(after),
-        "edits": dict(Counter(f"{each['kind']}: {each['field']}" for each in history)),
-        "edits_by_reviewer": dict(Counter(each["reviewer"] for each in history)),
+        "edits": dict(
+            Counter(f"{change['kind']}: {change['field']}" for change in history)
+        ),
+        "edits_by_reviewer": dict(Counter(change["reviewer"] for change in history)),
         "release": form,
-        "splits": {split: len(each) for split, each in splits.items()},
+        "splits": {split: len(cases) for split, cases in splits.items()},
         "sha256": digests,
     }
     construction.write_json(path_of_round / rounds.REVIEW, review)
@@ -156,7 +155,7 @@ def import_sheets(
 
 
 def _release_form(folder: Path, number: int, options: ReviewOptions) -> ReleaseForm:
-    """The options of a release: those of the round before, unless they are given anew."""
+    """Returns the options of a release; those not given are of the preceding round."""
     form: ReleaseForm = {"note_source": "", "dev": 0, "seed": 0}
     if number > 1:
         path = rounds.round_folder(folder, number - 1) / rounds.REVIEW
@@ -188,32 +187,36 @@ def _merged(
     readings: Mapping[str, Sequence[Reading]],
     first: Mapping[str, str],
 ) -> tuple[list[OwnCase], list[str]]:
-    """The cases after a round, and what hinders one from being a case.
+    """Returns the cases after a round, and the problems found.
 
-    Of several annotators of a case the one it was first dealt to decides; the others
-    serve agreement.
+    If several people annotated a case, the one to whom it was dealt first decides; the
+    others are for the agreement.
     """
     after: list[OwnCase] = []
     problems: list[str] = []
     for name, case in before.items():
-        own = next(
-            (each for each in readings.get(name, ()) if each.reviewer == first[name]),
+        deciding = next(
+            (
+                reading
+                for reading in readings.get(name, ())
+                if reading.reviewer == first[name]
+            ),
             None,
         )
-        if own is None:
+        if deciding is None:
             continue
 
-        # The excerpt is fixed by the first round: figures of later ones are over the
+        # The first round fixes the excerpt, so that figures of later rounds are over the
         # same sentences.
-        made = (
-            _excerpted(case, own)
+        annotated = (
+            _excerpted(case, deciding)
             if number == 1
-            else replace(case, annotation=own.annotation)
+            else replace(case, annotation=deciding.annotation)
         )
-        if isinstance(made, str):
-            problems.append(made)
+        if isinstance(annotated, str):
+            problems.append(annotated)
         else:
-            after.append(made)
+            after.append(annotated)
 
     return after, problems
 
@@ -221,14 +224,17 @@ def _merged(
 def _marks(
     before: Mapping[str, OwnCase], readings: Mapping[str, Sequence[Reading]]
 ) -> list[MarkRecord]:
-    told = ((before[name], each) for name in readings for each in readings[name])
     return [
         {
-            "case_id": case.id,
-            "reviewer": each.reviewer,
-            "labels": [each.annotation.labels[it.id] for it in case.sentences],
+            "case_id": name,
+            "reviewer": reading.reviewer,
+            "labels": [
+                reading.annotation.labels[sentence.id]
+                for sentence in before[name].sentences
+            ],
         }
-        for case, each in told
+        for name, case_readings in readings.items()
+        for reading in case_readings
     ]
 
 
@@ -251,25 +257,25 @@ def _counts(cases: Sequence[OwnCase]) -> CaseCounts:
 
 
 def _misses_essential(case: OwnCase) -> bool:
-    """Whether an answer leaves an essential sentence uncited, which the guidelines do not allow."""
+    """Whether an answer leaves an essential sentence uncited, against the guidelines."""
     annotated = case.annotation
     cited = {number for sentence in annotated.answer for number in sentence.citations}
     return bool(annotated.answer) and any(
-        label == ESSENTIAL and each not in cited
-        for each, label in annotated.labels.items()
+        label == ESSENTIAL and sentence_id not in cited
+        for sentence_id, label in annotated.labels.items()
     )
 
 
 def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
-    """Leaves out the paragraphs in which nothing is relevant and numbers the rest anew.
+    """Drops paragraphs without a relevant sentence and renumbers the others.
 
-    Or says what is wrong, without any text.
+    Returns a message without any text of the case if that is impossible.
     """
     annotated = reading.annotation
-    wanted = {
+    relevant = {
         number for number, label in annotated.labels.items() if label != NOT_RELEVANT
     } | reading.context
-    kept = kept_paragraphs(case.sentences, wanted)
+    kept = kept_paragraphs(case.sentences, relevant)
     if not kept:
         return (
             f"case {case.id}: every sentence is not-relevant in the sheet of {reading.reviewer}, "
@@ -289,46 +295,57 @@ def _excerpted(case: OwnCase, reading: Reading) -> OwnCase | str:
     if lost:
         return (
             f"case {case.id}: the answer in the sheet of {reading.reviewer} cites sentences "
-            f"{', '.join(lost)}, of whose paragraphs everything is not-relevant; mark what the "
-            "answer needs, or context"
+            f"{', '.join(lost)}, whose paragraphs are wholly not-relevant; mark what the answer "
+            "needs, or context"
         )
 
     paragraphs = {
         name: str(number)
-        for number, name in enumerate(dict.fromkeys(each.paragraph_id for each in kept))
+        for number, name in enumerate(
+            dict.fromkeys(sentence.paragraph_id for sentence in kept)
+        )
     }
     return replace(
         case,
         sentences=tuple(
-            replace(each, id=ids[each.id], paragraph_id=paragraphs[each.paragraph_id])
-            for each in kept
+            replace(
+                sentence,
+                id=ids[sentence.id],
+                paragraph_id=paragraphs[sentence.paragraph_id],
+            )
+            for sentence in kept
         ),
         annotation=replace(
             annotated,
-            labels={ids[each.id]: annotated.labels[each.id] for each in kept},
+            labels={
+                ids[sentence.id]: annotated.labels[sentence.id] for sentence in kept
+            },
             answer=tuple(
-                replace(each, citations=tuple(ids[cited] for cited in each.citations))
-                for each in annotated.answer
+                replace(
+                    written, citations=tuple(ids[cited] for cited in written.citations)
+                )
+                for written in annotated.answer
             ),
         ),
     )
 
 
 def _changes(case: OwnCase, reading: Reading) -> Iterator[Change]:
-    """What an annotator changed in a case, and all comments, as lines of history."""
-    found = [
-        (_row(reading, *each), each) for each in _differences(case.annotation, reading)
+    """Yields an annotator's changes to a case, and all comments, as lines of history."""
+    changes = [
+        (_row(reading, *difference), difference)
+        for difference in _differences(case.annotation, reading)
     ]
     for (kind, number), row in reading.rows.items():
-        if said := row.cells["comment"].strip():
-            found.append((row, (kind, number, "comment", "", said)))
+        if comment := row.cells["comment"].strip():
+            changes.append((row, (kind, number, "comment", "", comment)))
 
-    for place, (kind, number, column, before, after) in found:
+    for changed_row, (kind, number, column, before, after) in changes:
         yield {
             "case_id": case.id,
             "reviewer": reading.reviewer,
-            "sheet": "" if place is None else place.path.name,
-            "row": 0 if place is None else place.number,
+            "sheet": "" if changed_row is None else changed_row.path.name,
+            "row": 0 if changed_row is None else changed_row.number,
             "kind": kind,
             "number": number,
             "field": column,
@@ -340,7 +357,7 @@ def _changes(case: OwnCase, reading: Reading) -> Iterator[Change]:
 def _row(
     reading: Reading, kind: str, number: str, column: str, before: str, after: str
 ) -> TableRow | None:
-    """The row of a change; where rows before it were left empty, that of its text."""
+    """Finds the row of a change; by its text where preceding rows were left empty."""
     if column == "text" and after:
         same = (
             row
@@ -354,21 +371,25 @@ def _row(
 def _differences(
     before: Annotation, reading: Reading
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    """Kind, number, field, text before and after, of all that differs.
+    """Yields kind, number, field, old text and new text of each difference.
 
-    What was added has "" before, what was removed "" after.
+    The old text of an addition is "", as is the new text of a removal.
     """
     after = reading.annotation
-    texts, others = ([each.text for each in said.answer] for said in (before, after))
-    cited, now = (
-        [",".join(each.citations) for each in said.answer] for said in (before, after)
+    texts_before, texts_after = (
+        [sentence.text for sentence in annotated.answer]
+        for annotated in (before, after)
+    )
+    cited_before, cited_after = (
+        [",".join(sentence.citations) for sentence in annotated.answer]
+        for annotated in (before, after)
     )
     for kind, column, old, new in (
         ("focus", "text", _counted(before.phrases), _counted(after.phrases)),
         ("question", "text", {"1": before.question}, {"1": after.question}),
         ("sentence", "relevance", before.labels, after.labels),
-        ("answer", "text", _counted(texts), _counted(others)),
-        ("answer", "citations", _counted(cited), _counted(now)),
+        ("answer", "text", _counted(texts_before), _counted(texts_after)),
+        ("answer", "citations", _counted(cited_before), _counted(cited_after)),
     ):
         for number in sorted({*old, *new}, key=int):
             if old.get(number, "") != new.get(number, ""):
@@ -387,7 +408,7 @@ def split_cases(
 ) -> dict[str, list[OwnCase]]:
     """Draws at most `dev` cases for the development of prompts.
 
-    All cases of a message are in the same split.
+    All cases of a message are put in the same split.
     """
     by_post: dict[str, list[OwnCase]] = {}
     for case in cases:
@@ -407,9 +428,9 @@ def split_cases(
 def write_release(
     folder: Path, splits: Mapping[str, Sequence[OwnCase]], *, note_source: str = ""
 ) -> None:
-    """Writes cases, key and mapping (of MIMIC's notes alone) of each split, for their owner.
+    """Writes cases, key and mapping of each split, readable by the owner alone.
 
-    An empty split's are removed.
+    The mapping is written only for notes from MIMIC. Files of an empty split are removed.
     """
     make_folder(folder)
     for split in _SPLITS:
@@ -423,8 +444,8 @@ def write_release(
             if name not in texts or (name == MAPPING_FILE and not note_source):
                 path.unlink(missing_ok=True)
             else:
-                with WholeFile(path, private=True) as part:
-                    part.write(texts[name])
+                with WholeFile(path, private=True) as stream:
+                    stream.write(texts[name])
 
 
 def _released(case: OwnCase, note_source: str) -> FullCase:
@@ -454,22 +475,22 @@ def label_agreement(
 ) -> LabelAgreement:
     """Compares two labels of each sentence.
 
-    Clusters are the sentences' cases, which the bootstrap for kappa draws whole.
+    `clusters` are the cases of the sentences, which the bootstrap of kappa draws whole.
     """
     from medical_tasks.scoring.agreement import agreement_of
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.means import proportion_interval
 
-    found = agreement_of(before, after, classes=LABELS, clusters=clusters)
+    agreement = agreement_of(before, after, classes=LABELS, clusters=clusters)
     edits = [
-        (one, other, case)
-        for one, other, case in zip(before, after, clusters, strict=True)
-        if one != other
+        (first, second, case)
+        for first, second, case in zip(before, after, clusters, strict=True)
+        if first != second
     ]
-    kinds = Counter((one, other) for one, other, _ in edits)
+    kinds = Counter((first, second) for first, second, _ in edits)
     shares = {
         kind: proportion_interval(
-            [(one, other) == kind for one, other, _ in edits],
+            [(first, second) == kind for first, second, _ in edits],
             clusters=[case for *_, case in edits],
         )
         for kind in kinds
@@ -478,8 +499,8 @@ def label_agreement(
     return {
         "sentences": len(before),
         "agreed": len(before) - len(edits),
-        "agreement": as_json(found.agreement),
-        "kappa": as_json(found.kappa),
+        "agreement": as_json(agreement.agreement),
+        "kappa": as_json(agreement.kappa),
         "edits": [
             {
                 "before": kind[0],
@@ -488,7 +509,7 @@ def label_agreement(
                 "of_edits": as_json(shares[kind]),
             }
             for kind, count in sorted(
-                kinds.items(), key=lambda each: (-each[1], each[0])
+                kinds.items(), key=lambda item: (-item[1], item[0])
             )
         ],
     }
@@ -501,11 +522,11 @@ def round_agreement(
 
     Args:
         before: The cases before the round, by id.
-        after: The cases after it. A case is in one round alone where it was left out.
+        after: The cases after the round, some of which may have been left out.
 
     Returns:
-        How labels agree; how many clinicians' questions and focus areas changed; how
-        many answers did, and how many of their words are left.
+        The agreement of labels, the numbers of changed questions, focus areas and
+        answers, and the share of answers' words that were kept.
 
     Raises:
         UsageError: When no case is in both.
@@ -516,12 +537,14 @@ def round_agreement(
             "two rounds have no case in common, so nothing can be compared."
         )
 
-    one = [label for case, _ in pairs for label in _labels(case)]
-    other = [label for _, case in pairs for label in _labels(case)]
+    labels_before = [label for case, _ in pairs for label in _labels(case)]
+    labels_after = [label for _, case in pairs for label in _labels(case)]
     return {
         "cases": len(pairs),
         "labels": label_agreement(
-            one, other, [case.id for case, _ in pairs for _ in case.sentences]
+            labels_before,
+            labels_after,
+            [case.id for case, _ in pairs for _ in case.sentences],
         ),
         "questions_changed": sum(
             a.annotation.question != b.annotation.question for a, b in pairs
@@ -536,7 +559,7 @@ def round_agreement(
 
 
 def _answer_changes(pairs: Sequence[tuple[OwnCase, OwnCase]]) -> AnswerChanges:
-    """Compares answers after a round with those before, of cases that had one."""
+    """Compares the answers before and after a round."""
     from medical_tasks.scoring.estimates import as_json
     from medical_tasks.scoring.means import ratio_interval
 
@@ -559,7 +582,7 @@ def _answer_changes(pairs: Sequence[tuple[OwnCase, OwnCase]]) -> AnswerChanges:
 
 
 def retained_words(before: str, after: str) -> tuple[int, int]:
-    """Counts the words of an answer that are still there, and all it had, by stem.
+    """Counts the words of an answer that were kept, and all its words, by stem.
 
     The paper compares lemmas.
     """
@@ -572,9 +595,9 @@ def _labels(case: OwnCase) -> list[str]:
 
 
 def _among_annotators(folder: Path, number: int) -> list[AnnotatorAgreement]:
-    """The agreement of each two annotators on the labels of the sentences both marked.
+    """Measures the agreement of each pair of annotators on sentences that both marked.
 
-    Sentences of one case share a cluster: whoever reads a case differently differs in
+    The sentences of a case share a cluster, since a different reading of a case affects
     several of its sentences.
     """
     path = rounds.round_folder(folder, number)
@@ -591,22 +614,19 @@ def _among_annotators(folder: Path, number: int) -> list[AnnotatorAgreement]:
             record.values["labels"]
         )
 
-    found: list[AnnotatorAgreement] = []
+    agreements: list[AnnotatorAgreement] = []
     for names, both, first, second in annotation.pairs_of_people(marks):
         clusters = [
             name for name, labels in zip(both, first, strict=True) for _ in labels
         ]
         labels = label_agreement([*chain(*first)], [*chain(*second)], clusters)
-        found.append({"annotators": names, "cases": len(both), **labels})
+        agreements.append({"annotators": names, "cases": len(both), **labels})
 
-    return found
+    return agreements
 
 
 def measure_agreement(folder: Path) -> Agreement:
-    """Measures every round that was imported, and writes `agreement.json`.
-
-    Names, counts and figures, no text.
-    """
+    """Measures every imported round, and writes `agreement.json`, which has no text."""
     last = rounds.latest(folder, rounds.REVIEW)
     if not last:
         raise MissingError(
@@ -621,7 +641,7 @@ def measure_agreement(folder: Path) -> Agreement:
         "rounds": [
             {
                 "round": number,
-                # The first round annotates what has no labels yet.
+                # Before the first round nothing is labelled.
                 "against_round_before": round_agreement(
                     cases[number - 1], cases[number]
                 )

@@ -1,9 +1,9 @@
 """Cases under construction, and the rounds of their annotation, all of which are kept.
 
-Round 0 is what is chosen.
+Round 0 holds the chosen cases.
 
 A paragraph of a note ends at a blank line. A short line that ends with a colon is a
-heading, and a sentence of its own.
+heading and counts as a sentence.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _HEADING_WORDS: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Annotation:
-    """What annotators say of a case; empty before anybody did.
+    """The annotation of a case; empty before the first round.
 
     Attributes:
-        phrases: The parts of the message that ask.
-        question: As a clinician would put it.
+        phrases: The phrases of the message that ask something.
+        question: The question as a clinician would put it.
         labels: Sentence id to label.
     """
 
@@ -49,12 +49,12 @@ class Annotation:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnCase:
-    """A case.
+    """A case under construction.
 
     Attributes:
         narrative: The message, adapted to the note, on one line.
-        sentences: Of the note, or of the excerpt; on one line each.
-        annotation: So far.
+        sentences: The sentences of the note or excerpt, each on one line.
+        annotation: The annotation so far.
     """
 
     id: str
@@ -92,7 +92,7 @@ _FIELDS: Final = {
 
 
 def write_cases(path: Path, cases: Iterable[OwnCase]) -> str:
-    """Writes cases, for their owner alone; returns the file's SHA-256."""
+    """Writes cases, readable by the owner alone; returns the file's SHA-256."""
     return construction.write_lines(path, map(_record, cases))
 
 
@@ -104,7 +104,8 @@ def _record(case: OwnCase) -> CaseRecord:
         "document_id": case.document_id,
         "narrative": case.narrative,
         "sentences": [
-            [each.id, each.paragraph_id, each.text] for each in case.sentences
+            [sentence.id, sentence.paragraph_id, sentence.text]
+            for sentence in case.sentences
         ],
         "phrases": list(annotated.phrases),
         "question": annotated.question,
@@ -117,7 +118,7 @@ def _record(case: OwnCase) -> CaseRecord:
 
 
 def load_cases(path: Path, *, step: str) -> dict[str, OwnCase]:
-    """Reads cases that a step wrote, by id; no message shows a text."""
+    """Reads the cases that a step wrote, by id; error messages show no text."""
     return {
         record.values["id"]: _case(record.values)
         for record in construction.read_lines(path, _FIELDS, step=f"archehr {step}")
@@ -125,7 +126,7 @@ def load_cases(path: Path, *, step: str) -> dict[str, OwnCase]:
 
 
 def _case(values: Mapping[str, Any]) -> OwnCase:
-    """A case of a line of the construction's file."""
+    """Makes a case from a line of the file."""
     ids = [name for name, *_ in values["sentences"]]
     answer = zip(values["answer"], values["citations"], strict=True)
 
@@ -134,8 +135,8 @@ def _case(values: Mapping[str, Any]) -> OwnCase:
             name: values[name] for name in ("id", "post_id", "document_id", "narrative")
         },
         sentences=tuple(
-            Sentence(id=name, paragraph_id=part, text=text)
-            for name, part, text in values["sentences"]
+            Sentence(id=name, paragraph_id=paragraph, text=text)
+            for name, paragraph, text in values["sentences"]
         ),
         annotation=Annotation(
             phrases=tuple(values["phrases"]),
@@ -152,31 +153,32 @@ def _case(values: Mapping[str, Any]) -> OwnCase:
 
 
 def split_note(text: str) -> tuple[Sentence, ...]:
-    """Cuts a note into numbered sentences.
+    """Splits a note into numbered sentences.
 
-    No word is lost, and paragraphs without any sentence are none.
+    No word is lost. Paragraphs without a sentence are not counted.
     """
     paragraphs = [
-        part
-        for each in _BLANK.split(without_controls(text))
-        if (part := tuple(_sentences(each)))
+        sentences
+        for paragraph in _BLANK.split(without_controls(text))
+        if (sentences := tuple(_sentences(paragraph)))
     ]
-    found = [
-        (str(place), sentence)
-        for place, part in enumerate(paragraphs)
-        for sentence in part
+    numbered = [
+        (str(paragraph_id), sentence)
+        for paragraph_id, sentences in enumerate(paragraphs)
+        for sentence in sentences
     ]
 
     return tuple(
-        Sentence(id=str(number), paragraph_id=place, text=sentence)
-        for number, (place, sentence) in enumerate(found, start=1)
+        Sentence(id=str(number), paragraph_id=paragraph_id, text=sentence)
+        for number, (paragraph_id, sentence) in enumerate(numbered, start=1)
     )
 
 
 def _sentences(paragraph: str) -> Iterator[str]:
     lines = paragraph.split("\n")
     for heading, block in groupby(
-        enumerate(lines), key=lambda each: each[0] if _is_heading(each[1]) else -1
+        enumerate(lines),
+        key=lambda numbered: numbered[0] if _is_heading(numbered[1]) else -1,
     ):
         text = "\n".join(line for _, line in block)
         if heading >= 0:
@@ -191,10 +193,10 @@ def _is_heading(line: str) -> bool:
 
 
 def kept_paragraphs(
-    sentences: Collection[Sentence], wanted: Collection[str]
+    sentences: Collection[Sentence], relevant: Collection[str]
 ) -> tuple[Sentence, ...]:
-    """Leaves out paragraphs none of whose sentences is wanted; ids stay those of the note."""
-    kept = {sentence.paragraph_id for sentence in sentences if sentence.id in wanted}
+    """Drops paragraphs without a relevant sentence; ids remain those of the note."""
+    kept = {sentence.paragraph_id for sentence in sentences if sentence.id in relevant}
     return tuple(sentence for sentence in sentences if sentence.paragraph_id in kept)
 
 
@@ -207,15 +209,12 @@ REVIEW: Final = "review.json"
 
 
 def round_folder(folder: Path, number: int) -> Path:
-    """Where a round lies."""
+    """The folder of a round."""
     return folder / f"round_{number}"
 
 
 def latest(folder: Path, name: str) -> int:
-    """Number of the last round that was exported (`SHARES`) or imported (`REVIEW`).
-
-    0 where there is none.
-    """
+    """The number of the last round exported (`SHARES`) or imported (`REVIEW`); 0 if none."""
     return next(
         number
         for number in count()
@@ -224,7 +223,7 @@ def latest(folder: Path, name: str) -> int:
 
 
 def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
-    """Reads the cases as a round left them."""
+    """Reads the cases after a round."""
     path = round_folder(folder, number)
     if number:
         review = construction.read_json(path / REVIEW, step="archehr import")
@@ -233,7 +232,7 @@ def cases_of(folder: Path, number: int) -> dict[str, OwnCase]:
 
 
 def load_shares(folder: Path, number: int) -> RoundShares:
-    """Reads who has which cases of a round."""
+    """Reads which cases of a round each reviewer has."""
     if number < 1:
         raise MissingError(
             f"{folder}: no sheets were written yet. Do it first: medical-tasks construct archehr "
@@ -246,8 +245,9 @@ def load_shares(folder: Path, number: int) -> RoundShares:
     before = round_folder(folder, number - 1) / CASES
     if not before.exists() or shares.get("cases_sha256") != file_sha256(before):
         raise UsageError(
-            f"{before}: was changed since the sheets of round {number} were written of it. Import "
-            "the round before again as it was, or begin the rounds anew in another --folder."
+            f"{before}: was changed after the sheets of round {number} were written from it. "
+            "Import the preceding round again from the same sheets, or start over in another "
+            "--folder."
         )
 
     return shares

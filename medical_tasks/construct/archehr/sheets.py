@@ -1,8 +1,8 @@
-"""Annotation sheets, written and checked.
+"""Annotation sheets, written and checked (section Creation).
 
-A row a sentence of the note, and rows for question and answer (section Creation).
+A sheet has a row for each sentence of the note, and rows for question and answer.
 
-Sheets that exist are never overwritten: somebody may have edited them. Errors name
+Existing sheets are never overwritten, since somebody may have edited them. Errors name
 file, row and column, never the text.
 """
 
@@ -21,7 +21,7 @@ from medical_tasks.construct.archehr import files, rounds
 from medical_tasks.construct.archehr.align import chosen_cases
 from medical_tasks.construct.archehr.files import one_line
 from medical_tasks.construct.archehr.forms import RoundShares
-from medical_tasks.construct.archehr.release_files import phrase_places
+from medical_tasks.construct.archehr.release_files import phrase_offsets
 from medical_tasks.construct.archehr.rounds import (
     ESSENTIAL,
     NOT_RELEVANT,
@@ -45,9 +45,9 @@ _ANSWER_ROWS: Final = 8
 
 
 def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
-    """Makes the rows of a case, with what was annotated before.
+    """Yields the rows of a case with earlier annotations.
 
-    The columns `index`, `round` and `reviewer` are not among them.
+    The columns `index`, `round` and `reviewer` are added later.
     """
     annotated = case.annotation
     yield _row(case, "patient", "1", text=case.narrative)
@@ -72,13 +72,15 @@ def sheet_rows(case: OwnCase) -> Iterator[dict[str, object]]:
         )
 
     for number in range(max(_ANSWER_ROWS, len(annotated.answer) + 1)):
-        there = annotated.answer[number] if number < len(annotated.answer) else None
-        cited = f"|{','.join(there.citations)}|" if there and there.citations else ""
+        written = annotated.answer[number] if number < len(annotated.answer) else None
+        cited = (
+            f"|{','.join(written.citations)}|" if written and written.citations else ""
+        )
         yield _row(
             case,
             "answer",
             str(number + 1),
-            text=there.text if there else "",
+            text=written.text if written else "",
             citations=cited,
         )
 
@@ -98,9 +100,9 @@ def export_sheets(
     overlap: int = 0,
     seed: int = 0,
 ) -> RoundShares:
-    """Writes a sheet a reviewer, for the next round, with `overlap` cases for everybody.
+    """Writes a sheet for each reviewer for the next round, with `overlap` cases for everybody.
 
-    Returns `shares.json` and the round.
+    Returns the content of `shares.json`.
     """
     number = rounds.latest(folder, rounds.REVIEW) + 1
     path, before = (
@@ -128,19 +130,18 @@ def export_sheets(
     }
     make_folder(path)
     refusal = (
-        f"{path}: sheets of round {number} were exported of other cases or with other settings, "
-        "and somebody may be at work on them. Repeat that command, or move this folder away to "
-        "export them anew."
+        f"{path}: sheets of round {number} were exported from other cases or with other "
+        "settings, and somebody may be working on them. Repeat that command, or move this folder "
+        "away to export them again."
     )
     annotation.keep_once(
         path / rounds.SHARES, shares, step="archehr sheet", refusal=refusal
     )
     sheets = make_folder(path / rounds.SHEETS)
     files.write_guidelines(sheets)
-    own = shares["sheets"].items()
     rows = {
         name: _all_rows(cases, ids, {"round": number, "reviewer": name})
-        for name, ids in own
+        for name, ids in shares["sheets"].items()
     }
     annotation.write_sheets(sheets, COLUMNS, rows)
 
@@ -148,23 +149,23 @@ def export_sheets(
 
 
 def _first_cases(
-    folder: Path, place: Path, chosen: Sequence[Path]
+    folder: Path, round_path: Path, chosen: Sequence[Path]
 ) -> Mapping[str, OwnCase]:
     cases = chosen_cases(folder, chosen)
     if rounds.latest(folder, rounds.SHARES) == 0:
-        make_folder(place)
-        write_cases(place / rounds.CASES, cases)
+        make_folder(round_path)
+        write_cases(round_path / rounds.CASES, cases)
         return {case.id: case for case in cases}
 
-    there = rounds.cases_of(folder, 0)
-    if list(there.values()) != cases:
+    exported = rounds.cases_of(folder, 0)
+    if list(exported.values()) != cases:
         raise UsageError(
             f"{rounds.round_folder(folder, 1)}: sheets of other cases were exported, and somebody "
-            "may be at work on them. Choose as before, or move round_0 and round_1 away to begin "
-            "anew."
+            "may be working on them. Choose the same cases, or move round_0 and round_1 away to "
+            "start over."
         )
 
-    return there
+    return exported
 
 
 def _all_rows(
@@ -176,8 +177,8 @@ def _all_rows(
 
 
 CONTEXT: Final = "context"
-"""A mark for a sentence that is not relevant and whose paragraph stays in the excerpt, such as a
-heading."""
+"""Marks a sentence, such as a heading, that is not relevant but keeps its paragraph in the
+excerpt."""
 
 _MARKS: Final = {
     name[:1]: name for name in (ESSENTIAL, SUPPLEMENTARY, NOT_RELEVANT, CONTEXT)
@@ -195,11 +196,11 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What an annotator made of a case.
+    """An annotator's reading of a case.
 
     Attributes:
-        context: Ids of sentences that are marked as context.
-        rows: Kind and number to the row.
+        context: Ids of the sentences marked as context.
+        rows: The rows, by kind and number.
     """
 
     reviewer: str
@@ -210,12 +211,12 @@ class Reading:
 
 @dataclass(kw_only=True)
 class SheetCheck:
-    """Sheets so far: what was read of them, and all that is wrong.
+    """The rows read so far, and all problems in them.
 
     Attributes:
-        cases: Id to case, as the sheets showed them.
-        sheets: Reviewer to ids of cases.
-        blank: The label of a sentence without one; "" where each must have one.
+        cases: The cases shown in the sheets, by id.
+        sheets: Reviewer to the ids of cases.
+        blank: The label of a sentence without a mark; "" if a mark is required.
     """
 
     number: int
@@ -226,82 +227,82 @@ class SheetCheck:
     _rows: dict[tuple[str, str], dict[Key, TableRow]] = field(default_factory=dict)
 
     def read(self, row: TableRow) -> None:
-        """Checks where a row belongs, and keeps it."""
+        """Keeps a row, or the problem with its identity."""
         reviewer, case_id = row.cells["reviewer"].strip(), row.cells["case_id"].strip()
         key = row.cells["kind"].strip().lower(), row.cells["number"].strip()
-        problem = self._place(row, reviewer, case_id, key)
+        problem = self._identity_problem(row, reviewer, case_id, key)
         if problem is None:
             self._rows.setdefault((reviewer, case_id), {})[key] = row
         else:
             self.problems.append(problem)
 
-    def _place(
+    def _identity_problem(
         self, row: TableRow, reviewer: str, case_id: str, key: Key
     ) -> str | None:
-        """What is wrong with where a row belongs; None if nothing is.
+        """Says why a row cannot belong to these sheets; None if it can.
 
-        Checked in order: round, annotator, case, kind, a second row of the same number,
-        the number. Answers and focus areas may get new rows, sentences and questions
-        may not.
+        Checks in order: round, annotator, case, kind, duplicates, number. Annotators may
+        add rows for answers and focus areas, but none for sentences and questions.
         """
         if row.cells["round"].strip() != str(self.number):
             return (
-                f"{row.place('round')}: must be {self.number}, the round that is read back; give "
+                f"{row.location('round')}: must be {self.number}, the round that is imported; give "
                 "the sheets of that round"
             )
 
         if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
             return problem
         if case_id not in self.sheets[reviewer]:
-            return f"{row.place('case_id')}: is no case in the sheet of {reviewer}; {LEAVE}"
+            return f"{row.location('case_id')}: is no case in the sheet of {reviewer}; {LEAVE}"
         if key[0] not in KINDS:
-            return f"{row.place('kind')}: must be one of {', '.join(KINDS)}; {LEAVE}"
+            return f"{row.location('kind')}: must be one of {', '.join(KINDS)}; {LEAVE}"
 
-        there = self._rows.get((reviewer, case_id), {}).get(key)
-        if there is not None:
+        earlier = self._rows.get((reviewer, case_id), {}).get(key)
+        if earlier is not None:
             what = f"{key[0]} {key[1]} of case {case_id}"
-            return annotation.stands_already(row, "number", what, there)
+            return annotation.repeated_row(row, "number", what, earlier)
 
         if key[0] in ("focus", "answer"):
-            known = set(map(str, range(1, 100)))
+            numbers = set(map(str, range(1, 100)))
         else:
-            known = (
-                {each.id for each in self.cases[case_id].sentences}
+            numbers = (
+                {sentence.id for sentence in self.cases[case_id].sentences}
                 if key[0] == "sentence"
                 else {"1"}
             )
 
-        if key[1] not in known:
-            return f"{row.place('number')}: case {case_id} has no {key[0]} of that number; {LEAVE}"
+        if key[1] not in numbers:
+            return f"{row.location('number')}: case {case_id} has no {key[0]} of that number; {LEAVE}"
 
         return None
 
-    def given(self) -> list[str]:
-        """Whose sheets are among the files, in alphabetical order."""
+    def reviewers(self) -> list[str]:
+        """Lists the reviewers whose sheets were read, in alphabetical order."""
         return sorted({reviewer for reviewer, _ in self._rows})
 
     def readings(self) -> dict[str, list[Reading]]:
-        """Checks what the rows say.
+        """Reads the annotations from the rows, and collects problems.
 
-        Case id to the readings of it, complete where there are no problems.
+        Returns:
+            Case id to its readings, which are complete if there are no problems.
         """
-        found: dict[str, list[Reading]] = {}
-        for reviewer in self.given():
+        readings: dict[str, list[Reading]] = {}
+        for reviewer in self.reviewers():
             for case_id in self.sheets[reviewer]:
                 rows = self._rows.get((reviewer, case_id), {})
-                found.setdefault(case_id, []).append(
+                readings.setdefault(case_id, []).append(
                     self._reading(reviewer, self.cases[case_id], rows)
                 )
 
-        return found
+        return readings
 
     def _reading(
         self, reviewer: str, case: OwnCase, rows: Mapping[Key, TableRow]
     ) -> Reading:
-        """An annotator's reading of a case; problems are collected.
+        """Reads an annotator's rows of a case, and collects problems.
 
-        `context` is a mark of the annotators' own, for sentences that stay in the
-        excerpt to make it readable: in the release they are not relevant.
+        Sentences marked `context` stay in the excerpt to make it readable; in the release
+        they are not relevant.
         """
         lost = [
             f"{row['kind']} {row['number']}"
@@ -350,32 +351,34 @@ class SheetCheck:
 
         label = _SPELT.get(mark, "")
         if not label:
-            said = f"got a text of {len(mark)} characters" if mark else "is empty"
+            received = f"got a text of {len(mark)} characters" if mark else "is empty"
             self.problems.append(
-                f"{row.place('relevance')}: must be {', '.join(_MARKS.values())} or its first "
-                f"letter, {said}"
+                f"{row.location('relevance')}: must be {', '.join(_MARKS.values())} or its first "
+                f"letter, {received}"
             )
 
         return label
 
     def _phrases(self, case: OwnCase, rows: Mapping[Key, TableRow]) -> tuple[str, ...]:
-        """The focus areas: phrases that stand in the message word for word."""
-        said = [(row, one_line(row.cells["text"])) for row in _numbered(rows, "focus")]
-        phrases = [(row, text) for row, text in said if text]
-        for (row, _), place in zip(
+        """Reads the focus areas, which must be verbatim phrases of the message."""
+        written = [
+            (row, one_line(row.cells["text"])) for row in _numbered(rows, "focus")
+        ]
+        phrases = [(row, text) for row, text in written if text]
+        for (row, _), offset in zip(
             phrases,
-            phrase_places(case.narrative, [text for _, text in phrases]),
+            phrase_offsets(case.narrative, [text for _, text in phrases]),
             strict=True,
         ):
-            if place < 0:
+            if offset < 0:
                 self.problems.append(
-                    f"{row.place('text')}: does not stand in the message of case {case.id}; copy "
-                    "its words as they are"
+                    f"{row.location('text')}: is not in the message of case {case.id}; copy the "
+                    "words verbatim"
                 )
 
-        if not phrases and said:
+        if not phrases and written:
             self.problems.append(
-                f"{said[0][0].place('text')}: is empty; copy the words of the message that ask"
+                f"{written[0][0].location('text')}: is empty; copy the words of the message that ask"
             )
 
         return tuple(text for _, text in phrases)
@@ -385,51 +388,53 @@ class SheetCheck:
         text = one_line(row.cells["text"]) if row is not None else ""
         if row is not None and not text:
             self.problems.append(
-                f"{row.place('text')}: is empty; write the question as a clinician would put it"
+                f"{row.location('text')}: is empty; write the question as a clinician would put it"
             )
         return text
 
     def _answer(
         self, case: OwnCase, rows: Mapping[Key, TableRow]
     ) -> tuple[AnswerSentence, ...]:
-        """The answer's sentences, renumbered from 1, with their citations.
+        """Reads the answer's sentences with their citations, renumbered from 1.
 
-        Example: rows 1, 2 and 4, of which 2 was emptied, become sentences 1 and 2.
-        Citations `|3,1|` are kept in the note's order, 1 and 3.
+        Example: rows 1, 2 and 4 become sentences 1 and 2 if row 2 was emptied. Citations
+        `|3,1|` are put in the order of the note, 1 and 3.
         """
-        found: list[AnswerSentence] = []
-        known = [sentence.id for sentence in case.sentences]
+        sentences: list[AnswerSentence] = []
+        sentence_ids = [sentence.id for sentence in case.sentences]
         for row in _numbered(rows, "answer"):
             text, cited = one_line(row.cells["text"]), row.cells["citations"].strip()
             if cited and not text:
                 self.problems.append(
-                    f"{row.place('text')}: is empty, and citations stand beside it"
+                    f"{row.location('text')}: is empty, but the row has citations"
                 )
 
             if cited and not _CITED.fullmatch(cited):
                 self.problems.append(
-                    f"{row.place('citations')}: must be of the form |1,2|, or empty"
+                    f"{row.location('citations')}: must be of the form |1,2|, or empty"
                 )
                 cited = ""
 
             ids = (
-                {part.strip() for part in cited.strip("|").split(",")}
+                {number.strip() for number in cited.strip("|").split(",")}
                 if cited
                 else set()
             )
-            if ids - set(known):
+            if ids - set(sentence_ids):
                 self.problems.append(
-                    f"{row.place('citations')}: case {case.id} has no sentences "
-                    f"{', '.join(sorted(ids - set(known)))}"
+                    f"{row.location('citations')}: case {case.id} has no sentences "
+                    f"{', '.join(sorted(ids - set(sentence_ids)))}"
                 )
 
             if text:
-                cites = tuple(each for each in known if each in ids)
-                found.append(
-                    AnswerSentence(id=str(len(found) + 1), text=text, citations=cites)
+                cites = tuple(number for number in sentence_ids if number in ids)
+                sentences.append(
+                    AnswerSentence(
+                        id=str(len(sentences) + 1), text=text, citations=cites
+                    )
                 )
 
-        return tuple(found)
+        return tuple(sentences)
 
 
 def _numbered(rows: Mapping[Key, TableRow], kind: str) -> list[TableRow]:
@@ -444,7 +449,7 @@ def _numbered(rows: Mapping[Key, TableRow], kind: str) -> list[TableRow]:
 def _misplaced(kind: str, row: TableRow) -> Iterator[str]:
     for column, of in (("relevance", "sentence"), ("citations", "answer")):
         if kind != of and row.cells[column].strip():
-            yield f"{row.place(column)}: must be empty; it is for rows of the kind {of}"
+            yield f"{row.location(column)}: must be empty; it is for rows of the kind {of}"
     if problem := annotation.formula_problem(row, "text"):
         yield problem
 
@@ -455,4 +460,4 @@ def _changed(case: OwnCase, rows: Mapping[Key, TableRow]) -> Iterator[str]:
     } | {("patient", "1"): case.narrative}
     for key, text in texts.items():
         if key in rows and one_line(rows[key].cells["text"]) != text:
-            yield f"{rows[key].place('text')}: was changed; message and note must stay as they are"
+            yield f"{rows[key].location('text')}: was changed; message and note must stay as they are"

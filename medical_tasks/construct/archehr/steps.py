@@ -33,20 +33,22 @@ from medical_tasks.scoring.estimates import Figure
 
 
 def _filter(arguments: ArchehrFilter) -> int:
-    made = filter_posts(
+    filtered = filter_posts(
         arguments.source, arguments.folder, keywords=arguments.keywords or "paper"
     )
-    rows = [(word, f"{count:,}") for word, count in made["by_keyword"].items() if count]
+    rows = [
+        (word, f"{count:,}") for word, count in filtered["by_keyword"].items() if count
+    ]
     tell("\n".join(align(("keyword", "messages"), rows)))
     tell(
-        f"\n{made['kept']:,} of {made['posts']:,} messages have a keyword.",
-        **numbers(made),
+        f"\n{filtered['kept']:,} of {filtered['posts']:,} messages have a keyword.",
+        **numbers(filtered),
     )
     return tell_private(arguments.folder)
 
 
 def _check_expand(arguments: ArchehrExpand) -> None:
-    """Refuses options that contradict each other, or that say nothing of what to expand."""
+    """Refuses options that contradict each other, or do not say what to expand."""
     notes, dictionary = arguments.codes, arguments.dictionary
     file, model = arguments.post_codes, arguments.model
     for wrong, problem in (
@@ -71,9 +73,10 @@ def _check_expand(arguments: ArchehrExpand) -> None:
 
 
 def _expand(arguments: ArchehrExpand) -> int:
-    """Adds descriptions of codes to notes, messages or both; a model's replies last.
+    """Adds descriptions of codes to notes, messages or both.
 
-    A run that leaves messages without a reply ends incomplete, with all it has kept.
+    If a model leaves messages without a usable reply, the step ends incomplete and keeps
+    the other replies.
     """
     _check_expand(arguments)
     if arguments.codes is not None and arguments.dictionary is not None:
@@ -114,60 +117,67 @@ def _tell_coded(coded: CodedPosts, again: str = "") -> None:
 
 
 def _align(arguments: ArchehrAlign) -> int:
-    made = align_posts(
+    alignment = align_posts(
         arguments.source,
         arguments.folder,
         top=TOP if arguments.top is None else arguments.top,
     )
     tell(
-        f"{made['candidates']:,} candidates among {made['notes']:,} notes "
-        f"({made['notes_with_codes']:,} with descriptions of codes), for "
-        f"{made['posts_with_notes']:,} of {made['posts']:,} messages.\n"
+        f"{alignment['candidates']:,} candidates among {alignment['notes']:,} notes "
+        f"({alignment['notes_with_codes']:,} with descriptions of codes), for "
+        f"{alignment['posts_with_notes']:,} of {alignment['posts']:,} messages.\n"
         f"{arguments.folder / files.CANDIDATES_SHEET}: write yes in the column chosen where the "
         "note answers the message, and in narrative the message as it fits the note, where it "
         "must be changed.",
-        **numbers(made),
+        **numbers(alignment),
     )
     return tell_private(arguments.folder)
 
 
 def _sheet(arguments: ArchehrSheet) -> int:
-    made = export_sheets(
+    shares = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
         chosen=arguments.paths,
         overlap=arguments.overlap or 0,
         seed=checked_seed(arguments.seed),
     )
-    place = rounds.round_folder(arguments.folder, made["round"]) / rounds.SHEETS
-    for name, ids in made["sheets"].items():
-        tell(f"{place / name}.csv: {len(ids):,} cases")
+    sheets_folder = (
+        rounds.round_folder(arguments.folder, shares["round"]) / rounds.SHEETS
+    )
+    for name, ids in shares["sheets"].items():
+        tell(f"{sheets_folder / name}.csv: {len(ids):,} cases")
 
-    tell(f"{place / 'guidelines.txt'}: what annotators go by")
+    tell(f"{sheets_folder / 'guidelines.txt'}: the guidelines for annotators")
     tell(
-        f"Round {made['round']}. Fill text in rows of the kinds focus, question and answer, "
+        f"Round {shares['round']}. Fill text in rows of the kinds focus, question and answer, "
         "relevance in those of sentences (essential, supplementary, not-relevant, context, or "
         "the first letter), citations of an answer as |1,2|.",
-        round=made["round"],
-        sheets={name: len(ids) for name, ids in made["sheets"].items()},
+        round=shares["round"],
+        sheets={name: len(ids) for name, ids in shares["sheets"].items()},
     )
     return tell_private(arguments.folder)
 
 
 def _import(arguments: ArchehrImport) -> int:
     options = ReviewOptions(
-        **{each.name: getattr(arguments, each.name) for each in fields(ReviewOptions)}
+        **{
+            field.name: getattr(arguments, field.name)
+            for field in fields(ReviewOptions)
+        }
     )
-    made = import_sheets(arguments.folder, arguments.paths, options)
-    labels = ", ".join(f"{count:,} {label}" for label, count in made["labels"].items())
+    review = import_sheets(arguments.folder, arguments.paths, options)
+    labels = ", ".join(
+        f"{count:,} {label}" for label, count in review["labels"].items()
+    )
     tell(
-        f"Round {made['round']}: {made['cases']:,} cases, {made['sentences']:,} sentences "
-        f"({labels}). Without an essential sentence: {made['without_essential']:,} cases; without "
-        f"an answer: {made['without_answer']:,}; without citing every essential sentence: "
-        f"{made['answers_missing_essential']:,}; over the limit of words: "
-        f"{made['answers_over_word_limit']:,}.",
-        **numbers(made),
-        labels=made["labels"],
+        f"Round {review['round']}: {review['cases']:,} cases, {review['sentences']:,} sentences "
+        f"({labels}). Without an essential sentence: {review['without_essential']:,} cases; without "
+        f"an answer: {review['without_answer']:,}; without citing every essential sentence: "
+        f"{review['answers_missing_essential']:,}; over the limit of words: "
+        f"{review['answers_over_word_limit']:,}.",
+        **numbers(review),
+        labels=review["labels"],
     )
     tell(
         f"medical-tasks build archehr_qa --source {arguments.folder / files.RELEASE} --partial"
@@ -177,13 +187,13 @@ def _import(arguments: ArchehrImport) -> int:
 
 
 def _agreement(arguments: ArchehrAgreement) -> int:
-    """Shows each round beside the one before, and annotators beside one another."""
-    rounds = measure_agreement(arguments.folder)["rounds"]
-    for each in rounds:
-        against = each["against_round_before"]
+    """Compares each round with the preceding one, and annotators with one another."""
+    comparisons = measure_agreement(arguments.folder)["rounds"]
+    for comparison in comparisons:
+        against = comparison["against_round_before"]
         if against is not None:
             tell(
-                f"Round {each['round']} and the one before: {_labels(against['labels'])}"
+                f"Round {comparison['round']} and the one before: {_labels(against['labels'])}"
             )
             for edit in against["labels"]["edits"]:
                 share = edit["of_edits"]
@@ -206,22 +216,27 @@ def _agreement(arguments: ArchehrAgreement) -> int:
                 f"focus areas: {against['focus_changed']:,}"
             )
 
-        for pair in each["among_annotators"]:
+        for pair in comparison["among_annotators"]:
             tell(
-                f"Round {each['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}"
+                f"Round {comparison['round']}, {' and '.join(pair['annotators'])}: {_labels(pair)}"
             )
 
-        if against is None and not each["among_annotators"]:
-            tell(f"Round {each['round']}: annotated by one each, nothing to compare")
+        if against is None and not comparison["among_annotators"]:
+            tell(
+                f"Round {comparison['round']}: annotated by one each, nothing to compare"
+            )
 
-    tell(f"{arguments.folder / files.AGREEMENT}: all figures, no text", rounds=rounds)
+    tell(
+        f"{arguments.folder / files.AGREEMENT}: all figures, no text",
+        rounds=comparisons,
+    )
     return 0
 
 
-def _labels(made: LabelAgreement) -> str:
-    kappa = made["kappa"]["value"]
+def _labels(agreement: LabelAgreement) -> str:
+    kappa = agreement["kappa"]["value"]
     return (
-        f"the same label {_percent(made['agreement'])} ({made['agreed']:,}/{made['sentences']:,}), "
+        f"the same label {_percent(agreement['agreement'])} ({agreement['agreed']:,}/{agreement['sentences']:,}), "
         f"Cohen's kappa {'n/a' if kappa is None else f'{kappa:.3f}'}"
     )
 

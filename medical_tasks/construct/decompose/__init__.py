@@ -1,4 +1,4 @@
-"""Texts taken apart by a judge model.
+"""Decomposes texts by a judge model.
 
-Answers into statements (K-QA), notes and summaries into claims (DocLens).
+Answers become statements (K-QA), notes and summaries become claims (DocLens).
 """

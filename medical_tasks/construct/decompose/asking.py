@@ -1,6 +1,7 @@
-"""What the ways of `medical-tasks decompose` share.
+"""What the forms of `medical-tasks decompose` share.
 
-Whom to ask, where the outcome goes, and that nobody's work is written over.
+They read which judge to ask, open it, and write the output without overwriting anybody's
+work.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from medical_tasks.runs.judge_arguments import judge_request
 from medical_tasks.runs.judging import JudgeRequest, open_session_in
 from medical_tasks.spec import TaskSpec
 
-NOT_ASKED: Final = "No judge was asked and nothing is written."
+NOT_ASKED: Final = "No judge was asked, and nothing was written."
 _SHOWN: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
-    """Where a command's outcome goes.
+class Destination:
+    """Where a command's output goes.
 
     Attributes:
-        out: The file.
-        work: Folder of what the command keeps.
+        out: The output file.
+        work: The folder for replies and records.
         private: Whether the texts are credentialed.
     """
 
@@ -43,29 +44,29 @@ class Written:
     private: bool
 
 
-def written_to(arguments: Decompose, *, private: bool) -> Written:
-    """Says where the outcome of parsed options goes."""
+def destination_of(arguments: Decompose, *, private: bool) -> Destination:
+    """Reads the destination from parsed options."""
     out: Path = arguments.out
-    return Written(
+    return Destination(
         out=out, work=arguments.work or out.parent / f"{out.name}.work", private=private
     )
 
 
-def said_credentialed(arguments: Decompose, *, named: str) -> list[Subject]:
-    """What the guard has to know of texts that the user called credentialed."""
+def credentialed_subjects(arguments: Decompose, *, named: str) -> list[Subject]:
+    """Returns a subject for the guard if the user declared the texts credentialed."""
     if not arguments.credentialed:
         return []
     source = arguments.source or Path(named)
-    rule = f"{source} was said to hold credentialed text (--credentialed)"
+    rule = f"{source} was declared to hold credentialed text (--credentialed)"
     return [
         Subject(name="decompose", dataset=source.name, access="credentialed", rule=rule)
     ]
 
 
 def read_request(arguments: Decompose, task: TaskSpec, *, texts: str) -> JudgeRequest:
-    """Reads whom to ask, of parsed options; `texts`, such as `answers`, are what is taken apart.
+    """Reads the judge from parsed options, for one vote on each text.
 
-    The request is of one vote.
+    `texts` names what is decomposed, such as `answers`, in messages.
     """
     request = judge_request(
         arguments,
@@ -89,23 +90,27 @@ def read_request(arguments: Decompose, task: TaskSpec, *, texts: str) -> JudgeRe
 
 
 @contextlib.contextmanager
-def asked(
+def open_judge(
     request: JudgeRequest,
-    written: Written,
+    destination: Destination,
     settings: Mapping[str, object],
     *,
     texts: str,
     sources: Sequence[Path],
 ) -> Iterator[Judge]:
-    """Opens the judge, after checking that --out is none of `sources` and nobody else's.
+    """Opens the judge, after checking that --out overwrites no source and nobody's work.
 
-    A forecast asks and leaves nothing.
+    A forecast asks nothing and writes nothing.
     """
 
     def folder() -> RunFolder:
-        _check_out(written, sources)
-        made = {"decompose": written.out.name, "judge": request.identity, **settings}
-        return open_run_folder(written.work, made, private=written.private)
+        _check_out(destination, sources)
+        recipe = {
+            "decompose": destination.out.name,
+            "judge": request.identity,
+            **settings,
+        }
+        return open_run_folder(destination.work, recipe, private=destination.private)
 
     with open_session_in(
         folder,
@@ -118,42 +123,39 @@ def asked(
         yield session
 
 
-def write_draft(written: Written, text: str) -> None:
-    """Writes the outcome, and remembers that it was this package that wrote it."""
-    # First the record: killed in between, the next run must know whichever of the two
-    # files it finds.
+def write_draft(destination: Destination, text: str) -> None:
+    """Writes the output, and records its digest, by which the next run recognises it."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    with WholeFile(_record(written.work)) as part:
-        part.write(
-            "".join(
-                f"{each}\n" for each in dict.fromkeys([*_known(written.work), digest])
-            )
-        )
+    digests = dict.fromkeys([*_written_digests(destination.work), digest])
+    # The record is written first: if the command is killed in between, the next run must
+    # recognise either version of the output.
+    with WholeFile(_digests_path(destination.work)) as stream:
+        stream.write("".join(f"{line}\n" for line in digests))
 
-    with WholeFile(written.out, private=written.private) as part:
-        part.write(text)
+    with WholeFile(destination.out, private=destination.private) as stream:
+        stream.write(text)
 
 
 def not_taken_apart(
     failed: Mapping[str, str], number: int, *, texts: str, some_done: bool
 ) -> IncompleteError:
-    """Makes the error for texts that the judge left, with the reason of each.
+    """Makes the error for texts that the judge did not decompose, with the reason of each.
 
-    `some_done`: others are written.
+    `some_done` says whether others were written.
     """
     shown = listed(
         [f"{name}: {reason}" for name, reason in failed.items()], _SHOWN, between="; "
     )
     return IncompleteError(
         f"{len(failed)} of {number} {texts} were not taken apart ({shown}). "
-        + ("The others are written. " if some_done else "Nothing is written. ")
+        + ("The others were written. " if some_done else "Nothing was written. ")
         + next_step(set(failed.values()))
     )
 
 
-def _check_out(written: Written, sources: Sequence[Path]) -> None:
-    """What somebody has sorted or mended, or anybody else has written, is never written over."""
-    out = written.out
+def _check_out(destination: Destination, sources: Sequence[Path]) -> None:
+    """Refuses to overwrite a source, or a file that this command did not write."""
+    out = destination.out
     if not out.name or out.is_dir():
         raise UsageError(f"{out}: is a folder. Give --out the name of a file to write.")
     if not out.exists():
@@ -161,19 +163,19 @@ def _check_out(written: Written, sources: Sequence[Path]) -> None:
     if any(source.exists() and out.samefile(source) for source in sources):
         raise UsageError(f"{out}: is the source itself. Give --out another name.")
 
-    if file_sha256(out) not in _known(written.work):
+    if file_sha256(out) not in _written_digests(destination.work):
         raise UsageError(
-            f"{out}: already exists and was changed since this command wrote it. "
-            "Somebody may have gone over it since. Give --out another name, or move it away."
+            f"{out}: already exists and was changed after this command wrote it. "
+            "Somebody may have edited it. Give --out another name, or move it away."
         )
 
 
-def _record(work: Path) -> Path:
+def _digests_path(work: Path) -> Path:
     return work / "written.txt"
 
 
-def _known(work: Path) -> list[str]:
-    """SHA-256 of what earlier runs wrote, or were about to write, under the name of --out."""
-    record = _record(work)
-    with readable(record, again="Give --out or --work another name."):
-        return read_text(record, encoding="ascii").split() if record.exists() else []
+def _written_digests(work: Path) -> list[str]:
+    """Reads the SHA-256 of everything that earlier runs wrote, or were about to write."""
+    path = _digests_path(work)
+    with readable(path, again="Give --out or --work another name."):
+        return read_text(path, encoding="ascii").split() if path.exists() else []

@@ -1,4 +1,4 @@
-"""The verb `decompose` on the command line; `Decompose` in `options` says what it takes."""
+"""The verb `decompose` on the command line; `options.Decompose` has its options."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from medical_tasks.errors import UsageError
 
 
 def run(arguments: Decompose) -> int:
-    """Takes the texts apart; exit code 5 when the judge left some."""
-    known = _known()
-    for name, each in known.items():
+    """Decomposes the texts; exit code 5 if the judge did not decompose all of them."""
+    decompositions = _decompositions()
+    for name, decomposition in decompositions.items():
         stray = [
             f"--{option}"
-            for option in each.options
+            for option in decomposition.options
             if getattr(arguments, option) is not None
         ]
         if stray and name != arguments.benchmark:
@@ -22,10 +22,10 @@ def run(arguments: Decompose) -> int:
                 f"say: decompose {name}"
             )
 
-    return known[arguments.benchmark].run(arguments)
+    return decompositions[arguments.benchmark].run(arguments)
 
 
-def _known() -> dict[str, Decomposition]:
+def _decompositions() -> dict[str, Decomposition]:
     from medical_tasks.construct.decompose import doclens, kqa
 
     return {"kqa": kqa.DECOMPOSITION, "doclens": doclens.DECOMPOSITION}

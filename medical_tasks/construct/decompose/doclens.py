@@ -1,9 +1,7 @@
-"""`medical-tasks decompose doclens`.
+"""`medical-tasks decompose doclens`: references or outputs decomposed into claims.
 
-References and outputs taken apart into claims by a judge model, for a file of claims.
-
-A file is of one side and holds each text with its claims, by which scoring finds them
-(Xie et al. 2024, sections 3.1 and 3.2).
+A file of claims is for one side. It holds each text with its claims, so that scoring can
+look them up (Xie et al. 2024, sections 3.1 and 3.2).
 """
 
 from __future__ import annotations
@@ -30,12 +28,12 @@ from medical_tasks.catalog import dataset_spec, parse_task_names
 from medical_tasks.construct.contract import Decomposition
 from medical_tasks.construct.decompose.asking import (
     NOT_ASKED,
-    asked,
+    credentialed_subjects,
+    destination_of,
     not_taken_apart,
+    open_judge,
     read_request,
-    said_credentialed,
     write_draft,
-    written_to,
 )
 from medical_tasks.construct.options import Decompose
 from medical_tasks.data.task_data import load_task_data
@@ -44,7 +42,7 @@ from medical_tasks.guard import policy
 from medical_tasks.io.output import tell
 from medical_tasks.judges.base import Judging, Unscored
 from medical_tasks.runs.responses import Answer, parse_answers, read_file
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 from medical_tasks.spec import DatasetSpec, Item, TaskSpec
 
 _DOCLENS: Final = "doclens"
@@ -52,10 +50,10 @@ _OWN_TASK: Final = "doclens_own"
 
 
 def run(arguments: Decompose) -> int:
-    """Takes the texts apart, as parsed options say.
+    """Decomposes the texts.
 
-    Texts that the judge left are named, and the step ends with exit code 5; the others
-    are written all the same, and the same command asks again for those alone.
+    If the judge did not decompose some texts, the others are written and the step ends
+    with exit code 5. The same command then asks for the missing ones alone.
     """
     if arguments.side is None:
         raise UsageError(
@@ -66,28 +64,29 @@ def run(arguments: Decompose) -> int:
     spec = dataset_spec(task.dataset)
     request = read_request(arguments, task, texts="texts")
     subjects = [
-        *said_credentialed(arguments, named=arguments.task or _OWN_TASK),
+        *credentialed_subjects(arguments, named=arguments.task or _OWN_TASK),
         policy.Subject.of(spec, task=f"decompose {_DOCLENS}"),
     ]
     if arguments.side == "reference" and arguments.source is not None:
-        # Whatever they will be scored as, sources with references in a file are
-        # somebody's own.
+        # Sources with references in a file are somebody's own, whatever task scores them.
         subjects.append(
             policy.Subject.of(dataset_spec(_OWN_TASK), task=f"decompose {_DOCLENS}")
         )
 
     with policy.protect(subjects, policy.attestation_from(arguments)):
-        parts = _parts(arguments, task, spec)
-        written = written_to(arguments, private=policy.protecting())
+        passages = _read_passages(arguments, task, spec)
+        destination = destination_of(arguments, private=policy.protecting())
         settings = {"side": arguments.side, "task": task.name}
         sources = [arguments.source] if arguments.source is not None else []
         prompts = load_judge_prompts(task, request.prompts, request.options.upstream)
-        with asked(request, written, settings, texts="texts", sources=sources) as judge:
-            made = make_claims(
+        with open_judge(
+            request, destination, settings, texts="texts", sources=sources
+        ) as judge:
+            outcomes = make_claims(
                 {
-                    part.name: (part.text, task.options["form"], part.section)
-                    for part in parts
-                    if part.text
+                    passage.name: (passage.text, task.options["form"], passage.section)
+                    for passage in passages
+                    if passage.text
                 },
                 Judging(judge=judge, prompts=prompts),
             )
@@ -97,34 +96,41 @@ def run(arguments: Decompose) -> int:
             return 0
 
         failed = {
-            name: found.reason
-            for name, found in made.items()
-            if isinstance(found, Unscored)
+            name: outcome.reason
+            for name, outcome in outcomes.items()
+            if isinstance(outcome, Unscored)
         }
-        if len(failed) < len(parts):
-            write_draft(written, claims_text(parts, made, side=arguments.side))
+        if len(failed) < len(passages):
+            write_draft(
+                destination, claims_text(passages, outcomes, side=arguments.side)
+            )
             claims = [
-                found for found in made.values() if not isinstance(found, Unscored)
+                outcome
+                for outcome in outcomes.values()
+                if not isinstance(outcome, Unscored)
             ]
             _tell_written(
-                written.out,
+                destination.out,
                 texts=len(claims),
                 claims=sum(map(len, claims)),
-                blank=len(parts) - len(made),
+                blank=len(passages) - len(outcomes),
             )
             name = "claims" if arguments.side == "reference" else "output_claims"
-            tell(f"Go over them, then score with --task-args {name}={written.out}")
+            tell(f"Go over them, then score with --task-args {name}={destination.out}")
 
         if failed:
             raise not_taken_apart(
-                failed, len(made), texts="texts", some_done=len(failed) < len(parts)
+                failed,
+                len(outcomes),
+                texts="texts",
+                some_done=len(failed) < len(passages),
             )
 
         return 0
 
 
 def _task(requested: str | None) -> TaskSpec:
-    """The task whose texts are taken apart; notes of one's own where none is named."""
+    """Returns the task whose texts are decomposed; by default, one's own notes."""
     tasks = parse_task_names(requested or _OWN_TASK)
     if len(tasks) != 1 or tasks[0].benchmark.name != _DOCLENS:
         raise UsageError(
@@ -151,7 +157,9 @@ def _tell_written(out: Path, *, texts: int, claims: int, blank: int) -> None:
     )
 
 
-def _parts(arguments: Decompose, task: TaskSpec, spec: DatasetSpec) -> Sequence[Part]:
+def _read_passages(
+    arguments: Decompose, task: TaskSpec, spec: DatasetSpec
+) -> Sequence[Passage]:
     source: Path | None = arguments.source
     if source is not None:
         for name in ("data", "config", "split"):
@@ -179,8 +187,8 @@ def _parts(arguments: Decompose, task: TaskSpec, spec: DatasetSpec) -> Sequence[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """One text to be taken apart. `text`: without citations; "" for a blank one."""
+class Passage:
+    """A text to decompose; `text` has no citations, and is "" for a blank one."""
 
     record: str
     section: str
@@ -188,48 +196,52 @@ class Part:
 
     @property
     def name(self) -> str:
-        """Its name among all parts: no section's has a slash."""
+        """The name among all passages; names of sections have no slash."""
         return f"{self.record}/{self.section}"
 
 
-def own_references(texts: Iterable[OwnText], task: TaskSpec) -> list[Part]:
-    """The references of a user's own file.
+def own_references(texts: Iterable[OwnText], task: TaskSpec) -> list[Passage]:
+    """Returns the references of a user's own file.
 
-    Of notes in sections, the record's own if it has any, else by their headings.
+    Notes are divided into sections: the record's own if it has any, else by headings.
     """
     if task.options["form"] not in ("note", "section"):
-        return [_part(text.id, FULL, text.reference) for text in texts]
-    return [part for text in texts for part in _own_sections(text)]
+        return [_passage(text.id, FULL, text.reference) for text in texts]
+    return [passage for text in texts for passage in _own_sections(text)]
 
 
-def _own_sections(text: OwnText) -> Iterator[Part]:
+def _own_sections(text: OwnText) -> Iterator[Passage]:
     for section in text.sections:
         if section not in SECTIONS:
             raise UsageError(
-                f"example_id {text.id}: a note has the sections {', '.join(SECTIONS)}, and this "
-                "record others as well. Rename reference_SECTION, or leave it out."
+                f"example_id {text.id}: a note has the sections {', '.join(SECTIONS)}, but this "
+                "record has others as well. Rename reference_SECTION, or leave it out."
             )
     divided = text.sections or divide_note(text.reference)
-    return (_part(text.id, section, divided.get(section, "")) for section in SECTIONS)
+    return (
+        _passage(text.id, section, divided.get(section, "")) for section in SECTIONS
+    )
 
 
-def outputs(answers: Iterable[Answer], task: TaskSpec) -> list[Part]:
-    """The outputs of a file of responses."""
+def outputs(answers: Iterable[Answer], task: TaskSpec) -> list[Passage]:
+    """Returns the outputs of a file of responses."""
     return [
-        _part(unit.item, unit.section, unit.output)
+        _passage(unit.item, unit.section, unit.output)
         for answer in answers
         if answer.text is not None
-        for unit in text_units(_blank_item(answer, task), spoken(answer.text).strip())
+        for unit in text_units(
+            _blank_item(answer, task), without_reasoning(answer.text).strip()
+        )
     ]
 
 
 def _blank_item(answer: Answer, task: TaskSpec) -> Item:
-    """An item that knows nothing but what form its text has."""
+    """Makes an item that has only the form of its text."""
     form = task.options["form"]
     section = answer.id.rpartition("/")[2]
     if form == "section" and section not in SECTIONS:
         raise UsageError(
-            f"{answer.place}: an id of {task.name} is ENCOUNTER/SECTION, with one of "
+            f"{answer.position}: an id of {task.name} is ENCOUNTER/SECTION, with one of "
             f"{', '.join(SECTIONS)}. Outputs of whole notes are taken apart with --task aci_bench."
         )
 
@@ -244,42 +256,44 @@ def _blank_item(answer: Answer, task: TaskSpec) -> Item:
     )
 
 
-def built_references(items: Iterable[Item]) -> list[Part]:
-    """The references of a built dataset."""
+def built_references(items: Iterable[Item]) -> list[Passage]:
+    """Returns the references of a built dataset."""
     return [
-        _part(unit.item, unit.section, unit.reference)
+        _passage(unit.item, unit.section, unit.reference)
         for item in items
         for unit in text_units(item, "")
     ]
 
 
-def _part(record: str, section: str, text: str) -> Part:
-    return Part(record=record, section=section, text=judged_text(text))
+def _passage(record: str, section: str, text: str) -> Passage:
+    return Passage(record=record, section=section, text=judged_text(text))
 
 
 def claims_text(
-    parts: Sequence[Part],
+    passages: Sequence[Passage],
     claims: Mapping[str, tuple[str, ...] | Unscored],
     *,
     side: Side,
 ) -> str:
-    """A file of claims, JSON in the authors' form, a record an example in order.
+    """Returns a file of claims: JSON in the authors' format, one record for each example.
 
-    What was not taken apart is not there.
+    Passages that were not decomposed are left out.
     """
-    made: dict[str, list[tuple[Part, tuple[str, ...]]]] = defaultdict(list)
-    for part in parts:
-        found = claims[part.name] if part.text else ()
-        if not isinstance(found, Unscored):
-            made[part.record].append((part, found))
+    by_record: dict[str, list[tuple[Passage, tuple[str, ...]]]] = defaultdict(list)
+    for passage in passages:
+        passage_claims = claims[passage.name] if passage.text else ()
+        if not isinstance(passage_claims, Unscored):
+            by_record[passage.record].append((passage, passage_claims))
 
     records = [
         ClaimRecord(
             id=name,
-            claims={part.section: found for part, found in some},
-            texts={part.section: part.text for part, _ in some},
+            claims={
+                passage.section: passage_claims for passage, passage_claims in entries
+            },
+            texts={passage.section: passage.text for passage, _ in entries},
         )
-        for name, some in made.items()
+        for name, entries in by_record.items()
     ]
     return (
         json.dumps(claim_rows(records, side=side), ensure_ascii=False, indent=1) + "\n"

@@ -1,15 +1,12 @@
-"""`medical-tasks decompose kqa`.
+"""`medical-tasks decompose kqa`: free-form answers decomposed into statements by a judge.
 
-Free-form answers taken apart into statements by a judge (paper section 3.2, appendices
-B.1, D.1).
+Paper, section 3.2, appendices B.1 and D.1. There, physicians amended such a list from a
+model: they changed, removed or added 6.86 % of the statements, and decided which are
+must-have and which are nice to have. So the output here is a draft for a clinician. By
+default every statement is a must-have, unsorted; the judge's sorting is used only on
+request.
 
-The paper's physicians got such a list from a model and then amended it; they changed,
-removed or added 6.86 % of the statements, and it was they who said what an answer must
-have and what is nice to have. So what comes out here is a draft for a clinician: by
-default every statement stands as must-have, unsorted; a judge's own sorting is taken
-only when it is asked for.
-
-The instructions are ours, made from the guidelines' facts, with one worked example of
+The instructions are ours, from the facts of the guidelines, with one worked example of
 our own.
 """
 
@@ -46,15 +43,14 @@ from medical_tasks.judges.reading import quoted, read_json
 from medical_tasks.spec import texts_sha256
 
 MAX_CHARS: Final = 600
-"""Longest statement; longer ones have not been taken apart."""
+"""Longest statement; a longer one was not decomposed."""
 MAX_TOKENS: Final = 4096
-"""Longest reply: `MAX_STATEMENTS` of the usual length, in JSON."""
+"""Longest reply, enough for `MAX_STATEMENTS` of the usual length in JSON."""
 MAX_STATEMENTS: Final = 60
 """Most statements of one answer; the released file has 19 at most."""
 
 Importance = Literal["must", "judge"]
-"""`must`: all statements are must-have, to be sorted by a clinician; `judge`: as the judge sorts
-them."""
+"""`must`: all statements are must-have, for a clinician to sort; `judge`: as sorted by the judge."""
 
 MUST: Final = "must_have"
 NICE: Final = "nice_to_have"
@@ -69,8 +65,8 @@ _APOLOGY: Final = re.compile(
 _ANSWER_FIELDS: Mapping[str, Field] = {
     "Question": is_text(),
     "Free_form_answer": is_text(),
-    # As in the dataset's own file, so that it can be taken apart anew; what it says of
-    # statements is not read.
+    # Accepted so that the dataset's own file can be decomposed again; its statements are
+    # not read.
     "Must_have": optional(is_list_of(is_text(blank=True), null=True)),
     "Nice_to_have": optional(is_list_of(is_text(blank=True), null=True)),
     "Sources": optional(is_text_or_null()),
@@ -80,7 +76,7 @@ _ANSWER_FIELDS: Mapping[str, Field] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FreeAnswer:
-    """A question with its free-form answer, and the line of the file it stands on."""
+    """A question with its free-form answer, and its line in the file."""
 
     id: str
     line: int
@@ -97,10 +93,11 @@ Statements = list[tuple[str, str]]
 def read_answers(path: Path) -> list[FreeAnswer]:
     """Reads questions with free-form answers.
 
-    JSON Lines with `Question` and `Free_form_answer`, or the dataset's own format.
+    The file is JSON Lines with `Question` and `Free_form_answer`, or in the dataset's own
+    format.
     """
     form = 'A line is like {"Question": "...", "Free_form_answer": "..."}.'
-    found: list[FreeAnswer] = []
+    answers: list[FreeAnswer] = []
     lines: dict[str, int] = {}
     for record in read_records(
         path, _ANSWER_FIELDS, release="file of free-form answers", again=form
@@ -108,7 +105,7 @@ def read_answers(path: Path) -> list[FreeAnswer]:
         values = record.values
         name = question_id(values["Question"])
         record.check_unique("Question", name, lines)
-        found.append(
+        answers.append(
             FreeAnswer(
                 id=name,
                 line=record.line,
@@ -119,13 +116,13 @@ def read_answers(path: Path) -> list[FreeAnswer]:
             )
         )
 
-    return found
+    return answers
 
 
 def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Question:
     """Makes the question that asks for an answer's statements.
 
-    Its verdict's value is JSON: a list of [statement, importance].
+    The value of its verdict is JSON: a list of [statement, importance].
     """
     pair = _TEXTS["pair"].format(
         question=quoted(source.question), answer=quoted(source.answer)
@@ -145,7 +142,7 @@ def decompose_question(source: FreeAnswer, importance: Importance = "must") -> Q
 def decompose(
     answers: Sequence[FreeAnswer], judge: Judge, *, importance: Importance = "must"
 ) -> list[Statements | Unscored]:
-    """Takes answers apart; one outcome an answer, in order.
+    """Decomposes answers, and returns one outcome for each answer in order.
 
     The judge must be one that reads prompts.
     """
@@ -159,7 +156,7 @@ def decompose(
 
 
 def official_line(source: FreeAnswer, statements: Statements) -> str:
-    """Writes an answer as a line of the dataset's own format, without the line end."""
+    """Formats an answer as a line of the dataset's own format, without the line end."""
     values = {
         "Question": source.question,
         "Free_form_answer": source.answer,
@@ -172,11 +169,11 @@ def official_line(source: FreeAnswer, statements: Statements) -> str:
 
 
 def _read(text: str, importance: Importance) -> str | Unreadable:
-    """Reads all statements of a judge's reply, or says why it cannot be used.
+    """Reads all statements of a judge's reply, or says why it is unusable.
 
-    One bad statement spoils the reply, which is asked for again: statements that were
-    left out would make a gold that is too easy. Two that differ in capitals or a full
-    stop are one.
+    One invalid statement makes the reply unusable, so that it is requested again: without
+    that statement, the gold answer would be too easy. Statements that differ only in case
+    or a full stop are duplicates.
     """
     value = read_json(text)
     if isinstance(value, Unreadable):
@@ -191,15 +188,15 @@ def _read(text: str, importance: Importance) -> str | Unreadable:
             "it is not one object with the key statements, a list, and no other key"
         )
 
-    given = value["statements"]
-    if not 1 <= len(given) <= MAX_STATEMENTS:
+    entries = value["statements"]
+    if not 1 <= len(entries) <= MAX_STATEMENTS:
         return Unreadable(
-            f"there are {len(given)} statements, not 1 to {MAX_STATEMENTS}"
+            f"there are {len(entries)} statements, not 1 to {MAX_STATEMENTS}"
         )
 
-    found: list[tuple[str, str]] = []
+    statements: list[tuple[str, str]] = []
     seen: set[str] = set()
-    for number, entry in enumerate(given, start=1):
+    for number, entry in enumerate(entries, start=1):
         statement = _statement(entry, importance)
         if isinstance(statement, Unreadable):
             return Unreadable(f"statement {number} {statement.problem}")
@@ -209,16 +206,15 @@ def _read(text: str, importance: Importance) -> str | Unreadable:
             return Unreadable(f"statement {number} appears twice")
 
         seen.add(key)
-        found.append(statement)
+        statements.append(statement)
 
-    return json.dumps(found)
+    return json.dumps(statements)
 
 
 def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadable:
-    """One statement with its importance, or what is wrong with it.
+    """Reads one statement with its importance, or says what is wrong with it.
 
-    The importance is the judge's only where it was asked for it; else all are
-    must-have.
+    All are must-have unless the judge was asked to sort them.
     """
     kind: Any = MUST
     if importance == "judge":
@@ -248,15 +244,12 @@ def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadab
 
 
 def template_sha256(importance: Importance) -> str:
-    """Hash of every text of ours that goes into the question.
-
-    Part of the key under which a reply is kept.
-    """
+    """Returns the hash of all our texts in the question, part of the key of a kept reply."""
     return texts_sha256(*_instructions(importance), _TEXTS["pair"], AGAIN)
 
 
 def _instructions(importance: Importance) -> tuple[str, ...]:
-    """What comes before the answer itself."""
+    """Returns the paragraphs that precede the answer."""
     statements: list[Any] = [text for text, _ in _TEXTS["example_statements"]]
     if importance == "judge":
         statements = [
@@ -281,10 +274,10 @@ def _instructions(importance: Importance) -> tuple[str, ...]:
 
 
 def run(arguments: Decompose) -> int:
-    """Takes the answers apart, as parsed options say.
+    """Decomposes the answers.
 
-    Answers that the judge left are named, and the step ends with exit code 5; the
-    others are written all the same, and the same command asks again for those alone.
+    If the judge did not decompose some answers, the others are written and the step ends
+    with exit code 5. The same command then asks for the missing ones alone.
     """
     if arguments.source is None:
         raise UsageError(
@@ -294,14 +287,14 @@ def run(arguments: Decompose) -> int:
     request = asking.read_request(arguments, KQA, texts="answers")
     answers = read_answers(arguments.source)
     importance: Importance = arguments.importance or "must"
-    written = asking.written_to(arguments, private=arguments.credentialed)
+    destination = asking.destination_of(arguments, private=arguments.credentialed)
     with policy.protect(
-        asking.said_credentialed(arguments, named=""),
+        asking.credentialed_subjects(arguments, named=""),
         policy.attestation_from(arguments),
     ):
         settings = {"importance": importance}
-        with asking.asked(
-            request, written, settings, texts="answers", sources=[arguments.source]
+        with asking.open_judge(
+            request, destination, settings, texts="answers", sources=[arguments.source]
         ) as judge:
             outcomes = decompose(answers, judge, importance=importance)
 
@@ -309,25 +302,27 @@ def run(arguments: Decompose) -> int:
             tell(asking.NOT_ASKED)
             return 0
 
-        outcomes_of = list(zip(answers, outcomes, strict=True))
+        answered = list(zip(answers, outcomes, strict=True))
         done = [
-            (source, found)
-            for source, found in outcomes_of
-            if not isinstance(found, Unscored)
+            (source, outcome)
+            for source, outcome in answered
+            if not isinstance(outcome, Unscored)
         ]
         failed = {
-            f"line {source.line}": found.reason
-            for source, found in outcomes_of
-            if isinstance(found, Unscored)
+            f"line {source.line}": outcome.reason
+            for source, outcome in answered
+            if isinstance(outcome, Unscored)
         }
         if done:
             asking.write_draft(
-                written,
-                "".join(f"{official_line(source, found)}\n" for source, found in done),
+                destination,
+                "".join(
+                    f"{official_line(source, outcome)}\n" for source, outcome in done
+                ),
             )
-            statements = sum(len(found) for _, found in done)
-            said = f"{len(done)} answers taken apart into {statements} statements, in {written.out}"
-            tell(said, answers=len(done), statements=statements, out=written.out)
+            statements = sum(len(outcome) for _, outcome in done)
+            summary = f"{len(done)} answers taken apart into {statements} statements, in {destination.out}"
+            tell(summary, answers=len(done), statements=statements, out=destination.out)
             if importance == "must":
                 tell(
                     "All of them are under Must_have. Which are a must and which are nice to "

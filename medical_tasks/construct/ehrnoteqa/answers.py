@@ -1,7 +1,7 @@
-"""Models' answers for clinicians to mark, and their marks read back (paper, appendix F.2).
+"""Sheets on which clinicians mark models' answers, and the marks read back (appendix F.2).
 
-No model's name stands on an answer: whose it is is in `key.json` alone. Marks become a
-table of scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
+The sheets do not name the models; only `key.json` says which model wrote an answer. The
+marks become a table of scores (tables 13 to 15) and ratings for `judge-check ehrnoteqa`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _OPEN: Final = {task.name: task for task in TASKS if task.options["format"] == "
 
 
 def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
-    """Writes sheets, notes, answers and key, as parsed options say.
+    """Writes sheets, notes, answers and key.
 
-    Sheets that are there stay, so a stopped export goes on.
+    Existing sheets are left unchanged, so that an interrupted export can be resumed.
     """
     check_least({"--max-samples": arguments.max_samples})
     folder, reviewers = arguments.out, annotation.parse_names(arguments.reviewers)
@@ -62,7 +62,7 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
     ]
     if not complete:
         raise UsageError(
-            f"no question has an answer of every model ({', '.join(models)}). Give runs of the "
+            f"no question was answered by every model ({', '.join(models)}). Give runs of the "
             "same tasks on the same questions."
         )
 
@@ -99,16 +99,15 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
     )
     of_question = {
         name: list(group)
-        for name, group in groupby(answers, key=lambda each: each["id"])
+        for name, group in groupby(answers, key=lambda answer: answer["id"])
     }
     rows = {
         reviewer: [
             _row(number, chosen[name], gold[name], answer, reviewer)
             for number, name in enumerate(ids, start=1)
             for answer in of_question[name]
-            if answer[
-                "response"
-            ].strip()  # what says nothing is wrong, without a clinician
+            # An empty response is wrong; no clinician has to mark it.
+            if answer["response"].strip()
         ]
         for reviewer, ids in key["sheets"].items()
     }
@@ -118,17 +117,17 @@ def export_answers(arguments: EhrnoteqaAnswerSheet) -> AnswerKey:
 
 
 def _shuffled(models: Sequence[str], seed: str) -> list[str]:
-    """The models in an order of the seed's, so that no rater knows which answer is whose."""
+    """Shuffles the models, so that raters cannot tell which model wrote an answer."""
     return random.Random(seed).sample(list(models), len(models))  # noqa: S311
 
 
 def _collected(
     arguments: EhrnoteqaAnswerSheet,
 ) -> tuple[dict[str, Item], dict[str, str], dict[str, dict[str, str]]]:
-    """Items and gold by question, and the answers by model and question.
+    """Returns items and gold by question, and answers by model and question.
 
-    Runs of one model may cover different tasks. Two runs that answer the same question
-    differently are refused: which of the answers should a clinician mark?
+    Runs of one model may cover different tasks, but two runs must not answer the same
+    question differently, since a clinician marks only one answer of a model.
     """
     from medical_tasks.runs.replaying import check_recipe, run_responses
     from medical_tasks.runs.results import read_results
@@ -142,7 +141,7 @@ def _collected(
         names = [name for name in results["tasks"] if name in _OPEN]
         if not names:
             raise UsageError(
-                f"{run}: no open-ended task of EHRNoteQA in it ({', '.join(results['tasks'])}); "
+                f"{run}: has no open-ended task of EHRNoteQA ({', '.join(results['tasks'])}); "
                 f"clinicians mark answers to {', '.join(_OPEN)}."
             )
 
@@ -161,21 +160,21 @@ def _collected(
                 != data.revision["rows_sha256"]
             ):
                 raise UsageError(
-                    f"{run}: {name} ran on other rows than in the runs before. Give runs on the "
-                    "same data."
+                    f"{run}: {name} ran on other rows than in the preceding runs. Give runs on "
+                    "the same data."
                 )
 
             model = str(recipe["model"]["name"])
-            own = answers.setdefault(model, {})
+            model_answers = answers.setdefault(model, {})
             for item in data.items:
                 items.setdefault(item.id, item)
                 gold.setdefault(item.id, gold_response(task, item))
 
-            for name_of_item, text in answered.items():
-                if own.setdefault(name_of_item, text) != text:
+            for question_id, text in answered.items():
+                if model_answers.setdefault(question_id, text) != text:
                     raise UsageError(
-                        f"{run}: {model} answered question {name_of_item} in a run before, and "
-                        "differently. Give one run a model."
+                        f"{run}: {model} answered question {question_id} differently in a "
+                        "preceding run. Give one run for each model."
                     )
 
     return items, gold, answers
@@ -184,21 +183,16 @@ def _collected(
 def _row(
     number: int, item: Item, gold: str, answer: AnswerRecord, reviewer: str
 ) -> dict[str, object]:
-    notes = f"{NOTES_FOLDER}/{file_name(item.id)}"
-    told = {
+    return {
+        **dict.fromkeys(COLUMNS, ""),
         "index": number,
         "id": item.id,
         "reviewer": reviewer,
-        "notes": notes,
-        "right_answer": gold,
-    }
-    said = {"answer_number": answer["answer_number"], "response": answer["response"]}
-
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        **told,
+        "notes": f"{NOTES_FOLDER}/{file_name(item.id)}",
+        "answer_number": answer["answer_number"],
         "question": item.fields["question"],
-        **said,
+        "right_answer": gold,
+        "response": answer["response"],
     }
 
 
@@ -218,22 +212,22 @@ _FIELDS: Final = {
 }
 
 Answer = tuple[str, int]
-"""Question and number of the answer."""
+"""The question's id and the answer's number."""
 
 
 @dataclass(kw_only=True)
 class _Marks:
-    """A clinician's marks of answers, as far as the sheet was read.
+    """A clinician's marks, from the rows read so far.
 
     Attributes:
-        reviewer: whose sheet it is.
-        expected: question and number of each answer in it.
-        index: question to its position in the sheet.
-        marks: whether each answer is right.
-        seen: answers that had a row.
-        open_rows: rows without a mark.
-        problems: what is wrong, all of it, as one message for each row.
-        kind: of marks the sheet uses; a sheet has one.
+        reviewer: The clinician.
+        expected: The answers that the sheet must hold.
+        index: Question id to its position in the sheet.
+        marks: Whether each answer is right.
+        seen: The answers that had a row.
+        open_rows: Numbers of the rows without a mark.
+        problems: A message for each faulty row.
+        kind: The kind of marks used; a sheet must not mix kinds.
     """
 
     reviewer: str
@@ -246,10 +240,10 @@ class _Marks:
     kind: str = ""
 
     def read(self, row: TableRow) -> None:
-        """Reads a row: it must name an answer of this sheet, once, at its position.
+        """Reads a row, which must name an answer of this sheet once, at its position.
 
-        The position shows rows that were sorted or pasted elsewhere: then a mark would
-        belong to another answer.
+        A wrong position reveals rows that were sorted or pasted, whose marks would belong
+        to another answer.
         """
         number = row.cells["answer_number"].strip()
         answer = (
@@ -299,15 +293,16 @@ class _Marks:
             self.marks[answer] = _KINDS[kind][mark]
 
     def _wrong(self, row: TableRow, column: str, rule: str) -> None:
-        self.problems.append(f"{row.place(column)}: {rule}")
+        self.problems.append(f"{row.location(column)}: {rule}")
 
 
 def write_scores(
     folder: Path, out: Path, *, partial: bool = False
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Writes both tables of the filled sheets.
+    """Writes the tables of scores and ratings from the marked sheets.
 
-    An empty answer is wrong for those who marked another answer to its question.
+    An empty answer counts as wrong for each clinician who marked another answer to the
+    same question.
     """
     key: AnswerKey = construction.read_json(folder / KEY, step="ehrnoteqa answer-sheet")
     if (folder / ANSWERS).exists():
@@ -331,19 +326,19 @@ def write_scores(
     refuse(
         [
             problem
-            for each in sheets.values()
-            for problem in _problems(each, partial=partial)
+            for sheet in sheets.values()
+            for problem in _problems(sheet, partial=partial)
         ]
     )
     marked = {
-        name: _with_empty(each, key["sheets"][name], answers)
-        for name, each in sheets.items()
+        name: _with_empty(sheet, key["sheets"][name], answers)
+        for name, sheet in sheets.items()
     }
     if not any(marked.values()):
         raise UsageError(f"{folder / files.SHEETS}: nothing is marked yet.")
 
     _write_ratings(
-        folder / RATINGS, answers, {name: each.marks for name, each in sheets.items()}
+        folder / RATINGS, answers, {name: sheet.marks for name, sheet in sheets.items()}
     )
     header = ("model", *marked)
     rows = [
@@ -358,16 +353,16 @@ def write_scores(
 def _read(
     folder: Path, name: str, ids: Sequence[str], answers: Mapping[Answer, AnswerRecord]
 ) -> _Marks:
-    own = set(ids)
+    own_ids = set(ids)
     expected = frozenset(
         answer
-        for answer, each in answers.items()
-        if answer[0] in own and each["response"].strip()
+        for answer, record in answers.items()
+        if answer[0] in own_ids and record["response"].strip()
     )
     sheet = _Marks(
         reviewer=name,
         expected=expected,
-        index={each: number for number, each in enumerate(ids, start=1)},
+        index={question: number for number, question in enumerate(ids, start=1)},
     )
     if expected:
         for row in read_sheet(folder / files.SHEETS / f"{name}.csv", COLUMNS):
@@ -397,16 +392,16 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
 def _with_empty(
     sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, AnswerRecord]
 ) -> dict[Answer, bool]:
-    # Where only some questions were marked, what says nothing counts on these alone:
-    # otherwise more of a model's empty answers would count than of its others.
-    undone = {question for question, _ in sheet.expected} - {
+    # Empty answers to questions that were not marked do not count: otherwise a larger
+    # share of a model's empty answers would count than of its other answers.
+    unmarked_questions = {question for question, _ in sheet.expected} - {
         question for question, _ in sheet.marks
     }
-    own = set(ids) - undone
+    marked_ids = set(ids) - unmarked_questions
     empty = {
         answer: False
-        for answer, each in answers.items()
-        if answer[0] in own and not each["response"].strip()
+        for answer, record in answers.items()
+        if answer[0] in marked_ids and not record["response"].strip()
     }
     return {**empty, **sheet.marks} if sheet.marks else {}
 
@@ -414,10 +409,10 @@ def _with_empty(
 def _percent(
     marks: Mapping[Answer, bool], answers: Mapping[Answer, AnswerRecord], model: str
 ) -> str:
-    own = [
+    verdicts = [
         right for answer, right in marks.items() if answers[answer]["model"] == model
     ]
-    return f"{100 * sum(own) / len(own):.2f}" if own else ""
+    return f"{100 * sum(verdicts) / len(verdicts):.2f}" if verdicts else ""
 
 
 def _write_ratings(
@@ -425,22 +420,24 @@ def _write_ratings(
     answers: Mapping[Answer, AnswerRecord],
     marks: Mapping[str, Mapping[Answer, bool]],
 ) -> None:
-    """Every answer that somebody marked; it quotes answers, so it is for its owner alone."""
-    names = [name for name, each in marks.items() if each]
-    with WholeFile(path, private=True) as part:
-        writer = csv.writer(part, lineterminator="\n")
+    """Writes every marked answer. The file quotes answers, so only its owner may read it."""
+    names = [name for name, verdicts in marks.items() if verdicts]
+    with WholeFile(path, private=True) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(
             ["id", "response", "model", *(f"{RATER}{name}" for name in names)]
         )
-        for answer, each in answers.items():
-            given = [marks[name].get(answer) for name in names]
-            if any(mark is not None for mark in given):
-                shown = ["" if mark is None else str(int(mark)) for mark in given]
+        for answer, record in answers.items():
+            marks_of_answer = [marks[name].get(answer) for name in names]
+            if any(mark is not None for mark in marks_of_answer):
+                shown = [
+                    "" if mark is None else str(int(mark)) for mark in marks_of_answer
+                ]
                 writer.writerow(
                     [
                         *map(
                             escaped,
-                            (each["id"], each["response"], _short(each["model"])),
+                            (record["id"], record["response"], _short(record["model"])),
                         ),
                         *shown,
                     ]
@@ -448,7 +445,7 @@ def _write_ratings(
 
 
 def _short(model: str) -> str:
-    """A name that judge-check takes; those with a long path keep their end."""
+    """Shortens a model's name to the length that judge-check accepts, keeping its end."""
     if len(model) <= LONGEST_MODEL:
         return model
     digest = hashlib.sha256(model.encode()).hexdigest()[:_HASH_DIGITS]

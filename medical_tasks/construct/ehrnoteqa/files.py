@@ -1,7 +1,4 @@
-"""The files of a construction, one folder each, and the sampled patients read back.
-
-Patients are read with their notes, whole or not at all.
-"""
+"""The files in the folder of a construction, and the sampled patients read back."""
 
 from __future__ import annotations
 
@@ -43,8 +40,8 @@ _PATIENT_FIELDS = {
 class Patient:
     """A sampled patient.
 
-    `notes`: `note_id`, `hadm_id`, `charttime`, `text` of each, the oldest first,
-    prepared.
+    `notes` holds `note_id`, `hadm_id`, `charttime` and prepared `text` of each note, the
+    oldest first.
     """
 
     id: str

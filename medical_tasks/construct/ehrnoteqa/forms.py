@@ -1,4 +1,4 @@
-"""What the steps keep in JSON files: recipes, drafts, who reviews what, and figures.
+"""The JSON files of the steps: recipes, drafts, who reviews what, and figures.
 
 Only `drafts.jsonl`, `questions.jsonl`, `history.jsonl` and `answers.jsonl` hold texts.
 Hashes are SHA-256, in hexadecimal.
@@ -42,12 +42,12 @@ class SampleRow(TypedDict):
 
     Attributes:
         level: 1 or 2, by the length of a patient's notes.
-        num_notes: how many discharge summaries they have.
-        patients: how many there are in the source.
-        mean_tokens: of all their notes together; None without patients.
-        asked_for: how many were to be drawn.
-        sampled: how many were drawn.
-        sampled_mean_tokens: of those.
+        num_notes: number of discharge summaries a patient.
+        patients: number of such patients in the source.
+        mean_tokens: mean length of a patient's notes; None without patients.
+        asked_for: number of patients to draw.
+        sampled: number of patients drawn.
+        sampled_mean_tokens: `mean_tokens` of the patients drawn.
     """
 
     level: int
@@ -83,7 +83,7 @@ class Sample(SampleCounts):
 
 
 class DraftedQuestion(TypedDict):
-    """What a model wrote first: a question with its answer."""
+    """The model's first reply: a question with its answer."""
 
     question: str
     answer: str
@@ -91,7 +91,7 @@ class DraftedQuestion(TypedDict):
 
 
 class DraftedChoices(TypedDict):
-    """What a model wrote then: five choices, and the letter of the right one."""
+    """The model's second reply: five choices, and the letter of the right one."""
 
     choices: list[str]
     answer: str
@@ -126,7 +126,7 @@ class Lengths(TypedDict):
 
 
 class DraftFigures(TypedDict):
-    """Whether the right choice can be told by its place or length."""
+    """Whether position or length gives the right choice away."""
 
     right_place: dict[str, int]
     right_place_as_written: dict[str, int]
@@ -188,18 +188,18 @@ class ReviewedQuestion(TypedDict):
 
 
 class RevisionCounts(TypedDict):
-    """What the paper counts of a review.
+    """The paper's counts of a review.
 
     Attributes:
-        reviewed: questions.
-        removed: those marked x.
-        kept: the others; all further counts are of these.
-        questions_revised: another text.
-        answers_revised: another text of the right choice.
-        letters_changed: the right choice at another letter.
+        reviewed: questions reviewed.
+        removed: questions marked x.
+        kept: the other questions; all further counts are of these.
+        questions_revised: questions with another text.
+        answers_revised: questions with another text of the right choice.
+        letters_changed: questions whose right choice has another letter.
         wrong_choices: four for each question.
         wrong_choices_revised: texts that were not among the wrong choices before.
-        unchanged: nothing at all.
+        unchanged: questions that nobody edited.
     """
 
     reviewed: int
@@ -214,7 +214,7 @@ class RevisionCounts(TypedDict):
 
 
 class AllRevisionCounts(RevisionCounts):
-    """The counts of all reviewers together, and of each."""
+    """The counts of all reviewers together, and of each reviewer."""
 
     by_reviewer: dict[str, RevisionCounts]
 
@@ -240,10 +240,10 @@ class Review(AllRevisionCounts):
 
 
 class AnswerKey(Shares):
-    """`key.json`, which says whose answers the sheets show.
+    """`key.json`, which says which model wrote each answer.
 
     Attributes:
-        left_out: Questions to which not every model has an answer.
+        left_out: Questions that not every model answered.
     """
 
     schema_version: int
@@ -258,7 +258,7 @@ class AnswerRecord(TypedDict):
     """A line of `answers.jsonl`.
 
     Attributes:
-        answer_number: From 1, in an order of the seed's.
+        answer_number: From 1, in an order drawn with the seed.
     """
 
     id: str

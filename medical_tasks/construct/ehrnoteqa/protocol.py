@@ -1,9 +1,9 @@
-"""A draft for each sampled patient (paper, section 3.2, appendix C.2).
+"""Drafts a question for each sampled patient (paper, section 3.2, appendix C.2).
 
-A question with its answer, then five choices for it.
+A model writes a question with its answer, then five choices for it.
 
-A reply that is not strict JSON is requested again, a bounded number of times; drafts
-are written when all have been asked.
+A reply that is not strict JSON is requested again, a bounded number of times. Drafts are
+written after all requests have ended.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from medical_tasks.io.files import one_line, packaged
 from medical_tasks.io.json_records import is_text
 from medical_tasks.judges.base import Question, Unreadable
 from medical_tasks.judges.reading import free_text, one_of, quoted, read_object
-from medical_tasks.runs.asking import asked
+from medical_tasks.runs.asking import open_construction_model
 from medical_tasks.spec import Message
 
 TEMPERATURE: Final = "1"
@@ -50,10 +50,7 @@ _TEMPLATE: Final = hashlib.sha256(
 
 
 def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
-    """Drafts a question for each patient, as parsed options say.
-
-    Returns the content of `drafts.json`.
-    """
+    """Drafts a question for each patient, and returns the content of `drafts.json`."""
     folder, seed = arguments.folder, construction.checked_seed(arguments.seed)
     patients = load_patients(folder)
     settings = {
@@ -62,7 +59,7 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
         "seed": seed,
     }
     usual = {"temperature": TEMPERATURE}
-    with asked(
+    with open_construction_model(
         arguments.model,
         arguments,
         settings,
@@ -73,21 +70,21 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
         args=usual,
     ) as model:
         first = [
-            _question(each.id, question_messages(each.notes), read_question)
-            for each in patients
+            _question(patient.id, question_messages(patient.notes), read_question)
+            for patient in patients
         ]
         questions = model.ask(first, step="question: ")
         tries = model.tries
         second = [
             _question(
-                each.id,
+                patient.id,
                 choices_messages(
-                    each.notes, asked_for["question"], asked_for["answer"]
+                    patient.notes, question["question"], question["answer"]
                 ),
                 read_choices,
             )
-            for each in patients
-            if (asked_for := questions.get(each.id))
+            for patient in patients
+            if (question := questions.get(patient.id))
         ]
         choices = model.ask(second, step="choices: ")
 
@@ -99,7 +96,7 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
     ]
     refusal = (
         f"{folder}: sheets of other drafts were exported from here, and somebody may be reviewing "
-        "them. The drafts are left as they are. Move the sheets and shares.json away first, or "
+        "them. The drafts were not changed. Move the sheets and shares.json away first, or "
         "work in another --folder."
     )
     annotation.check_exported(
@@ -128,31 +125,31 @@ def generate_drafts(arguments: EhrnoteqaGenerate) -> Drafts:
 def shuffled(
     choices: Sequence[str], answer: str, *, key: str
 ) -> tuple[list[str], str, str]:
-    """Puts choices into an order that a key decides.
+    """Shuffles choices in an order that depends on a key.
 
-    A model tends to write the right choice in one place, so places are drawn instead.
+    A model tends to put the right choice at the same position, so the position is drawn.
 
     Args:
         choices: Texts in the model's order.
-        answer: Letter of the right one in that order.
-        key: Decides the order; the same key gives the same one.
+        answer: Letter of the right choice in that order.
+        key: Seed of the order; equal keys give equal orders.
 
     Returns:
-        The texts in the new order, the right one's new letter, and the old letters in
-        the new order.
+        The texts in the new order, the new letter of the right choice, and the old
+        letters in the new order.
 
     Example:
-        Were the drawn order that of the places 2, 0, 1, then `shuffled(["x", "y", "z"],
-        "B", key="7")` would be `(["z", "x", "y"], "C", "CAB")`.
+        If the drawn order is 2, 0, 1, `shuffled(["x", "y", "z"], "B", key="7")` returns
+        `(["z", "x", "y"], "C", "CAB")`.
     """
     # An order, not a secret.
     order = random.Random(key).sample(range(len(choices)), len(choices))  # noqa: S311
     new = LETTERS[order.index(LETTERS.index(answer))]
 
     return (
-        [choices[place] for place in order],
+        [choices[index] for index in order],
         new,
-        "".join(LETTERS[place] for place in order),
+        "".join(LETTERS[index] for index in order),
     )
 
 
@@ -181,10 +178,7 @@ def _draft(
 
 
 def _figures(drafts: Sequence[Draft]) -> DraftFigures:
-    """What can be seen of the drafts without reading them.
-
-    Is the right choice told by its place or its length?
-    """
+    """Measures whether position or length gives the right choice away."""
     places = Counter(draft["answer"] for draft in drafts)
     written = Counter(
         draft["written_order"][LETTERS.index(draft["answer"])] for draft in drafts
@@ -213,25 +207,25 @@ def _figures(drafts: Sequence[Draft]) -> DraftFigures:
 MAX_QUESTION: Final = 1_000
 MAX_ANSWER: Final = 2_000
 MAX_CHOICE: Final = 1_000
-"""Longest texts, in characters; what is longer is no question and no choice."""
+"""The longest accepted texts, in characters."""
 
 _LABEL = re.compile(r"\(?([A-E])\s?[.:)]\s", re.IGNORECASE)
 
 
 def same_text(text: str) -> str:
-    """What two texts share that differ in case, white space or a full stop alone."""
+    """Normalises case, white space and a final full stop, to compare texts."""
     return one_line(text).casefold().rstrip(".")
 
 
 def read_question(reply: str) -> DraftedQuestion | Unreadable:
     """Reads the reply to `prompts.question_messages`: `question`, `answer`, `reason`."""
-    found = read_object(
+    record = read_object(
         reply, {"question": free_text, "answer": free_text, "reason": free_text}
     )
-    if isinstance(found, Unreadable):
-        return found
+    if isinstance(record, Unreadable):
+        return record
 
-    question, answer = one_line(found["question"]), one_line(found["answer"])
+    question, answer = one_line(record["question"]), one_line(record["answer"])
     for name, text, most in (
         ("question", question, MAX_QUESTION),
         ("answer", answer, MAX_ANSWER),
@@ -239,21 +233,21 @@ def read_question(reply: str) -> DraftedQuestion | Unreadable:
         if len(text) > most:
             return Unreadable(f"{name} must have at most {most:,} characters")
 
-    if not all(map(is_text().holds, (question, answer, found["reason"]))):
+    if not all(map(is_text().holds, (question, answer, record["reason"]))):
         return Unreadable("the texts hold signs that cannot be written")
 
-    return {"question": question, "answer": answer, "reason": found["reason"].strip()}
+    return {"question": question, "answer": answer, "reason": record["reason"].strip()}
 
 
 def read_choices(reply: str) -> DraftedChoices | Unreadable:
     """Reads the reply to `prompts.choices_messages`: `choices`, `answer`, `reason`."""
-    found = read_object(
+    record = read_object(
         reply, {"choices": _choices, "answer": one_of(*LETTERS), "reason": free_text}
     )
-    if isinstance(found, Unreadable):
-        return found
+    if isinstance(record, Unreadable):
+        return record
 
-    choices = [one_line(found["choices"][letter]) for letter in LETTERS]
+    choices = [one_line(record["choices"][letter]) for letter in LETTERS]
     if any(len(choice) > MAX_CHOICE for choice in choices):
         return Unreadable(f"each choice must have at most {MAX_CHOICE:,} characters")
     if len(set(map(same_text, choices))) < len(choices):
@@ -266,13 +260,13 @@ def read_choices(reply: str) -> DraftedChoices | Unreadable:
     ):
         return Unreadable("choices must not begin with their letter")
 
-    if not all(map(is_text().holds, (*choices, found["reason"]))):
+    if not all(map(is_text().holds, (*choices, record["reason"]))):
         return Unreadable("the texts hold signs that cannot be written")
 
     return {
         "choices": choices,
-        "answer": found["answer"],
-        "reason": found["reason"].strip(),
+        "answer": record["answer"],
+        "reason": record["reason"].strip(),
     }
 
 
@@ -286,8 +280,8 @@ def _choices(value: object) -> str | None:
     )
 
 
-# How a model is asked for a draft. The texts are ours; the right choice's place is not
-# left to the model: see `shuffled`.
+# How a model is asked for a draft. The texts are ours. The position of the right choice
+# is not left to the model: see `shuffled`.
 
 
 def question_messages(notes: Sequence[NoteRow]) -> tuple[Message, ...]:

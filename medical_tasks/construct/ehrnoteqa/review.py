@@ -1,10 +1,9 @@
-"""Review sheets for clinicians.
+"""Review sheets for clinicians: written, read back and merged.
 
-A row a question (paper, section 3.3, appendix C.3, figure 6), written, read back and
-merged.
+Each row holds one question (paper, section 3.3, appendix C.3, figure 6).
 
-A sheet is never overwritten: it may be edited. All faults are reported at once, by
-place and never by what stands there.
+A sheet is never overwritten, since it may have been edited. All faults are reported at
+once, by file, row and column; the contents of a cell are never quoted.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ _DRAFT_FIELDS: Final = {
 
 def load_drafts(folder: Path) -> dict[str, Draft]:
     """Reads the drafts of a construction."""
-    kept = construction.read_json(
+    outcome = construction.read_json(
         folder / files.DRAFTS_RECIPE, step="ehrnoteqa generate"
     )
     path = folder / files.DRAFTS
@@ -85,7 +84,7 @@ def load_drafts(folder: Path) -> dict[str, Draft]:
             "Edit the sheets instead; to write it anew, move it away and do this step again: "
             "construct ehrnoteqa generate."
         )
-        construction.check_unchanged(path, kept.get("sha256"), advice)
+        construction.check_unchanged(path, outcome.get("sha256"), advice)
 
     records = construction.read_lines(path, _DRAFT_FIELDS, step="ehrnoteqa generate")
     drafts = (
@@ -99,7 +98,7 @@ def export_sheets(
 ) -> ReviewShares:
     """Writes sheets and notes.
 
-    Sheets that are there stay as they are, so a stopped export goes on.
+    Existing sheets are left unchanged, so that an interrupted export can be resumed.
     """
     drafts = load_drafts(folder)
     shares: ReviewShares = {
@@ -120,14 +119,18 @@ def export_sheets(
     sheets = make_folder(folder / files.SHEETS)
     write_notes(
         sheets / NOTES_FOLDER,
-        {each.id: each.notes for each in load_patients(folder) if each.id in drafts},
+        {
+            patient.id: patient.notes
+            for patient in load_patients(folder)
+            if patient.id in drafts
+        },
     )
-    own = shares["sheets"].items()
     rows = {
         name: [
-            _row(number, drafts[each], name) for number, each in enumerate(ids, start=1)
+            _row(number, drafts[identifier], name)
+            for number, identifier in enumerate(ids, start=1)
         ]
-        for name, ids in own
+        for name, ids in shares["sheets"].items()
     }
     annotation.write_sheets(sheets, COLUMNS, rows)
 
@@ -135,25 +138,27 @@ def export_sheets(
 
 
 def write_notes(folder: Path, notes: Mapping[str, Sequence[NoteRow]]) -> None:
-    """Writes the notes under each id as one text, for its owner alone."""
+    """Writes the notes of each id to one file, readable by its owner alone."""
     make_folder(folder)
-    for identifier, own in notes.items():
-        with WholeFile(folder / file_name(identifier), private=True) as part:
-            for number, note in enumerate(own, start=1):
-                part.write(
-                    f"===== note {number} of {len(own)} =====\n{note['text']}\n\n"
+    for identifier, patient_notes in notes.items():
+        with WholeFile(folder / file_name(identifier), private=True) as stream:
+            for number, note in enumerate(patient_notes, start=1):
+                stream.write(
+                    f"===== note {number} of {len(patient_notes)} =====\n{note['text']}\n\n"
                 )
 
 
 def _row(number: int, draft: Draft, reviewer: str) -> dict[str, object]:
-    told = {
+    return {
+        **dict.fromkeys(COLUMNS, ""),
         "index": number,
+        "id": draft["id"],
         "reviewer": reviewer,
         "notes": f"{NOTES_FOLDER}/{file_name(draft['id'])}",
+        "question": draft["question"],
+        "answer": draft["answer"],
+        **dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True)),
     }
-    kept = {"id": draft["id"], "question": draft["question"], "answer": draft["answer"]}
-    choices = dict(zip(CHOICE_COLUMNS, draft["choices"], strict=True))
-    return {**dict.fromkeys(COLUMNS, ""), **told, **kept, **choices}
 
 
 _MARKS: Final[Mapping[str, Inclusion]] = {"o": "keep", "x": "drop"}
@@ -168,7 +173,7 @@ class _Opinion:
 
 @dataclass(kw_only=True)
 class _Check:
-    """Sheets so far: what was read of them, and all that is wrong."""
+    """The rows read so far, and all problems in them."""
 
     first: Mapping[str, str]
     sheets: Mapping[str, Sequence[str]]
@@ -179,13 +184,13 @@ class _Check:
     seen: dict[tuple[str, str], TableRow] = field(default_factory=dict)
 
     def read(self, row: TableRow) -> None:
-        """Reads a row: keep (o) or drop (x), and the question as it stands now.
+        """Reads a row: keep (o) or drop (x), and the question as edited.
 
-        A blank mark is an error, or keeps the question where the user says so. What was
-        dropped may be malformed.
+        A blank mark is an error unless `blank_keeps` is set. A dropped question may be
+        malformed.
         """
         reviewer, identifier = row.cells["reviewer"].strip(), row.cells["id"].strip()
-        problem = self._place(row, reviewer, identifier)
+        problem = self._identity_problem(row, reviewer, identifier)
         if problem is not None:
             self.problems.append(problem)
             return
@@ -194,7 +199,7 @@ class _Check:
         mark = row.cells["inclusion"].strip().lower()
         if not mark and not self.blank_keeps:
             self.problems.append(
-                f"{row.place('inclusion')}: is empty, so the question is not reviewed yet; mark it "
+                f"{row.location('inclusion')}: is empty, so the question is not reviewed yet; mark it "
                 "o (keep) or x (drop)"
             )
             return
@@ -218,29 +223,33 @@ class _Check:
                 row=row, inclusion=inclusion, content=content
             )
 
-    def _place(self, row: TableRow, reviewer: str, identifier: str) -> str | None:
-        """What is wrong with where a row belongs; None if nothing is."""
+    def _identity_problem(
+        self, row: TableRow, reviewer: str, identifier: str
+    ) -> str | None:
+        """Says why a row cannot belong to this sheet; None if it can."""
         question = f"question {identifier}"
         if problem := annotation.unknown_reviewer(row, reviewer, self.sheets):
             return problem
         if identifier not in self.drafts:
-            return f"{row.place('id')}: is no question of these sheets; {LEAVE}"
+            return f"{row.location('id')}: is no question of these sheets; {LEAVE}"
         if identifier not in self.sheets[reviewer]:
-            return f"{row.place('id')}: {question} is not in the sheet of {reviewer}; {LEAVE}"
+            return f"{row.location('id')}: {question} is not in the sheet of {reviewer}; {LEAVE}"
 
         if (reviewer, identifier) in self.seen:
-            before = self.seen[reviewer, identifier]
-            return annotation.stands_already(row, "id", question, before)
+            earlier = self.seen[reviewer, identifier]
+            return annotation.repeated_row(row, "id", question, earlier)
 
         number = self.sheets[reviewer].index(identifier) + 1
         if row.cells["index"].strip() != str(number):
-            return f"{row.place('index')}: must be {number} for {question}; {LEAVE}"
+            return f"{row.location('index')}: must be {number} for {question}; {LEAVE}"
 
         return None
 
-    def lost(self, reviewer: str) -> None:
+    def check_complete(self, reviewer: str) -> None:
         missing = [
-            each for each in self.sheets[reviewer] if (reviewer, each) not in self.seen
+            identifier
+            for identifier in self.sheets[reviewer]
+            if (reviewer, identifier) not in self.seen
         ]
         if missing:
             shown = annotation.first_few(missing)
@@ -250,9 +259,9 @@ class _Check:
 
 
 def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
-    """What is wrong with a kept question: blanks, no such letter, equal choices."""
+    """Yields the problems of a kept question: blanks, an invalid letter, equal choices."""
     if not content.question:
-        yield f"{row.place('question')}: is empty; to drop the question mark it x"
+        yield f"{row.location('question')}: is empty; to drop the question mark it x"
 
     if content.answer not in tuple(LETTERS):
         yield annotation.unknown_mark(
@@ -266,9 +275,9 @@ def _content_problems(row: TableRow, content: Content) -> Iterator[str]:
     texts: dict[str, str] = {}
     for name, text in zip(CHOICE_COLUMNS, content.choices, strict=True):
         if not text:
-            yield f"{row.place(name)}: is empty"
+            yield f"{row.location(name)}: is empty"
         elif same_text(text) in texts:
-            yield f"{row.place(name)}: is the same as {texts[same_text(text)]}"
+            yield f"{row.location(name)}: is the same as {texts[same_text(text)]}"
         else:
             texts[same_text(text)] = name
 
@@ -282,7 +291,7 @@ def import_sheets(
 ) -> Review:
     """Reads edited sheets and writes questions, history and figures.
 
-    As in the paper's sheets, a blank mark may keep its row.
+    With `blank_keeps`, a blank mark keeps its row, as in the paper's sheets.
     """
     drafts = load_drafts(folder)
     shares: ReviewShares = construction.read_json(
@@ -290,8 +299,8 @@ def import_sheets(
     )
     if shares.get("drafts_sha256") != file_sha256(folder / files.DRAFTS):
         raise UsageError(
-            f"{folder}: the sheets were exported of other drafts than are there now. Export them "
-            "again."
+            f"{folder}: the sheets were exported from other drafts than the present ones. Export "
+            "them again."
         )
 
     check = _Check(
@@ -299,11 +308,11 @@ def import_sheets(
         sheets=shares["sheets"],
         drafts={
             name: Content(
-                question=each["question"],
-                answer=each["answer"],
-                choices=tuple(each["choices"]),
+                question=draft["question"],
+                answer=draft["answer"],
+                choices=tuple(draft["choices"]),
             )
-            for name, each in drafts.items()
+            for name, draft in drafts.items()
         },
         blank_keeps=blank_keeps,
     )
@@ -311,27 +320,29 @@ def import_sheets(
         for row in read_sheet(path, COLUMNS):
             check.read(row)
 
-    given = {reviewer for reviewer, _ in check.seen}
-    absent, problems = annotation.missing_sheets(check.sheets, given, partial=partial)
+    received = {reviewer for reviewer, _ in check.seen}
+    absent, problems = annotation.missing_sheets(
+        check.sheets, received, partial=partial
+    )
     check.problems += problems
-    for name in sorted(given):
-        check.lost(name)
+    for name in sorted(received):
+        check.check_complete(name)
 
     reviewed, history = [], []
     for identifier in drafts:
-        found = _merged(check, identifier)
-        if found is not None:
-            reviewed.append(found[0])
-            history += found[1]
+        merged = _merged(check, identifier)
+        if merged is not None:
+            reviewed.append(merged[0])
+            history += merged[1]
 
     refuse(check.problems)
     return _written(folder, check, reviewed, history, absent)
 
 
 def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[Change]] | None:
-    """Makes one question of what its reviewers made of it.
+    """Merges the reviewers' opinions of a question.
 
-    None where the one who decides has not handed in.
+    None if the reviewer who decides about it has not returned the sheet.
     """
     first, before = check.first[identifier], check.drafts[identifier]
     opinions = {
@@ -343,34 +354,34 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[Change]] | N
         return None
 
     edits = {
-        name: each
-        for name, each in opinions.items()
-        if each.inclusion == "keep" and each.content != before
+        name: opinion
+        for name, opinion in opinions.items()
+        if opinion.inclusion == "keep" and opinion.content != before
     }
-    one, edit = next(iter(edits.items()), ("", opinions[first]))
-    kept = opinions[first].inclusion == "keep"
+    editor, edit = next(iter(edits.items()), ("", opinions[first]))
+    is_kept = opinions[first].inclusion == "keep"
     for name, other in edits.items():
-        if kept and other.content != edit.content:
+        if is_kept and other.content != edit.content:
             columns = ", ".join(
                 column for column, _, _ in changed_fields(edit.content, other.content)
             )
             check.problems.append(
-                f"question {identifier}: {one} ({edit.row.path}, row {edit.row.number}) and {name} "
+                f"question {identifier}: {editor} ({edit.row.path}, row {edit.row.number}) and {name} "
                 f"({other.row.path}, row {other.row.number}) edited it differently: {columns}; "
                 "make them alike"
             )
 
     history = [
         record
-        for name, each in opinions.items()
-        for record in _history(identifier, name, before, each)
+        for name, opinion in opinions.items()
+        for record in _history(identifier, name, before, opinion)
     ]
-    # Without an edit whoever kept it left it as it was.
+    # If nobody edited the question, `edit` is the opinion of the one who decides.
     return Reviewed(
         id=identifier,
         reviewer=first,
         before=before,
-        after=edit.content if kept else None,
+        after=edit.content if is_kept else None,
     ), history
 
 
@@ -405,23 +416,23 @@ def _written(
 ) -> Review:
     """Writes questions, history and figures of a review, and returns the figures.
 
-    Nothing is written before all sheets are read without a fault.
+    The caller has read all sheets without a fault.
     """
-    kept = [each for each in reviewed if each.after is not None]
+    kept = [question for question in reviewed if question.after is not None]
     if not kept:
         raise UsageError("no question is kept, so there is nothing to write.")
 
-    patients = {each.id: each for each in load_patients(folder)}
+    patients = {patient.id: patient for patient in load_patients(folder)}
     rows: list[ReviewedQuestion] = []
-    for each in kept:
-        patient, after = patients[each.id], each.after or each.before
+    for question in kept:
+        patient, after = patients[question.id], question.after or question.before
         rows.append(
             {
-                "id": each.id,
+                "id": question.id,
                 "patient_id": patient.id,
                 "level": patient.level,
                 "num_notes": patient.num_notes,
-                "clinician": each.reviewer,
+                "clinician": question.reviewer,
                 "question": after.question,
                 "choices": list(after.choices),
                 "answer": after.answer,
@@ -455,7 +466,7 @@ Inclusion = Literal["keep", "drop"]
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What of a question can be edited."""
+    """The editable fields of a question."""
 
     question: str
     answer: str
@@ -463,19 +474,19 @@ class Content:
 
     @property
     def right(self) -> str:
-        """Text of the right choice."""
+        """The text of the right choice."""
         return self.choices[LETTERS.index(self.answer)]
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """Texts of the others."""
-        place = LETTERS.index(self.answer)
-        return (*self.choices[:place], *self.choices[place + 1 :])
+        """The texts of the wrong choices."""
+        right_index = LETTERS.index(self.answer)
+        return (*self.choices[:right_index], *self.choices[right_index + 1 :])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reviewed:
-    """A question after review. `after`: what is kept; None for a question that was removed."""
+    """A question before and after review; `after` is None if it was removed."""
 
     id: str
     reviewer: str
@@ -484,8 +495,11 @@ class Reviewed:
 
 
 def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]]:
-    """Lists field, text before and text after, for each field that differs."""
-    texts = ((each.question, each.answer, *each.choices) for each in (before, after))
+    """Lists the field, the old text and the new text of each difference."""
+    texts = (
+        (content.question, content.answer, *content.choices)
+        for content in (before, after)
+    )
     names = ("question", "answer", *CHOICE_COLUMNS)
     return [
         (name, old, new)
@@ -495,31 +509,37 @@ def changed_fields(before: Content, after: Content) -> list[tuple[str, str, str]
 
 
 def revision_counts(reviewed: Sequence[Reviewed]) -> AllRevisionCounts:
-    """Counts what the paper counts.
+    """Counts the revisions that the paper reports.
 
-    38 of 1,000 removed; of 962, 206 questions, 338 answers and 966 of 3,848 wrong
-    choices revised.
+    In the paper, 38 of 1,000 questions were removed; of the other 962, 206 questions, 338
+    answers and 966 of 3,848 wrong choices were revised. (The paper gives 3,842 wrong
+    choices for 962 questions.)
 
-    Texts are compared, not letters: changing places counts for nothing. (The paper
-    gives 3,842 wrong choices for 962 questions.)
+    Texts are compared, not letters: a choice that only moved is not revised.
     """
-    names = sorted({each.reviewer for each in reviewed})
+    names = sorted({question.reviewer for question in reviewed})
     return {
         **_counts(reviewed),
         "by_reviewer": {
-            name: _counts([each for each in reviewed if each.reviewer == name])
+            name: _counts(
+                [question for question in reviewed if question.reviewer == name]
+            )
             for name in names
         },
     }
 
 
 def _counts(reviewed: Sequence[Reviewed]) -> RevisionCounts:
-    """Counts what a review changed, as the paper does.
+    """Counts revisions as the paper does.
 
-    Wrong choices are compared without their order: one that moved is not revised.
-    `letters_changed` beside `answers_revised` tells a moved answer from a new one.
+    Wrong choices are compared regardless of their order. `letters_changed` together with
+    `answers_revised` distinguishes a moved answer from a new one.
     """
-    kept = [(each.before, each.after) for each in reviewed if each.after is not None]
+    kept = [
+        (question.before, question.after)
+        for question in reviewed
+        if question.after is not None
+    ]
     return {
         "reviewed": len(reviewed),
         "removed": len(reviewed) - len(kept),
@@ -539,11 +559,13 @@ def _counts(reviewed: Sequence[Reviewed]) -> RevisionCounts:
 
 
 def agreement(marks: Mapping[str, Mapping[str, Inclusion]]) -> list[ReviewerAgreement]:
-    """Compares each two reviewers on the questions that both marked."""
+    """Compares each pair of reviewers on the questions that both marked."""
     from medical_tasks.scoring.agreement import cohen_interval
     from medical_tasks.scoring.estimates import as_json
 
-    ordered = {name: dict(sorted(own.items())) for name, own in marks.items()}
+    ordered = {
+        name: dict(sorted(inclusions.items())) for name, inclusions in marks.items()
+    }
 
     return [
         {

@@ -1,7 +1,7 @@
-"""Patients of each level and number of notes, drawn by a seed, and their notes.
+"""Samples patients by level and number of notes (paper, section 3.1 and table 2).
 
-Paper, section 3.1 and table 2. A patient's level says how long all notes are together:
-up to 3,000 tokens is level 1, up to 7,000 is level 2, and longer is not drawn.
+A patient's level is the total length of the notes: up to 3,000 tokens is level 1, up to
+7,000 is level 2. Patients with longer notes are not drawn.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CELL = re.compile(r"([12]):([1-9][0-9]?)=([0-9]{1,6})")
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSpec:
-    """What is drawn.
+    """How patients are drawn.
 
     Attributes:
         cells: Level and number of notes to the number of patients.
@@ -69,19 +69,19 @@ class SampleSpec:
 def parse_cells(text: str) -> dict[Cell, int]:
     """Reads `LEVEL:NOTES=PATIENTS,...`."""
     cells: dict[Cell, int] = {}
-    for part in text.split(","):
-        found = _CELL.fullmatch(part.strip())
-        if found is None:
+    for assignment in text.split(","):
+        match = _CELL.fullmatch(assignment.strip())
+        if match is None:
             raise UsageError(
-                f"--cells {text!r}: {part!r} is not LEVEL:NOTES=PATIENTS, such as 1:2=275; levels "
+                f"--cells {text!r}: {assignment!r} is not LEVEL:NOTES=PATIENTS, such as 1:2=275; levels "
                 "are 1, 2."
             )
 
-        cell = int(found[1]), int(found[2])
+        cell = int(match[1]), int(match[2])
         if cell in cells:
-            raise UsageError(f"--cells {text!r}: {found[1]}:{found[2]} appears twice.")
+            raise UsageError(f"--cells {text!r}: {match[1]}:{match[2]} appears twice.")
 
-        cells[cell] = int(found[3])
+        cells[cell] = int(match[3])
 
     if not any(cells.values()):
         raise UsageError(f"--cells {text!r}: asks for no patient.")
@@ -91,8 +91,8 @@ def parse_cells(text: str) -> dict[Cell, int]:
 
 def parse_bounds(text: str) -> tuple[int, int]:
     """Reads `LEVEL1,LEVEL2`, the most tokens of each."""
-    found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,9})", text.replace(" ", ""))
-    bounds = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,9})", text.replace(" ", ""))
+    bounds = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 0 < bounds[0] < bounds[1]:
         raise UsageError(
             f"--bounds must be two growing numbers of tokens, such as 3000,7000, got {text!r}."
@@ -101,7 +101,7 @@ def parse_bounds(text: str) -> tuple[int, int]:
 
 
 def level_of(tokens: int, bounds: tuple[int, int]) -> int | None:
-    """Says the level of a length; None when it is beyond both."""
+    """Returns the level of a length; None if it exceeds both bounds."""
     return next(
         (level for level, most in enumerate(bounds, start=1) if tokens <= most), None
     )
@@ -110,25 +110,22 @@ def level_of(tokens: int, bounds: tuple[int, int]) -> int | None:
 def draw(
     lengths: Mapping[str, PatientLength], spec: SampleSpec
 ) -> dict[Cell, list[str]]:
-    """Draws patients.
-
-    Returns cell to patient ids, in an order that depends on seed and ids alone.
-    """
+    """Draws the patient ids of each cell, in an order that depends on seed and ids alone."""
     members = _members(lengths, spec)
     short = [
-        f"level {level} with {notes} notes has {len(members[level, notes]):,}, asked for {wanted:,}"
-        for (level, notes), wanted in spec.cells.items()
-        if len(members[level, notes]) < wanted
+        f"level {level} with {notes} notes has {len(members[level, notes]):,}, asked for {requested:,}"
+        for (level, notes), requested in spec.cells.items()
+        if len(members[level, notes]) < requested
     ]
     if short and not spec.allow_fewer:
         raise UsageError(
-            f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or take what there "
-            "is with --allow-fewer."
+            f"too few patients: {'; '.join(short)}. Ask for fewer with --cells, or accept fewer "
+            "with --allow-fewer."
         )
 
     return {
-        cell: construction.ranked(members[cell], spec.seed, str)[:wanted]
-        for cell, wanted in spec.cells.items()
+        cell: construction.ranked(members[cell], spec.seed, str)[:requested]
+        for cell, requested in spec.cells.items()
     }
 
 
@@ -136,10 +133,10 @@ def _members(
     lengths: Mapping[str, PatientLength], spec: SampleSpec
 ) -> dict[Cell, list[str]]:
     members: dict[Cell, list[str]] = {cell: [] for cell in spec.cells}
-    for patient, each in lengths.items():
-        level = level_of(each.tokens, spec.bounds)
-        if level is not None and (level, each.num_notes) in members:
-            members[level, each.num_notes].append(patient)
+    for patient, length in lengths.items():
+        level = level_of(length.tokens, spec.bounds)
+        if level is not None and (level, length.num_notes) in members:
+            members[level, length.num_notes].append(patient)
     return members
 
 
@@ -148,7 +145,7 @@ def make_sample(
 ) -> Sample:
     """Measures all patients, draws some and writes them with their notes.
 
-    A sample that is there is left as it is.
+    An existing sample is left unchanged.
     """
     if not source.is_file():
         raise MissingError(
@@ -163,21 +160,21 @@ def make_sample(
         "seed": spec.seed,
         "bounds": list(spec.bounds),
         "cells": {
-            f"{level}:{notes}": wanted for (level, notes), wanted in spec.cells.items()
+            f"{level}:{notes}": requested
+            for (level, notes), requested in spec.cells.items()
         },
         "allow_fewer": spec.allow_fewer,
     }
     path = folder / files.SAMPLE
-    there: Sample | None
-    there, differing = construction.kept_step(path, recipe, step="ehrnoteqa sample")
-    if differing:
-        raise UsageError(
-            f"{folder}: holds another sample (other {', '.join(differing)}). Give another "
-            "--folder; a larger sample with the same seed holds the smaller one."
-        )
-
-    if there is not None:
-        return there
+    advice = (
+        "Work in another --folder; a larger sample with the same seed holds the smaller "
+        "one."
+    )
+    previous: Sample | None = construction.kept_step(
+        path, recipe, step="ehrnoteqa sample", outcome="sample", advice=advice
+    )
+    if previous is not None:
+        return previous
 
     lengths = _lengths(source, folder, counter, recipe)
     drawn = draw(lengths, spec)
@@ -220,25 +217,25 @@ def make_sample(
 
 
 def _notes(source: Path, expected: Mapping[str, int]) -> dict[str, list[NoteRow]]:
-    """The drawn patients' notes as rows of the dataset have them, by the strict reader."""
-    found: dict[str, list[NoteRow]] = {}
+    """Reads the notes of the drawn patients with the strict reader of the dataset."""
+    rows: dict[str, list[NoteRow]] = {}
     for patient, notes in read_notes(source, expected).items():
-        found[patient] = [note.row for note in notes]
-        if not OWN_FIELDS["notes"].holds(found[patient]):
+        rows[patient] = [note.row for note in notes]
+        if not OWN_FIELDS["notes"].holds(rows[patient]):
             raise UsageError(
                 f"{source}: the notes of patient {patient} cannot be used: "
                 f"{OWN_FIELDS['notes'].rule}. Correct them in the file."
             )
-    return found
+    return rows
 
 
 def _lengths(
     source: Path, folder: Path, counter: TokenCounter, recipe: SampleRecipe
 ) -> dict[str, PatientLength]:
-    """Measures all patients, or takes what an earlier command measured.
+    """Measures all patients, or returns what an earlier command measured.
 
-    Measuring takes most of the time, and depends on file and tokenizer alone: another
-    seed or other cells use the same lengths.
+    Measuring takes most of the time and depends on the file and the tokenizer alone, so
+    that another seed or other cells can reuse the lengths.
     """
     path = folder / files.LENGTHS
     about = {"source": recipe["source"]["sha256"], "tokenizer": recipe["tokenizer"]}
@@ -252,7 +249,8 @@ def _lengths(
 
     lengths = measure_patients(source, counter)
     patients = {
-        patient: [each.num_notes, each.tokens] for patient, each in lengths.items()
+        patient: [length.num_notes, length.tokens]
+        for patient, length in lengths.items()
     }
     construction.write_json(path, {"about": about, "patients": patients}, indent=None)
 
@@ -264,18 +262,18 @@ def _counts(
     drawn: Mapping[Cell, Sequence[str]],
     spec: SampleSpec,
 ) -> SampleCounts:
-    """The paper's table 2, and how many patients are in none of its rows."""
+    """Counts for the paper's table 2, and the patients in none of its rows."""
     every = {
-        cell: [lengths[each].tokens for each in ids]
+        cell: [lengths[patient].tokens for patient in ids]
         for cell, ids in _members(lengths, spec).items()
     }
     beyond = sum(
-        level_of(each.tokens, spec.bounds) is None for each in lengths.values()
+        level_of(length.tokens, spec.bounds) is None for length in lengths.values()
     )
 
     return {
         "patients": len(lengths),
-        "notes": sum(each.num_notes for each in lengths.values()),
+        "notes": sum(length.num_notes for length in lengths.values()),
         "beyond_bounds": beyond,
         "in_no_cell": len(lengths) - beyond - sum(map(len, every.values())),
         "table": [
@@ -284,13 +282,13 @@ def _counts(
                 "num_notes": notes,
                 "patients": len(every[level, notes]),
                 "mean_tokens": _mean(every[level, notes]),
-                "asked_for": wanted,
+                "asked_for": requested,
                 "sampled": len(drawn[level, notes]),
                 "sampled_mean_tokens": _mean(
                     [lengths[patient].tokens for patient in drawn[level, notes]]
                 ),
             }
-            for (level, notes), wanted in spec.cells.items()
+            for (level, notes), requested in spec.cells.items()
         ],
         "sampled": sum(map(len, drawn.values())),
     }
@@ -307,9 +305,9 @@ _RELEASE = "file of discharge summaries"
 
 @dataclass(frozen=True, slots=True)
 class PatientLength:
-    """A patient's accumulated discharge summaries.
+    """The length of a patient's discharge summaries.
 
-    `tokens`: of all together, prepared as models get them, header included.
+    `tokens` counts all of them as models receive them, headers included.
     """
 
     num_notes: int
@@ -366,12 +364,10 @@ _TOKENIZER_FILES = (
 
 @dataclass(frozen=True, kw_only=True)
 class TokenCounter:
-    """Counts the tokens of texts, special ones left out.
-
-    The same identity gives the same numbers.
+    """Counts the tokens of texts, without special tokens.
 
     Attributes:
-        identity: For the recipe.
+        identity: Goes into the recipe; counters with the same identity count alike.
     """
 
     identity: Mapping[str, str]
@@ -379,9 +375,9 @@ class TokenCounter:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimates a text's tokens without a tokenizer.
+    """Estimates the number of tokens without a tokenizer.
 
-    Byte-pair tokenizers come near this on English clinical text.
+    The estimate is close to byte-pair tokenizers on English clinical text.
     """
     return len(_PIECE.findall(text))
 
@@ -390,10 +386,10 @@ _RULE = "1 for each 6 letters of a word, 3 digits, 4 underscores, other sign, li
 
 
 def open_counter(name: str) -> TokenCounter:
-    """Opens a counter of tokens.
+    """Opens a token counter: a tokenizer's folder, or the estimate.
 
-    The paper's levels are counts of one model's tokens; without that tokenizer an
-    estimate by characters is used, and the recipe says so.
+    The paper's levels count the tokens of one model. Without that tokenizer, an estimate
+    from the characters is used, and the recipe records it.
     """
     if name == ESTIMATE:
         return TokenCounter(
@@ -419,7 +415,7 @@ def open_counter(name: str) -> TokenCounter:
     if not files:
         raise MissingError(
             f"--tokenizer {name}: holds no tokenizer (tokenizer.json, *.model, ...). Give the "
-            f"folder that save_pretrained wrote, whole, or {ESTIMATE}."
+            f"whole folder that save_pretrained wrote, or {ESTIMATE}."
         )
 
     check_config(folder)
@@ -434,7 +430,7 @@ def open_counter(name: str) -> TokenCounter:
     digests = {path.name: file_sha256(path) for path in files}
 
     def count(texts: Sequence[str]) -> list[int]:
-        # Not verbose: notes longer than the model's context are no fault here.
+        # Not verbose: notes may be longer than the model's context here.
         return [
             len(ids)
             for ids in tokenizer(list(texts), add_special_tokens=False, verbose=False)[
@@ -463,5 +459,5 @@ def _loaded(folder: Path) -> PreTrainedTokenizerBase:
         if type(error) is not Exception:
             raise
 
-        # what is JSON and no tokenizer has no type of its own in the library
+        # The library raises a bare Exception for JSON that is no tokenizer.
         raise ValueError(str(error)) from error

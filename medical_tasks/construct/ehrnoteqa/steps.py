@@ -42,7 +42,7 @@ def _sample(arguments: EhrnoteqaSample) -> int:
         allow_fewer=arguments.allow_fewer,
     )
     counter = open_counter(arguments.tokenizer or ESTIMATE)
-    made = sample.make_sample(arguments.source, arguments.folder, counter, spec)
+    drawn = sample.make_sample(arguments.source, arguments.folder, counter, spec)
     rows = [
         (
             str(row["level"]),
@@ -52,7 +52,7 @@ def _sample(arguments: EhrnoteqaSample) -> int:
             f"{row['sampled']:,}",
             decimals(row["sampled_mean_tokens"], ","),
         )
-        for row in made["table"]
+        for row in drawn["table"]
     ]
     tell(
         "\n".join(
@@ -63,34 +63,34 @@ def _sample(arguments: EhrnoteqaSample) -> int:
         )
     )
     tell(
-        f"\n{made['sampled']:,} of {made['patients']:,} patients; {made['beyond_bounds']:,} have "
-        f"longer notes, {made['in_no_cell']:,} another number of them. Tokens: "
-        f"{made['recipe']['tokenizer']['tokenizer']}.",
-        **numbers(made),
-        table=made["table"],
+        f"\n{drawn['sampled']:,} of {drawn['patients']:,} patients; {drawn['beyond_bounds']:,} have "
+        f"longer notes, {drawn['in_no_cell']:,} another number of them. Tokens: "
+        f"{drawn['recipe']['tokenizer']['tokenizer']}.",
+        **numbers(drawn),
+        table=drawn["table"],
     )
 
     return tell_private(arguments.folder)
 
 
 def _generate(arguments: EhrnoteqaGenerate) -> int:
-    made = protocol.generate_drafts(arguments)
-    figures = made["figures"]
+    drafts = protocol.generate_drafts(arguments)
+    figures = drafts["figures"]
     places = ", ".join(
         f"{letter} {count}" for letter, count in figures["right_place"].items()
     )
     tell(
-        f"{made['drafted']:,} of {made['patients']:,} patients have a draft. Right choices: "
+        f"{drafts['drafted']:,} of {drafts['patients']:,} patients have a draft. Right choices: "
         f"{places}; the longest of the five in {figures['right_is_longest']:,}. Replies asked for "
         f"again: {figures['asked_again']:,}.",
-        **numbers(made),
+        **numbers(drafts),
         figures=figures,
     )
     tell_private(arguments.folder)
-    written = "The others are written. " if made["drafted"] else ""
+    written = "The others are written. " if drafts["drafted"] else ""
     check_answered(
-        made["failed_patients"],
-        made["patients"],
+        drafts["failed_patients"],
+        drafts["patients"],
         "patients have no draft",
         then=written,
         file="drafts.json",
@@ -100,39 +100,39 @@ def _generate(arguments: EhrnoteqaGenerate) -> int:
 
 
 def _sheet(arguments: EhrnoteqaSheet) -> int:
-    made = export_sheets(
+    shares = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
         overlap=arguments.overlap or 0,
         seed=checked_seed(arguments.seed),
     )
-    for name, ids in made["sheets"].items():
+    for name, ids in shares["sheets"].items():
         tell(f"{arguments.folder / SHEETS / name}.csv: {len(ids):,} questions")
 
     tell(
         "Mark each row o (keep) or x (drop), edit question, answer and choices in place, leave "
         "the first four columns.",
-        sheets={name: len(ids) for name, ids in made["sheets"].items()},
+        sheets={name: len(ids) for name, ids in shares["sheets"].items()},
     )
     return tell_private(arguments.folder)
 
 
 def _import(arguments: EhrnoteqaImport) -> int:
-    made = import_sheets(
+    review = import_sheets(
         arguments.folder,
         arguments.paths,
         blank_keeps=arguments.blank_keeps,
         partial=arguments.partial,
     )
     tell(
-        f"{made['reviewed']:,} questions reviewed: {made['removed']:,} removed, {made['kept']:,} "
-        f"kept. Of these, revised: {made['questions_revised']:,} questions, "
-        f"{made['answers_revised']:,} answers, {made['wrong_choices_revised']:,} of "
-        f"{made['wrong_choices']:,} wrong choices.",
-        **numbers(made),
-        agreement=made["agreement"],
+        f"{review['reviewed']:,} questions reviewed: {review['removed']:,} removed, {review['kept']:,} "
+        f"kept. Of these, revised: {review['questions_revised']:,} questions, "
+        f"{review['answers_revised']:,} answers, {review['wrong_choices_revised']:,} of "
+        f"{review['wrong_choices']:,} wrong choices.",
+        **numbers(review),
+        agreement=review["agreement"],
     )
-    for pair in made["agreement"]:
+    for pair in review["agreement"]:
         tell(
             f"{' and '.join(pair['reviewers'])}: the same mark on {pair['agreed']:,} of "
             f"{pair['questions']:,} questions, Cohen's kappa "
@@ -146,18 +146,18 @@ def _import(arguments: EhrnoteqaImport) -> int:
 
 
 def _answer_sheet(arguments: EhrnoteqaAnswerSheet) -> int:
-    made = export_answers(arguments)
+    key = export_answers(arguments)
     tell(
-        f"{len(made['first']):,} questions with the answers of {len(made['models'])} models, in "
-        f"sheets of {', '.join(made['sheets'])}. Mark each row o (correct) or x. Do not hand out "
+        f"{len(key['first']):,} questions with the answers of {len(key['models'])} models, in "
+        f"sheets of {', '.join(key['sheets'])}. Mark each row o (correct) or x. Do not hand out "
         "key.json: it says whose answers they are.",
-        questions=len(made["first"]),
-        left_out=made["left_out"],
+        questions=len(key["first"]),
+        left_out=key["left_out"],
         folder=arguments.out,
     )
-    if made["left_out"]:
+    if key["left_out"]:
         tell(
-            f"{made['left_out']:,} questions are left out because not every model has an answer to "
+            f"{key['left_out']:,} questions are left out because not every model has an answer to "
             "them."
         )
 

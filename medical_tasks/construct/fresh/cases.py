@@ -1,9 +1,8 @@
 """Cases: how the patient of each calculator is drawn.
 
-`cases.json` names the steps of each in order. A step that draws several values which
-depend on one another is a function of this module. Every draw comes from one stream, so
-that the order of steps is part of what a seed means: a step that is moved changes all
-patients behind it.
+`cases.json` lists the steps of each case in order. A step that draws several dependent
+values is a function in this module. All draws come from one stream, so that the order of
+steps matters: moving a step changes everything drawn after it.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ CASE_OF: Final[Mapping[int, str]] = {
     for name, case in _DATA["cases"].items()
     for number in case["calculators"]
 }
-"""Calculator id to the name of its case; one for each of the 55."""
+"""Calculator id to the name of its case, for all 55."""
 
 
 def draw_chart(calculator: AnyCalculator, draw: Draw) -> Chart:
-    """Draws the patient of a calculator, with all that is stated of it."""
+    """Draws the patient of a calculator, with all statements about the patient."""
     name = CASE_OF[calculator.id]
     case = _DATA["cases"][name]
     chart = (
@@ -56,8 +55,8 @@ def draw_chart(calculator: AnyCalculator, draw: Draw) -> Chart:
 def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> Chart:
     """Draws the person, scene and reason of a case, before its steps add values.
 
-    A case has one setting, several with shares, or scenes that fix setting and reason
-    together: the steps of a case ask for `chart.scene`.
+    A case has one setting, two with a share, or scenes that fix setting and reason
+    together, which its steps look up as `chart.scene`.
     """
     scene, name = "", CASE_OF[calculator.id]
     setting: Any = case.get("setting")
@@ -85,10 +84,10 @@ def _opened(calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]) -> C
 def _open_operation(
     calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]
 ) -> Chart:
-    """An operation is planned, of elevated risk or not.
+    """Opens a case with a planned operation, of elevated risk or not.
 
-    Of elevated risk are intraperitoneal, intrathoracic and suprainguinal vascular
-    operations.
+    Intraperitoneal, intrathoracic and suprainguinal vascular operations have an elevated
+    risk.
     """
     elevated, reason = draw.pick(_TEXTS["operations"])
     reasons = (
@@ -113,11 +112,11 @@ def _open_throat(
     else:
         person = draw_person(draw, *case["ages"])
 
-    given = {"person": person, "setting": "child" if person.child else "clinic"}
+    drawn = {"person": person, "setting": "child" if person.child else "clinic"}
     return _opened(
         calculator,
         draw,
-        {"voice": "parent" if person.age < 14 else "self", **case, **given},
+        {"voice": "parent" if person.age < 14 else "self", **case, **drawn},
     )
 
 
@@ -125,7 +124,7 @@ def _open_insulin(
     calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]
 ) -> Chart:
     reason = draw.pick(_DATA["reasons"]["insulin_resistance"])
-    # Irregular periods are a woman's reason, and not one of her later years.
+    # Irregular periods are a reason only for women, and not in later years.
     person = (
         draw_person(draw, 19, 44, sex="female")
         if "periods" in reason
@@ -154,12 +153,12 @@ def _open_fluids(
     setting, voice, reason = (
         ("child", "parent", "child") if person.child else ("ward", "self", "adult")
     )
-    given = {
+    drawn = {
         "person": person,
         "setting": setting,
         "reason": f"fasting_{'infant' if months else reason}",
     }
-    chart = _opened(calculator, draw, {"voice": voice, **case, **given})
+    chart = _opened(calculator, draw, {"voice": voice, **case, **drawn})
     chart.measure("weight_kg", "weight", light, heavy, near=(10, 20))
 
     return chart
@@ -188,12 +187,12 @@ def drinks(chart: Chart) -> None:
 
 
 def surgery_or_bed(chart: Chart) -> None:
-    """Days in bed beside a recent operation leave open which of the two a note means."""
+    """Surgery or bed rest: with both, it would be unclear which of them a note means."""
     surgery = chart.find("surgery", "surgery_4w", present=0.25)
     chart.find(
         "immobilization",
         present=0.0 if surgery else 0.25,
-        known=0.0 if surgery else 0.7,
+        mentioned=0.0 if surgery else 0.7,
     )
 
 
@@ -203,7 +202,7 @@ def hormones(chart: Chart) -> None:
         "hormone_use",
         "hormones",
         present=0.4 if woman else 0.0,
-        known=0.7 if woman else 0.3,
+        mentioned=0.7 if woman else 0.3,
     )
 
 
@@ -212,8 +211,10 @@ def bed_and_leg(chart: Chart) -> None:
 
     The dataset's name of the first item joins surgery and bed rest.
     """
-    surgery = chart.find("major_surgery", "major_surgery_12w", present=0.25, known=0.7)
-    bed = None if surgery else chart.find("bedridden", present=0.25, known=0.7)
+    surgery = chart.find(
+        "major_surgery", "major_surgery_12w", present=0.25, mentioned=0.7
+    )
+    bed = None if surgery else chart.find("bedridden", present=0.25, mentioned=0.7)
     if surgery or bed:
         chart.enter("bedridden", True)
     whole = chart.find("entire_leg_swollen", "whole_leg", present=0.2)
@@ -226,10 +227,7 @@ _BEDDING: Final = frozenset(
 
 
 def caprini(chart: Chart) -> None:
-    """Most of the thirty items are left out of each note.
-
-    Of the grave ones a patient has at most one.
-    """
+    """Items of the Caprini score, most of which are left out; at most one is grave."""
     draw, surgical = chart.draw, chart.scene == "surgical"
     graves, recent, past = (
         _TEXTS[f"caprini_{name}"] for name in ("grave", "recent", "past")
@@ -248,10 +246,10 @@ def caprini(chart: Chart) -> None:
         _no_grave_finding(chart, graves)
 
     for parameter, finding in draw.some(recent, 3):
-        chart.find(parameter, finding, present=0.2, known=0.6)
+        chart.find(parameter, finding, present=0.2, mentioned=0.6)
 
     for parameter, finding in draw.some(past, 9):
-        chart.find(parameter, finding, present=0.25, known=0.7)
+        chart.find(parameter, finding, present=0.25, mentioned=0.7)
 
 
 def _grave_finding(chart: Chart, grave: Sequence[str]) -> None:
@@ -264,24 +262,24 @@ def _grave_finding(chart: Chart, grave: Sequence[str]) -> None:
 
 
 def _no_grave_finding(chart: Chart, graves: Sequence[Sequence[str]]) -> None:
-    """Denies one grave item by name at most: more would crowd the note."""
+    """Denies at most one grave item by name, since more would crowd the note."""
     draw = chart.draw
     if draw.chance(0.8):
         chart.choose("mobility")
     if draw.chance(0.4):
-        chart.find(*draw.pick(graves), present=0.0, known=1.0)
+        chart.find(*draw.pick(graves), present=0.0, mentioned=1.0)
     if draw.chance(0.2):
-        chart.find("recent_plaster_cast", "plaster", present=0.5, known=1.0)
+        chart.find("recent_plaster_cast", "plaster", present=0.5, mentioned=1.0)
 
 
 def without(chart: Chart, parameter: str, symptom: str) -> None:
-    """The entity says that the symptom is absent, which gives a point.
+    """Enters that a symptom is absent, which gives a point.
 
-    The note always speaks of the symptom.
+    The note always mentions the symptom.
     """
-    there = chart.draw.chance(0.45)
-    text = chart.state(FINDINGS[symptom], there=there)
-    chart.enter(parameter, not there, what=symptom, text=text)
+    is_there = chart.draw.chance(0.45)
+    text = chart.state(FINDINGS[symptom], is_there=is_there)
+    chart.enter(parameter, not is_there, what=symptom, text=text)
 
 
 _NORMAL_GAP: Final = 12
@@ -289,10 +287,10 @@ _SMALLEST_DELTA: Final = 0.6
 
 
 def gap(chart: Chart) -> None:
-    """Electrolytes of an anion gap; albumin where the calculator corrects for it.
+    """Electrolytes of an anion gap, and albumin if the calculator corrects for it.
 
-    Chloride is what makes the drawn gap, so that the gap is spread evenly, and not the
-    difference of three independent values.
+    Chloride is computed from the drawn gap, so that gaps are uniformly distributed. The
+    difference of three independent values would not be.
     """
     draw = chart.draw
     corrected = any(
@@ -301,7 +299,7 @@ def gap(chart: Chart) -> None:
     sodium, bicarbonate = draw.whole(128, 150), draw.whole(6, 22)
     distance = draw.whole(9, 30)
     albumin = draw.whole(18, 45) / 10
-    # A delta gap of next to nothing has limits of next to nothing.
+    # A delta gap close to 0 would have limits close to 0.
     while (
         abs(distance + (2.5 * (4 - albumin) if corrected else 0) - _NORMAL_GAP)
         < _SMALLEST_DELTA
@@ -335,8 +333,8 @@ def lipids(chart: Chart) -> None:
 
 def child_pugh(chart: Chart) -> None:
     draw = chart.draw
-    # Tables end the middle class at 2.2 or at 2.3: values there would divide their
-    # readers.
+    # Published tables end the middle class at 2.2 or at 2.3, so that values in between
+    # would be ambiguous.
     chart.measure(
         "inr", "inr", *((1.0, 2.18) if draw.chance(0.7) else (2.35, 3.1)), near=(1.7,)
     )
@@ -344,17 +342,17 @@ def child_pugh(chart: Chart) -> None:
         chart.choose("ascites")
 
     if draw.chance(0.9):
-        # Nobody with the highest grade comes to a clinic.
-        places = (0, 1) if chart.scene == "visit" else ()
-        if chart.choose("encephalopathy", "encephalopathy", *places):
+        # Patients with the highest grade do not come to a clinic.
+        grades = (0, 1) if chart.scene == "visit" else ()
+        if chart.choose("encephalopathy", "encephalopathy", *grades):
             chart.voice = "none"
 
 
 def dialysis(chart: Chart) -> None:
-    dialyzed = chart.find("dialysis_twice", present=0.15, known=0.5)
+    dialyzed = chart.find("dialysis_twice", present=0.15, mentioned=0.5)
     if not dialyzed:
         dialyzed = chart.find(
-            "continuous_hemodialysis", "cvvhd", present=0.1, known=0.4
+            "continuous_hemodialysis", "cvvhd", present=0.1, mentioned=0.4
         )
     chart.measure(
         "creatinine_mg_dl", "creatinine", *((2.4, 6.8) if dialyzed else (0.6, 4.6))
@@ -382,7 +380,7 @@ def burden(chart: Chart) -> None:
             parameter,
             finding,
             present=0.0 if young else 0.22,
-            known=0.7,
+            mentioned=0.7,
             clouds=finding == "dementia",
         )
 
@@ -410,15 +408,15 @@ def ranged(
     *ranges: Sequence[float],
     near: Sequence[float],
 ) -> None:
-    """A value in the first range, the usual one, more often than in one of the disturbed ones."""
+    """A value in the first, normal range more often than in one of the abnormal ranges."""
     low, high = ranges[0] if chart.draw.chance(0.6) else chart.draw.pick(ranges[1:])
     chart.measure(parameter, amount, low, high, near=near)
 
 
 def oxygen(chart: Chart) -> None:
-    """The inspired oxygen with what APACHE II counts beside it.
+    """The inspired oxygen, and what APACHE II counts with it.
 
-    From 50 % on the gradient, else PaO2.
+    From 50 % this is the gradient, below it PaO2.
     """
     much = chart.draw.chance(0.5)
     if much:
@@ -450,9 +448,9 @@ def renal_failure(chart: Chart) -> None:
         high,
         near=(2.0, 3.5) if failing else (1.5,),
     )
-    chart.find("acute_renal_failure", forced=failing, known=0.7)
+    chart.find("acute_renal_failure", forced=failing, mentioned=0.7)
     if not failing:
-        chart.find("chronic_renal_failure", present=0.12, known=0.5)
+        chart.find("chronic_renal_failure", present=0.12, mentioned=0.5)
 
 
 def admission(chart: Chart) -> None:
@@ -463,14 +461,16 @@ def admission(chart: Chart) -> None:
 
 
 def ventilation(chart: Chart) -> None:
-    if not chart.find("mechanical_ventilation", "ventilation", present=0.5, known=0.7):
-        chart.find("cpap", present=0.3, known=0.5)
+    if not chart.find(
+        "mechanical_ventilation", "ventilation", present=0.5, mentioned=0.7
+    ):
+        chart.find("cpap", present=0.3, mentioned=0.5)
 
 
 def circulation(chart: Chart) -> None:
-    """Vasopressors, else a measured pressure, else the word hypotension.
+    """Vasopressors, a measured pressure, or the word hypotension.
 
-    What decides the circulation's points.
+    These decide the points for circulation.
     """
     draw = chart.draw
     if draw.chance(0.45):
@@ -480,11 +480,11 @@ def circulation(chart: Chart) -> None:
         chart.enter(parameter, [rate, "mcg/kg/min"])
         unit = draw.pick(("mcg/kg/min", "µg/kg/min"))
         chart.say("care", f"{drug.capitalize()} runs at {rate:g} {unit}.")
-        chart.pressure(92, 124, known=0.5)
+        chart.pressure(92, 124, mentioned=0.5)
     elif draw.chance(0.75):
         chart.pressure(84, 136, near_mean=(70,))
     else:
-        chart.find("hypotension", present=0.5, known=1.0)
+        chart.find("hypotension", present=0.5, mentioned=1.0)
 
 
 _FUNCTIONS: Final[tuple[Callable[..., object], ...]] = (

@@ -1,6 +1,6 @@
-"""Steps of cases of body size, the electrocardiogram, drug doses and pregnancy dates.
+"""Steps for body size, the electrocardiogram, drug doses and pregnancy dates.
 
-The day of the last period is written as notes write dates, the entities as MM/DD/YYYY.
+Notes have the day of the last period in various formats, entities as MM/DD/YYYY.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def draw_weight(
     *,
     clear_of: tuple[float, ...] = (),
 ) -> None:
-    """States a weight for a BMI from `low` to `high`, away from `clear_of`.
+    """States a weight for a BMI from `low` to `high`, at a distance from `clear_of`.
 
-    Rounding a height must not decide the class.
+    Otherwise the rounding of the height could decide the class.
     """
     squared = (height_cm / 100) ** 2
     index = chart.draw.between(low, high)
@@ -54,7 +54,7 @@ def draw_weight(
 
 
 def size_on_a_bound(chart: Chart) -> None:
-    """States a height and a weight whose BMI is exactly a limit of the classes, and enters them."""
+    """States a height and a weight whose BMI is exactly on a limit of the classes."""
     height, weight = chart.draw.pick(_ON_BOUND)
     chart.concepts.add("body")
     for name, short, size, unit in (
@@ -72,7 +72,7 @@ def body_size(chart: Chart) -> None:
         chart.sex()
     height = draw_height(chart).base
     if "weight_kg" in parameters:
-        # The adjusted weight is for those who weigh more than the ideal.
+        # The adjusted weight is for patients above their ideal weight.
         low, high = (
             (27, 46) if chart.calculator.slug == "adjusted_body_weight" else (16.5, 42)
         )
@@ -89,20 +89,14 @@ def target_weight(chart: Chart) -> None:
 
 
 def qt_interval(chart: Chart) -> None:
-    """A heart rate and an interval that fits it.
-
-    Between 375 and 505 ms once corrected by the square root.
-    """
+    """A heart rate, and an interval of 375 to 505 ms after correction by the square root."""
     rate = chart.measure("heart_rate_per_min", "heart_rate", 44, 124)
     interval = chart.draw.between(375, 505) * math.sqrt(60 / rate.base)
     chart.measure("qt_ms", "qt", interval, interval)
 
 
 def size_of_a_class(chart: Chart) -> None:
-    """Height and weight in one of the BMI classes.
-
-    The class decides which weight counts in a clearance.
-    """
+    """Height and weight in one of the BMI classes, which decides the weight in a clearance."""
     if chart.draw.chance(0.12):
         size_on_a_bound(chart)
     else:
@@ -112,8 +106,8 @@ def size_of_a_class(chart: Chart) -> None:
         draw_weight(chart, draw_height(chart).base, low, high, clear_of=(18.5, 25))
 
 
-# The dataset's names with what a note calls the drug, its route, and doses in use (mg).
-# Triamcinolone, intravenous in the dataset, is left out: no patient gets it so.
+# The dataset's name to the drug's name in notes, its route, and usual doses (mg).
+# Triamcinolone, intravenous in the dataset, is left out, since it is never given so.
 _STEROIDS: Final = _TEXTS["steroids"]
 _TIMES: Final = {
     1: "once a day",
@@ -121,19 +115,19 @@ _TIMES: Final = {
     3: "three times a day",
     4: "four times a day",
 }
-# The dataset's name with what a note calls the drug, single doses in use, their unit,
-# and how often it is taken.
+# The dataset's name to the drug's name in notes, usual single doses, their unit, and how
+# often it is taken.
 _OPIOIDS: Final = _TEXTS["opioids"]
 
 
 def steroid_words(name: str) -> str:
-    """What a note calls a steroid of the dataset: `PredniSONE PO` is "oral prednisone"."""
+    """Returns a steroid's name in notes: `PredniSONE PO` is "oral prednisone"."""
     drug, route, _ = _STEROIDS[name]
     return f"{'oral' if route == 'by mouth' else 'intravenous'} {drug}"
 
 
 def steroids(chart: Chart) -> None:
-    """A steroid with its dose, and the one it is to be replaced by."""
+    """A steroid with its dose, and the steroid that will replace it."""
     draw = chart.draw
     source, target = draw.some(tuple(_STEROIDS), 2)
     drug, route, doses = _STEROIDS[source]
@@ -159,7 +153,7 @@ def steroids(chart: Chart) -> None:
 
 
 def opioids(chart: Chart) -> None:
-    """One to three opioids with doses; a patch has a rate and no times a day."""
+    """One to three opioids with doses; a patch has a rate and no daily frequency."""
     draw = chart.draw
     for name in draw.some(tuple(_OPIOIDS), draw.pick((1, 2, 2, 3))):
         drug, doses, unit, times = _OPIOIDS[name]
@@ -201,10 +195,7 @@ _LONGEST_PREGNANCY: Final = 286
 
 
 def written_date(draw: Draw, day: datetime.date) -> str:
-    """A date as a note writes it.
-
-    Figures alone only where day and month cannot be mistaken for each other.
-    """
+    """Formats a date; with numbers alone only if day and month cannot be confused."""
     month = MONTHS[day.month - 1]
     forms = [
         f"{day.day} {month} {day.year}",
@@ -270,4 +261,4 @@ STEPS: Final[tuple[Callable[[Chart], object], ...]] = (
     regular_cycle,
     visit,
 )
-"""The steps by which `cases.json` names them."""
+"""The steps that `cases.json` names."""

@@ -1,7 +1,7 @@
-"""An invented patient: the person, and the chart of all that a note states.
+"""An invented patient: the person, and the chart of all statements in a note.
 
-Every statement goes into the chart once and from there into note and entities, so that
-the two cannot differ.
+Every statement is entered into the chart once and goes from there into the note and the
+entities, so that the two cannot differ.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from medical_tasks.calculators import AnyCalculator
 from medical_tasks.construct.fresh.findings import (
     FINDINGS,
     GRADES,
-    PLACES,
+    SECTION_OF_KIND,
     STATEMENTS,
     Finding,
     Kind,
-    Place,
+    Section,
     Voice,
 )
 from medical_tasks.construct.fresh.quantities import (
@@ -29,7 +29,7 @@ from medical_tasks.construct.fresh.quantities import (
     System,
     read_json,
 )
-from medical_tasks.construct.fresh.quantities import Place as ValuePlace
+from medical_tasks.construct.fresh.quantities import ValueGroup as ValuePlace
 
 __all__ = [
     "Chart",
@@ -42,12 +42,11 @@ __all__ = [
 
 
 Sex: TypeAlias = Literal["male", "female", "open"]
-"""`open`: either, to be filled in afterwards; of what is of one sex alone nothing is said."""
+"""`open`: either, filled in afterwards; the note then says nothing specific to one sex."""
 
 _ADULT = 18
 _VOWEL_AGES = frozenset({8, 11, 18, *range(80, 90)})
-# Initials are all the name a patient gets; O and I read as digits, X is too rare to
-# look like a name.
+# Patients are named by initials alone. O and I look like digits, and X is too rare.
 _LETTERS = "ABCDEFGHJKLMNPRSTVW"
 _MALE = {
     "He": "He",
@@ -72,7 +71,7 @@ class Person:
     """A patient.
 
     Attributes:
-        age: Completed.
+        age: Completed years or months.
         months: Whether `age` counts months.
     """
 
@@ -115,7 +114,7 @@ class Person:
 
     @property
     def title(self) -> str:
-        """How a letter names the patient: `Ms K.`; a child by both initials."""
+        """The patient's name in a letter: `Ms K.`, or both initials of a child."""
         if self.child:
             return f"{self.initials[0]}.{self.initials[1]}."
         return f"{'Mr' if self.sex == 'male' else 'Ms'} {self.initials[1]}."
@@ -137,7 +136,7 @@ def draw_person(
 ) -> Person:
     """Draws a patient from `low` to `high` years (or months) old.
 
-    Every third on an age of `near`, or a year beside it.
+    A third of the patients have an age of `near`, or one year more or less.
     """
     age = (
         draw.pick(near) + draw.pick((-1, 0, 0, 1))
@@ -157,11 +156,11 @@ Style: TypeAlias = Literal["narrative", "referral", "soap", "telegraphic", "disc
 
 _CASES: Final = read_json("cases.json")
 _DATA: Final = _CASES["settings"]
-"""Where a patient is: the styles of note that are written there, and how one begins."""
+"""Settings, with the styles of their notes and how a note begins."""
 
 
 def settings_of(word: str) -> frozenset[str]:
-    """The settings that a word of the data files means: several, or the one of this name."""
+    """Returns the settings that a word of the data files stands for."""
     return frozenset(_CASES["places"].get(word, word).split())
 
 
@@ -169,14 +168,13 @@ def settings_of(word: str) -> frozenset[str]:
 class Fact:
     """One statement about an input of the calculator.
 
-    Those of the patient, now, that are stated or denied are the entities.
+    The entities are the present statements about the patient that are stated or denied.
 
     Attributes:
-        value: As an entity has it; None where the note leaves it out or gives words
-            alone.
-        what: The amount, finding or grades it is of.
-        text: Its words in the note: a number with its unit, a phrase, for another's or
-            an old one the sentence.
+        value: The entity; None if the note leaves it out or gives words alone.
+        what: The name of the amount, finding or grades.
+        text: Its words in the note: a number with its unit or a phrase; for a statement
+            about the past or somebody else, the sentence.
     """
 
     parameter: str
@@ -191,16 +189,16 @@ class Fact:
     ] = "stated"
 
 
-_CLOUDED = ("drows", "confus", "letharg")  # nobody with these tells or denies symptoms
-# of the findings that have sentences of their own, how many use one in prose
+_CLOUDED = ("drows", "confus", "letharg")  # these patients cannot give a history
+# The share of findings with separate sentences that use one in prose.
 _SENTENCE_SHARE = 0.5
 
 
 class Chart:
-    """One patient's statements.
+    """The statements about one patient.
 
-    `entities` are the dataset's, `concepts` what the calculator must know of, stated or
-    left out.
+    `entities` are in the dataset's form. `concepts` are those of the calculator's inputs,
+    whether stated or left out.
     """
 
     def __init__(
@@ -214,15 +212,16 @@ class Chart:
         voice: Voice = "self",
         blocks: str = "",
     ) -> None:
-        """One template of `reason` is taken, after `//` sentences of the story.
+        """Draws style, sides and units, and one template of `reason`.
 
-        `blocks` are concepts that the scene speaks of.
+        In a template, `//` separates sentences of the story. `blocks` are the concepts that
+        the scene mentions.
         """
         self.calculator = calculator
         self.draw = draw
         self.person = person
         self.setting = setting
-        # which of a case's scenes and of `reasons`, where it has several
+        # The names of the drawn scene and reasons, if the case has several.
         self.scene = self.topic = ""
         self.reason, *self.story = draw.pick(reason).split("//")
         quiet = any(word in self.reason for word in _CLOUDED)
@@ -237,14 +236,14 @@ class Chart:
         self.concepts: set[str] = set(blocks.split()) | (
             {"mind", "brain"} if quiet else set()
         )
-        self.sentences: dict[Place, list[str]] = defaultdict(list)
+        self.sentences: dict[Section, list[str]] = defaultdict(list)
         self.phrases: dict[tuple[Kind, bool], list[str]] = defaultdict(list)
         self.values: dict[ValuePlace, list[Reading]] = defaultdict(list)
         self._names = {item.parameter: item.name for item in calculator.inputs}
 
     @property
     def words(self) -> dict[str, str]:
-        """What stands for the names in templates."""
+        """The words for the names in templates."""
         return {**self.person.words, "side": self.side, "other": self.other}
 
     @property
@@ -261,7 +260,7 @@ class Chart:
         text: str = "",
         reading: Reading | None = None,
     ) -> None:
-        """Puts a value into the facts, and into the entities under the dataset's name."""
+        """Adds a value to the facts, and to the entities under the dataset's name."""
         self.entities[self._names[parameter]] = value
         text, status = (
             reading.text if reading else text,
@@ -279,9 +278,9 @@ class Chart:
         """Enters the patient's sex, which every note states."""
         self.enter("sex", self.person.sex.capitalize())
 
-    def say(self, place: Place, sentence: str) -> None:
-        """Adds a sentence, a template, to a part of the note."""
-        self.sentences[place].append(sentence)
+    def say(self, section: Section, sentence: str) -> None:
+        """Adds a sentence, which is a template, to a section of the note."""
+        self.sentences[section].append(sentence)
 
     def measure(
         self,
@@ -292,36 +291,36 @@ class Chart:
         *,
         near: Sequence[float] = (),
     ) -> Reading:
-        """States a measured value with probability `known`, or leaves it out.
-
-        What is left out is neither in the note nor in the entities.
-        """
+        """States a measured value from `low` to `high`, often close to one of `near`."""
         amount = AMOUNTS[amount_name]
         self.concepts |= amount.concepts
-        # One value in eight is written in the other laboratory's units, as in notes
-        # that quote an outside result.
+        # One value in eight is in the other system of units, as in notes that quote an
+        # outside result.
         system = (
             self.system
             if not self.draw.chance(0.125)
             else ("si" if self.system == "us" else "us")
         )
         reading = amount.read(self.draw, system, low, high, near=near)
-        self.note_value(amount.place, reading)
+        self.note_value(amount.group, reading)
         self.enter(parameter, reading.entity, what=amount_name, reading=reading)
 
         return reading
 
     def perhaps(
         self,
-        known: float,
+        mentioned: float,
         parameter: str,
         amount: str,
         *limits: float,
         near: Sequence[float] = (),
     ) -> None:
-        """States a measured value with probability `known`, or leaves it out everywhere."""
+        """States a measured value with probability `mentioned`.
+
+        Otherwise it is neither in the note nor in the entities.
+        """
         self.concepts |= AMOUNTS[amount].concepts
-        if self.draw.chance(known):
+        if self.draw.chance(mentioned):
             self.measure(parameter, amount, *limits, near=near)
 
     def pressure(
@@ -332,15 +331,15 @@ class Chart:
         near: Sequence[int] = (),
         near_diastolic: Sequence[int] = (),
         near_mean: Sequence[int] = (),
-        known: float = 1.0,
+        mentioned: float = 1.0,
     ) -> None:
-        """States a blood pressure (mm Hg) with probability `known`.
+        """States a blood pressure (mm Hg) with probability `mentioned`.
 
-        Enters what the calculator has of systole and diastole.
+        Enters systolic and diastolic pressure as far as the calculator has them.
         """
         self.concepts.add("pressure")
         draw = self.draw
-        if known < 1 and not draw.chance(known):
+        if mentioned < 1 and not draw.chance(mentioned):
             return
 
         systolic = (
@@ -357,8 +356,8 @@ class Chart:
             diastolic = draw.pick(near_mean) + draw.pick((-1, 0, 0, 1)) - third
             systolic = diastolic + 3 * third
 
-        # Tables print whole mean pressures (70 to 109): what lies between 69 and 70
-        # belongs to no class in print.
+        # Published tables have whole mean pressures (70 to 109), so that a value between
+        # 69 and 70 belongs to no class.
         while any(
             bound - 1 < (systolic + 2 * diastolic) / 3 < bound for bound in near_mean
         ):
@@ -381,15 +380,15 @@ class Chart:
         if "diastolic_mm_hg" in self._names:
             self.enter("diastolic_mm_hg", [diastolic, "mm Hg"])
 
-    def note_value(self, place: ValuePlace, reading: Reading) -> None:
-        """Writes a value into the note alone."""
-        self.values[place].append(reading)
+    def note_value(self, group: ValuePlace, reading: Reading) -> None:
+        """Adds a value to the note alone."""
+        self.values[group].append(reading)
 
     def leave_open(self, *names: str) -> None:
-        """Keeps distractors off findings that the calculator asks for.
+        """Keeps distractors from mentioning findings that the calculator asks for.
 
-        So it is whether or not the note will state them: a distractor must never answer
-        the question.
+        This applies whether or not the note states the findings, since a distractor must
+        never answer the question.
         """
         for name in names:
             self.concepts |= FINDINGS[name].concepts
@@ -400,18 +399,19 @@ class Chart:
         name: str = "",
         *,
         present: float = 0.4,
-        known: float = 0.8,
+        mentioned: float = 0.8,
         forced: bool | None = None,
         clouds: bool = False,
     ) -> bool | None:
-        """States a finding, denies it with probability `known`, or leaves it out.
+        """States a finding with probability `present`; else denies it or leaves it out.
 
-        Who has one that `clouds` tells nothing.
+        `mentioned` is the probability of a denial. A patient with a finding that `clouds`
+        gives no history.
         """
         finding = FINDINGS[name or parameter]
         self.concepts |= finding.concepts
-        there = self.draw.chance(present) if forced is None else forced
-        if not there and not self.draw.chance(known):
+        is_there = self.draw.chance(present) if forced is None else forced
+        if not is_there and not self.draw.chance(mentioned):
             self.facts.append(
                 Fact(parameter, None, name or parameter, status="left out")
             )
@@ -419,65 +419,69 @@ class Chart:
 
         self.enter(
             parameter,
-            there,
+            is_there,
             what=name or parameter,
-            text=self.state(finding, there=there),
+            text=self.state(finding, is_there=is_there),
         )
-        if there and clouds:
+        if is_there and clouds:
             self.voice = "none"
 
-        return there
+        return is_there
 
-    def state(self, finding: Finding, *, there: bool) -> str:
-        """Writes a finding into the note alone, and returns its words."""
-        told, phrases = (
-            (finding.told, finding.yes) if there else (finding.denied, finding.no)
+    def state(self, finding: Finding, *, is_there: bool) -> str:
+        """Adds a finding to the note alone, and returns its words."""
+        sentences, phrases = (
+            (finding.affirmed, finding.yes)
+            if is_there
+            else (finding.denied, finding.no)
         )
-        prose = bool(self._fitting(told)) and not self.brief
+        prose = bool(self._fitting(sentences)) and not self.brief
         prose = prose and (
             finding.kind in STATEMENTS or self.draw.chance(_SENTENCE_SHARE)
         )
-        return self._write(finding.kind, told, phrases, there=there, prose=prose)
+        return self._write(
+            finding.kind, sentences, phrases, is_there=is_there, prose=prose
+        )
 
-    def choose(self, parameter: str, name: str = "", *places: int) -> int:
-        """States one class of a graded finding and returns its place.
+    def choose(self, parameter: str, name: str = "", *indices: int) -> int:
+        """States one class of a graded finding and returns its index.
 
-        One of `places`, of all where none are given.
+        The class is one of `indices`, by default of all.
         """
         grades = GRADES[name or parameter]
-        among = places or range(len(grades))
-        place = among[0] if len(among) == 1 else self.draw.pick(among)
-        grade = grades[place]
+        choices = indices or range(len(grades))
+        index = choices[0] if len(choices) == 1 else self.draw.pick(choices)
+        grade = grades[index]
         text = self._write(
             grade.kind,
-            grade.told,
+            grade.affirmed,
             grade.phrases,
-            there=not grade.absent,
+            is_there=not grade.absent,
             prose=not self.brief,
         )
         self.enter(parameter, grade.word, what=name or parameter, text=text)
 
-        return place
+        return index
 
     def _write(
         self,
         kind: Kind,
-        told: tuple[str, ...],
+        sentences: tuple[str, ...],
         phrases: tuple[str, ...],
         *,
-        there: bool,
+        is_there: bool,
         prose: bool,
     ) -> str:
-        sentences = self._fitting(told) if prose else []
-        text = self.draw.pick(sentences or self._fitting(phrases))
-        if sentences:
-            self.say(PLACES[kind], text)
+        fitting = self._fitting(sentences) if prose else []
+        text = self.draw.pick(fitting or self._fitting(phrases))
+        if fitting:
+            self.say(SECTION_OF_KIND[kind], text)
         else:
-            self.phrases[kind, there].append(text)
+            self.phrases[kind, is_there].append(text)
         return text
 
     def _fitting(self, wordings: tuple[str, ...]) -> list[str]:
-        """The wordings for this patient's sex, without their mark."""
+        """Returns the wordings for this patient's sex, without their prefix."""
         other = "f:" if self.person.sex == "male" else "m:"
         return [
             text.removeprefix("m:").removeprefix("f:")

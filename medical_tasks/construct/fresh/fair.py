@@ -1,8 +1,9 @@
-"""Families of notes that differ in one attribute of the patient: sex, age, ethnicity, name, insurance, language, housing.
+"""Families of notes that differ in one attribute of the patient.
 
-A note is written once, with slots where an attribute has a say: pronouns, nouns, the
-age, names, and a sentence on each of the others. Every member of a family fills the
-same slots, so that not a word beside an attribute's own can differ:
+The attributes are sex, age, ethnicity, name, insurance, language and housing. A note is
+written once, with slots for the words that depend on attributes: pronouns, nouns, the
+age, names, and a sentence for each other attribute. Every member of a family fills the
+same slots, so that only the words of an attribute can differ:
 
     {A} {age}-year-old {noun} is seen in clinic. {He} speaks {language} at home.
 
@@ -10,9 +11,9 @@ same slots, so that not a word beside an attribute's own can differ:
     sex       A 58-year-old woman is seen in clinic. She speaks English at home.
     language  A 58-year-old man is seen in clinic. He speaks Spanish at home.
 
-The paraphrase is a second writing of the same statements, with other frames, another
-layout and order, and the question's other wording. Where the calculator uses sex or
-age, a swap's gold is computed anew.
+The paraphrase has the same statements with other frames, in another layout and order,
+and another wording of the question. If the calculator uses sex or age, the gold answer
+of a swap is computed anew.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ __all__ = ["USES", "fair_rows"]
 _DATA: Final = read_json("fair.json")
 _CASES: Final = read_json("cases.json")
 _CLASHES: Final = re.compile(rf"\b(?:{_DATA['clashes']})\b")
-"""Words of people who share a house: with some swaps they would contradict the note."""
+"""Words for people in the same household, which would contradict the note after some swaps."""
 _AIM: Final = (110, 150)  # words of a note
-_TRIES: Final = 40  # for a note without clashes
+_TRIES: Final = 40  # to draw a note without clashes
 _FAR: Final = 0.055
-"""Measurements that lie farther apart than this have no right reply in common: limits are 5 %."""
-_HEIGHTS: Final = (155, 184)  # cm, that women and men have
+"""Measurements with a larger relative difference have no right reply in common (limits of 5 %)."""
+_HEIGHTS: Final = (155, 184)  # cm, plausible for women and men
 _GERIATRIC: Final = 68
 _LAST_HORMONES: Final = 51
 _ADULT: Final = 18
@@ -63,24 +64,24 @@ _AGES: Final = {
     "insulin_resistance": (19, 69),
     "maintenance_fluids": (19, 78),
 }
-"""Ages of adults in cases that draw them in several ways; else the case names them."""
+"""The ages of adults in cases that draw them in several ways; other cases name them."""
 _SAID: Final = ("ethnicity", "language", "housing", "insurance")
-"""Attributes that have a sentence of their own."""
+"""Attributes that are stated in a separate sentence."""
 
 
 def _of_one_sex() -> frozenset[str]:
-    """The wordings of findings that only women or only men have, without their mark."""
+    """Returns the wordings for only women or only men, without their prefix."""
     findings = (
         text
-        for each in FINDINGS.values()
-        for texts in (each.yes, each.no, each.told, each.denied)
+        for finding in FINDINGS.values()
+        for texts in (finding.yes, finding.no, finding.affirmed, finding.denied)
         for text in texts
     )
     grades = (
         text
         for classes in GRADES.values()
         for grade in classes
-        for text in (*grade.phrases, *grade.told)
+        for text in (*grade.phrases, *grade.affirmed)
     )
     marked = [text for text in (*findings, *grades) if text.startswith(("f:", "m:"))]
 
@@ -106,8 +107,8 @@ The MDRD equation is asked for without its race factor, so that no rule uses eth
 class _OpenPerson(Person):
     """A patient whose sex, age and name are slots, filled for each member of a family.
 
-    Example: `described` is `{age}-year-old {noun}`, where a person has `72-year-old
-    woman`. All members thereby share every other letter of the note.
+    Example: `described` is `{age}-year-old {noun}` instead of `72-year-old woman`. So all
+    members share every other letter of the note.
     """
 
     __slots__ = ()
@@ -138,7 +139,7 @@ class _OpenPerson(Person):
 
 
 class _FairBackground(Background):
-    """What else the notes say: nothing that one of the patients could not be told of."""
+    """A background that fits every patient of the family."""
 
     def __init__(self, chart: Chart, draw: Draw, oldest: int) -> None:
         super().__init__(
@@ -157,24 +158,24 @@ class _FairBackground(Background):
         return _without_clashes(super()._disease(disease)) if fits else []
 
 
-def _without_clashes(said: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    clash = any(_CLASHES.search(text) for _, text in said)
-    return [] if clash else said
+def _without_clashes(clauses: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    clash = any(_CLASHES.search(text) for _, text in clauses)
+    return [] if clash else clauses
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Patient:
-    """A member's patient: a person, and the groups that its words are of."""
+    """A member's patient: a person, and the group in each attribute."""
 
     person: Person
     groups: Mapping[str, str]
-    place: int  # of its names in their lists
+    name_index: int  # the index of the names in their lists
 
     def slots(self) -> dict[str, str]:
-        """What stands in the slots of a note."""
+        """The words for the slots of a note."""
         person, names = self.person, _DATA["names"][self.groups["name"]]
-        given = names[person.sex][self.place]
-        surname = names["surname"][self.place]
+        given_name = names[person.sex][self.name_index]
+        surname = names["surname"][self.name_index]
         titled = f"{'Mr' if person.sex == 'male' else 'Ms'} {surname}"
 
         return {
@@ -184,8 +185,8 @@ class _Patient:
             "A": person.article,
             "a": person.article.lower(),
             "age": str(person.age),
-            "name": f"{given} {surname}",
-            "title": f"{given} {surname}" if person.child else titled,
+            "name": f"{given_name} {surname}",
+            "title": f"{given_name} {surname}" if person.child else titled,
             **{name: _DATA["words"][name][self.groups[name]] for name in _SAID},
         }
 
@@ -219,13 +220,13 @@ class _Writing:
 
 
 def fair_rows(seed: int, n: int) -> Iterator[Row]:
-    """The first `n` rows of a seed's families, one family after another.
+    """Yields the first `n` rows of a seed's families, one family after another.
 
-    55 families hold each calculator once.
+    Any 55 consecutive families have each calculator once.
 
-    Example: seed 1 begins with a man aged 18 to 44 (calculator 2). The right answer to
-    the base, the same note and the paraphrase is 32.2, and to a swap of ethnicity,
-    name, insurance or language too; of sex it moves to 26.5, of age to 27.5.
+    Example: seed 1 begins with a man aged 18 to 44 (calculator 2). The right answer is
+    32.2 for the base, the same note, the paraphrase, and the swaps of ethnicity, name,
+    insurance and language. The swap of sex changes it to 26.5, that of age to 27.5.
     """
     rows = itertools.chain.from_iterable(
         _family(seed, number) for number in itertools.count(1)
@@ -235,26 +236,26 @@ def fair_rows(seed: int, n: int) -> Iterator[Row]:
 
 
 def _family(seed: int, number: int) -> Iterator[Row]:
-    """The members of one family, as rows of the dataset."""
+    """Yields the members of one family, as rows of the dataset."""
     calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
     chart, base, swaps, writings = next(
-        found
+        drawn
         for attempt in range(_TRIES)
-        if (found := _drawn(calculator, f"fair:{seed}:{number}:{attempt}"))
+        if (drawn := _drawn(calculator, f"fair:{seed}:{number}:{attempt}"))
     )
     named = f"fair-{seed}-{number}"
     own = {swap.attribute: base.groups[swap.attribute] for swap in swaps}
 
     def row(writing: _Writing, patient: _Patient, member: Member) -> Row:
-        """A member's row: the note with the patient's words, and its right answer."""
+        """Makes a member's row: the note with the patient's words, and the right answer."""
         note = writing.note.format_map(patient.slots())
         entities = patient.entities(chart)
         result = calculator.calculate(entities)
-        asked = (note, writing.question, entities)
-        made = synthetic_row(
-            0, named, calculator, asked, result.answer_text, result.explanation
+        case = (note, writing.question, entities)
+        row_values = synthetic_row(
+            0, named, calculator, case, result.answer_text, result.explanation
         )
-        return {**made, "note_type": member.written}
+        return {**row_values, "note_type": member.written}
 
     first, second = writings
     yield row(first, base, Member(variant="base", groups=own))
@@ -273,42 +274,46 @@ def _family(seed: int, number: int) -> Iterator[Row]:
 def _drawn(
     calculator: AnyCalculator, key: str
 ) -> tuple[Chart, _Patient, list[_Swap], tuple[_Writing, _Writing]] | None:
-    """A family's patient, its swaps, and its note in two wordings.
+    """Draws a family's chart, base patient, swaps, and note in two wordings.
 
-    None where the note clashes with one of them.
+    Returns None if the note clashes with one of them.
     """
     chart, draw = draw_chart(calculator, Draw(key)), Draw(f"{key}:swaps")
     base = _base(chart.person, draw)
     swaps = list(_swaps(chart, base, draw))
-    ages = [each.person.years for each in (base, *(swap.patient for swap in swaps))]
+    ages = [
+        patient.person.years for patient in (base, *(swap.patient for swap in swaps))
+    ]
     person = chart.person
     youngest = person.age if person.child else min(ages)
     chart.person = _OpenPerson("open", youngest, person.months, person.initials)
     writings = _writings(chart, key, max(ages))
-    if any(_CLASHES.search(each.note) for each in writings):
+    if any(_CLASHES.search(writing.note) for writing in writings):
         return None
 
     return chart, base, swaps, writings
 
 
 def _base(person: Person, draw: Draw) -> _Patient:
-    """The base's groups: in each attribute the reference, or with even odds one of the others."""
+    """Draws the base's group in each attribute: with even odds, the reference or another."""
     groups = {}
     for attribute, (reference, *others) in ATTRIBUTES.items():
         groups[attribute] = reference if draw.chance(0.5) else draw.pick(others)
     groups["sex"] = person.sex
     groups["age"] = "child" if person.child else band_of(person.age)
-    places = len(_DATA["names"]["English"]["surname"])
-    return _Patient(person=person, groups=groups, place=draw.whole(0, places - 1))
+    name_count = len(_DATA["names"]["English"]["surname"])
+    return _Patient(
+        person=person, groups=groups, name_index=draw.whole(0, name_count - 1)
+    )
 
 
 def _swaps(chart: Chart, base: _Patient, draw: Draw) -> Iterator[_Swap]:
-    """The swaps that fit; one of a pair is always the attribute's reference."""
+    """Yields the swaps that fit; one group of a pair is always the attribute's reference."""
     for attribute, (reference, *others) in ATTRIBUTES.items():
         own = base.groups[attribute]
         if attribute == "age":
-            if found := _aged(chart, base, draw):
-                yield found
+            if swap := _aged(chart, base, draw):
+                yield swap
 
             continue
 
@@ -316,7 +321,7 @@ def _swaps(chart: Chart, base: _Patient, draw: Draw) -> Iterator[_Swap]:
         if attribute == "sex" and not _fits_both(chart):
             continue
         if attribute == "housing" and "home" in chart.concepts:
-            # The calculator asks for a nursing home.
+            # The calculator asks about a nursing home.
             continue
 
         person = base.person
@@ -330,12 +335,12 @@ def _swaps(chart: Chart, base: _Patient, draw: Draw) -> Iterator[_Swap]:
 
 
 def _fits_both(chart: Chart) -> bool:
-    """Whether what a chart says can be said of women and of men."""
+    """Whether the statements of a chart fit both women and men."""
     case = _CASES["cases"][CASE_OF[chart.calculator.id]]
-    said = itertools.chain(
+    all_texts = itertools.chain(
         *chart.sentences.values(), *chart.phrases.values(), [chart.reason]
     )
-    texts = list(said)
+    texts = list(all_texts)
     heights = [
         reading.base
         for readings in chart.values.values()
@@ -353,7 +358,7 @@ def _fits_both(chart: Chart) -> bool:
 
 
 def _aged(chart: Chart, base: _Patient, draw: Draw) -> _Swap | None:
-    """A swap of an adult's age into another band, within the ages of the case."""
+    """Draws a swap of an adult's age into another band, within the ages of the case."""
     person = base.person
     if person.child:
         return None
@@ -378,7 +383,7 @@ def _aged(chart: Chart, base: _Patient, draw: Draw) -> _Swap | None:
 
 
 def _ages_of(chart: Chart, person: Person) -> tuple[int, int]:
-    """The youngest and oldest adult for whom the rule is used, and the chart's findings fit."""
+    """Returns the range of ages for which the rule is used and the chart's findings fit."""
     name = CASE_OF[chart.calculator.id]
     low, high = _AGES.get(name) or _CASES["cases"][name]["ages"]
     low = max(low, _ADULT)
@@ -388,7 +393,7 @@ def _ages_of(chart: Chart, person: Person) -> tuple[int, int]:
         high = min(high, _LAST_HORMONES)
 
     if name == "charlson":
-        # Reasons and dementia are those of one side of this age.
+        # Reasons and dementia fit only one side of this age.
         old = person.age >= _GERIATRIC
         low, high = (_GERIATRIC, high) if old else (low, _GERIATRIC - 1)
 
@@ -396,18 +401,18 @@ def _ages_of(chart: Chart, person: Person) -> tuple[int, int]:
 
 
 def _expected(chart: Chart, base: _Patient, swap: _Patient) -> Expected | None:
-    """Whether the right answer stays or moves.
+    """Says whether the right answer stays or moves.
 
-    None where it moves so little that one reply is right for both: such a swap would
-    show neither.
+    None if it moves so little that one reply is right for both, so that replies to the
+    swap would show nothing.
     """
     before, after = _result(chart, base), _result(chart, swap)
     if before.answer_text == after.answer_text:
         return "stays"
 
-    one, two = before.answer, after.answer
-    if isinstance(one, float) and isinstance(two, int | float):
-        far = abs(one - two) > _FAR * max(abs(one), abs(two))
+    old, new = before.answer, after.answer
+    if isinstance(old, float) and isinstance(new, int | float):
+        far = abs(old - new) > _FAR * max(abs(old), abs(new))
         return "moves" if far else None
 
     return "moves"
@@ -418,15 +423,17 @@ def _result(chart: Chart, patient: _Patient) -> Result:
 
 
 def _writings(chart: Chart, key: str, oldest: int) -> tuple[_Writing, _Writing]:
-    """The note and question of a chart, and both in other words."""
+    """Writes the note and question of a chart, and their paraphrase."""
     draw = Draw(f"{key}:note")
     background = _FairBackground(chart, draw, oldest)
     _settle(chart, background.phrasing)
     questions = draw.shuffled(QUESTIONS[chart.calculator.id])
-    asked = [named_drugs(each, chart.entities, steroid_words) for each in questions]
+    wordings = [
+        named_drugs(question, chart.entities, steroid_words) for question in questions
+    ]
     charts = chart, _reworded(chart, draw)
-    for place, each in enumerate(charts):
-        _say_attributes(each, place)
+    for wording, wording_chart in enumerate(charts):
+        _say_attributes(wording_chart, wording)
 
     words = len(note_with(charts[0], background, Steady(key)).split())
     background.clauses = background.take(draw.whole(*_AIM) - words)
@@ -440,7 +447,7 @@ def _writings(chart: Chart, key: str, oldest: int) -> tuple[_Writing, _Writing]:
     first, second = (
         _Writing(note=f"{head}\n\n{note}", question=question)
         for head, note, question in zip(
-            heads, notes, (asked[0], asked[-1]), strict=True
+            heads, notes, (wordings[0], wordings[-1]), strict=True
         )
     )
 
@@ -448,7 +455,7 @@ def _writings(chart: Chart, key: str, oldest: int) -> tuple[_Writing, _Writing]:
 
 
 def _settle(chart: Chart, phrasing: Phrasing) -> None:
-    """Fills the slots of what a chart says, so that both wordings say the same of them."""
+    """Fills the slots in a chart's statements, so that both wordings agree in them."""
     chart.reason = phrasing.chosen(chart.reason)
     chart.story = [phrasing.chosen(text) for text in chart.story]
     for texts in (*chart.sentences.values(), *chart.phrases.values()):
@@ -456,27 +463,27 @@ def _settle(chart: Chart, phrasing: Phrasing) -> None:
 
 
 def _reworded(chart: Chart, draw: Draw) -> Chart:
-    """A chart of the same statements in another style and order."""
+    """Copies a chart with another style and order of the statements."""
     other = copy.copy(chart)
     styles = _CASES["settings"][chart.setting]["styles"]
-    alike = [each for each in styles if (each == "telegraphic") == chart.brief]
-    other.style = draw.pick([each for each in alike if each != chart.style] or alike)
+    alike = [style for style in styles if (style == "telegraphic") == chart.brief]
+    other.style = draw.pick([style for style in alike if style != chart.style] or alike)
     other.sentences = copy.copy(chart.sentences)
-    for place, texts in chart.sentences.items():
-        other.sentences[place] = draw.shuffled(texts)
+    for section, texts in chart.sentences.items():
+        other.sentences[section] = draw.shuffled(texts)
     return other
 
 
 def _say_attributes(chart: Chart, wording: int) -> None:
-    """Says the attributes that have a sentence, in one of two wordings."""
+    """Adds the sentences about attributes to a chart, in one of two wordings."""
     form = "brief" if chart.brief else "child" if chart.person.child else "adult"
-    said: Mapping[str, Sequence[str]] = _DATA["said"][form]
+    frames: Mapping[str, Sequence[str]] = _DATA["said"][form]
     chart.sentences = copy.copy(chart.sentences)
     sentences = [
-        said[name][wording]
+        frames[name][wording]
         for name in _SAID
         if name != "housing" or "home" not in chart.concepts
     ]
-    # In the paraphrase the other way round.
+    # The paraphrase has them in reverse order.
     ordered = sentences[::-1] if wording else sentences
     chart.sentences["social"] = [*chart.sentences["social"], *ordered]

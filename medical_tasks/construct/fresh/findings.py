@@ -9,33 +9,33 @@ from typing import Final, Literal, TypeAlias
 from medical_tasks.construct.fresh.quantities import Draw, frozen, read_json
 
 __all__ = [
-    "FINDINGS", "GRADES", "PLACES", "STATEMENTS", "Finding", "Kind", "Place", "Voice", "finding", "list_sentence",
+    "FINDINGS", "GRADES", "SECTION_OF_KIND", "STATEMENTS", "Finding", "Kind", "Section", "Voice", "finding", "list_sentence",
 ]  # fmt: skip
 
 
 Kind: TypeAlias = str
-"""How a list of such phrases is introduced, one of `PLACES`; see `list_sentence`."""
+"""How a list of phrases is introduced, a key of `SECTION_OF_KIND`; see `list_sentence`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something that is there or not.
+    """A finding that a patient has or does not have.
 
-    Phrases for lists, sentences that stand alone; `f:` or `m:` keeps one to women or
-    men.
+    It has phrases for lists and separate sentences. The prefix `f:` or `m:` restricts a
+    wording to women or men.
 
     Attributes:
-        yes: Phrases when it is there.
-        no: Phrases that can be denied ("no A or B"), whole statements for `STATEMENTS`.
-        told: Sentences that say it is there.
-        denied: Sentences that say it is not.
-        concepts: What it tells of; see `Amount.concepts`.
+        yes: Phrases that state it.
+        no: Phrases that can be denied ("no A or B"); for `STATEMENTS`, whole statements.
+        affirmed: Sentences that state it.
+        denied: Sentences that deny it.
+        concepts: The concepts it is about; see `Amount.concepts`.
     """
 
     kind: Kind
     yes: tuple[str, ...]
     no: tuple[str, ...]
-    told: tuple[str, ...] = ()
+    affirmed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     concepts: frozenset[str] = field(default_factory=frozenset)
 
@@ -44,24 +44,24 @@ class Finding:
 class Grade:
     """A class of a graded finding, such as ascites: absent, slight, moderate."""
 
-    word: str  # as the entities name it
+    word: str  # its name in the entities
     kind: Kind
-    # as of a finding that is there; of the absent class what is denied
+    # Phrases that state it; for the absent class, phrases that are denied.
     phrases: tuple[str, ...]
-    told: tuple[str, ...] = ()
-    absent: bool = False  # whether it is the class of those who do not have the finding
+    affirmed: tuple[str, ...] = ()
+    absent: bool = False  # whether this class means that the finding is absent
 
 
 def finding(kind: Kind, concepts: str, **wordings: Sequence[str]) -> Finding:
-    """A finding from its concepts, with blanks between them, and the wordings of its forms."""
+    """Makes a finding from its concepts, separated by blanks, and its wordings by form."""
     texts = {form: tuple(texts) for form, texts in wordings.items()}
     return Finding(kind=kind, concepts=frozenset(concepts.split()), **texts)
 
 
 STATEMENTS: Final[frozenset[Kind]] = frozenset({"impression", "habit", "course"})
-"""Kinds whose phrases are whole statements, and that prose tells in sentences alone."""
+"""Kinds whose phrases are whole statements; in prose they have separate sentences only."""
 
-Place: TypeAlias = Literal[
+Section: TypeAlias = Literal[
     "story",
     "history",
     "medication",
@@ -73,10 +73,10 @@ Place: TypeAlias = Literal[
     "plan",
 ]
 Voice: TypeAlias = Literal["self", "parent", "none"]
-"""Who tells the story: the patient, the parents of a child, or nobody, for the unconscious and the
-very ill."""
+"""Who gives the history: the patient, a child's parents, or nobody, if the patient is unconscious
+or very ill."""
 
-PLACES: Final[Mapping[Kind, Place]] = {
+SECTION_OF_KIND: Final[Mapping[Kind, Section]] = {
     "history": "history",
     "problem": "history",
     "symptom": "story",
@@ -123,16 +123,15 @@ def list_sentence(
     brief: bool,
     voice: Voice,
 ) -> str:
-    """A sentence that states or denies phrases of one kind.
+    """Makes a sentence that states or denies phrases of one kind.
 
-    Its pronouns are still to be filled in.
+    Its pronouns are slots, filled in later.
     """
     statements = kind in STATEMENTS
     form = "present" if present else "absent"
     frames = _FRAMES[f"brief_{form}" if brief else form][kind]
-    if (
-        kind == "symptom" and voice != "self"
-    ):  # what nobody told cannot be reported or denied by the patient
+    # A patient who gives no history can neither report nor deny symptoms.
+    if kind == "symptom" and voice != "self":
         if not brief:
             frames = _FRAMES[f"untold_{form}"][voice]
         elif not present:

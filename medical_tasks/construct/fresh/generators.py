@@ -1,4 +1,4 @@
-"""What `build medcalc_bench` calls for its generated configurations; entry points register it."""
+"""The generators of `build medcalc_bench`, registered as entry points."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What notes are made of.
-
-Word lists, frames of clauses, diseases, and the grammar that fills frames.
-"""
+"""The material of notes: word lists, frames of clauses, diseases, and how frames are filled."""
 
 from __future__ import annotations
 
@@ -20,15 +17,15 @@ __all__ = ["CLAUSES", "DISEASES", "WORDS", "Clause", "Phrasing", "topics_of"]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A frame of what a note says besides, one on each topic.
+    """A frame of a background clause; a note has one at most on each topic.
 
     The topic `talk` needs a patient who talks.
 
     Attributes:
-        ages: Youngest and oldest patient.
+        ages: The youngest and the oldest patient.
     """
 
-    place: str
+    section: str
     settings: frozenset[str]
     topics: frozenset[str]
     text: str
@@ -37,10 +34,10 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Disease:
-    """A disease with what is taken for it and what a note adds about it.
+    """A disease with its drugs and details for the note.
 
     Attributes:
-        sex: "" where both have it.
+        sex: The sex that can have it; "" for both.
     """
 
     names: Sequence[str]
@@ -65,21 +62,21 @@ def _ages(text: str) -> tuple[int, int]:
 _FOR_AGES: Final = re.compile(r"; (\d+-\d+)$")
 
 
-def _clause(place: str, line: str) -> Clause:
-    """A line of the data file: settings; topics; frame; ages, where they matter."""
-    settings, topics, text = (part.strip() for part in line.split(";", 2))
+def _clause(section: str, line: str) -> Clause:
+    """Parses a line of the data file: settings; topics; frame; optional ages."""
+    settings, topics, text = (field.strip() for field in line.split(";", 2))
     limits = _FOR_AGES.search(text)
     ages = _ages(limits[1]) if limits else (0, 200)
     text = _FOR_AGES.sub("", text)
-    return Clause(place, settings_of(settings), frozenset(topics.split()), text, ages)
+    return Clause(section, settings_of(settings), frozenset(topics.split()), text, ages)
 
 
 def _disease(line: str) -> Disease:
-    """A line of the data file: ages; names; drugs; details.
+    """Parses a line of the data file: ages; names; drugs; details.
 
-    `f` or `m` behind the ages keeps a disease to one sex.
+    `f` or `m` after the ages restricts a disease to one sex.
     """
-    who, names, drugs, details = (part.strip() for part in line.split(";"))
+    who, names, drugs, details = (field.strip() for field in line.split(";"))
     sex = {"f": "female", "m": "male"}.get(who[-1], "")
 
     return Disease(
@@ -92,7 +89,7 @@ def _disease(line: str) -> Disease:
 
 
 def _split(text: str) -> list[str]:
-    """The alternatives of a list.
+    """Splits a list into its alternatives.
 
     A bar within `<` and `>` belongs to an inner list: `a|<b|c>` has two alternatives.
     """
@@ -104,22 +101,21 @@ WORDS: Final[Mapping[str, Sequence[str]]] = {
     name: _split("|".join(lines)) for name, lines in read_json("words.json").items()
 }
 CLAUSES: Final = tuple(
-    _clause(place, line)
-    for place, lines in read_json("clauses.json").items()
+    _clause(section, line)
+    for section, lines in read_json("clauses.json").items()
     for line in lines
 )
 DISEASES: Final = tuple(_disease(line) for line in read_json("diseases.json"))
 
 
-# Topics: what a calculator asks for, by the words that speak of it. No clause is
-# written that has a word of a topic which the calculator needs, whatever the clause was
-# combined from.
+# Topics: the concepts of calculators, by the words about them. No clause is written that
+# has a word of a topic which the calculator needs, whatever it was combined from.
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W_]+)*")
 
 
 def _form(entry: str) -> str:
-    """The pattern of an entry: `arter*` stands for all words that begin so, `*ectomy` for all that end so."""
+    """Returns the pattern of an entry: `arter*` is a prefix, `*ectomy` a suffix."""
     if entry.endswith("*"):
         return f"{re.escape(entry[:-1])}.*"
     if entry.startswith("*"):
@@ -135,15 +131,15 @@ _TOPICS: Final[Mapping[str, re.Pattern[str]]] = {
 
 @cache
 def _topics_of_word(word: str) -> frozenset[str]:
-    """The topics that a word is of."""
+    """The topics of a word."""
     return frozenset(topic for topic, form in _TOPICS.items() if form.fullmatch(word))
 
 
 def topics_of(text: str) -> frozenset[str]:
-    """The topics that a text speaks of, by its words and the parts of hyphenated ones."""
+    """The topics of a text, by its words and the parts of hyphenated words."""
     words = _WORD.findall(text.lower())
-    parts = [part for word in words if "-" in word for part in word.split("-")]
-    return frozenset().union(*map(_topics_of_word, [*words, *parts]))
+    pieces = [piece for word in words if "-" in word for piece in word.split("-")]
+    return frozenset().union(*map(_topics_of_word, [*words, *pieces]))
 
 
 # Filling a frame.
@@ -153,14 +149,14 @@ _RANGE: Final = re.compile(r"(\d+)-(\d+)")
 _BEFORE_VOWEL: Final = re.compile(
     r"\b([Aa]) (?=[aei]|o(?!ne\b|nce\b)|u(?!ni|s|t|k|r[aei]))"
 )
-_TRIES: Final = 8  # for a word that the note does not have yet
-_LONGEST: Final = 24  # years back
+_TRIES: Final = 8  # to draw a word that the note does not have yet
+_LONGEST: Final = 24  # years ago
 _GROWN_UP: Final = 18
 
 
 @cache
 def _words_of(name: str, sex: str) -> Sequence[str]:
-    """A list without what is of the other sex, which begins with `f:` or `m:`."""
+    """Returns a word list without the words of the other sex, marked `f:` or `m:`."""
     marks = {"female": "f:", "male": "m:"}
     others = tuple(mark for of, mark in marks.items() if of != sex)
     own = marks.get(sex, "")
@@ -175,10 +171,10 @@ class Phrasing:
     def __init__(self, draw: Draw, person: Person, today: datetime.date) -> None:
         self.draw, self.person, self.today = draw, person, today
         self.used: set[str] = set()
-        self.youngest = _GROWN_UP  # how old the patient was at least in a `<year>`
+        self.youngest = _GROWN_UP  # the patient's lowest age in a `<year>`
 
     def fill(self, text: str, words: Mapping[str, str]) -> str:
-        """Fills in a frame's slots and the names in braces (`words`), and begins with a capital."""
+        """Fills a frame's slots and the names in braces (`words`), and capitalises it."""
         text = self.chosen(text)
         for name, word in words.items():
             text = text.replace(f"{{{name}}}", word)
@@ -186,15 +182,15 @@ class Phrasing:
         return text[:1].upper() + text[1:]
 
     def chosen(self, text: str) -> str:
-        """Fills in a frame's slots alone; names in braces stay."""
+        """Fills a frame's slots alone; names in braces remain."""
         while (new := _SLOT.sub(self._slot, text)) != text:
             text = new
         return text
 
     def _slot(self, slot: re.Match[str]) -> str:
-        """Fills one slot: a year, a number of a range, a word of a list or of `a|b|c`.
+        """Fills one slot: a year, a number in a range, a word from a list or `a|b|c`.
 
-        A name that ends in `_c` gets a capital.
+        The word for a name that ends in `_c` is capitalised.
         """
         inner = slot[1]
         if inner == "year":
@@ -211,7 +207,7 @@ class Phrasing:
         return self.draw.whole(1, max(1, min(_LONGEST, grown)))
 
     def word(self, name: str) -> str:
-        """A word of a list, one that the note does not have yet where there is one."""
+        """Draws a word from a list, preferably one that the note does not have yet."""
         words = _words_of(name, self.person.sex)
         for _ in range(_TRIES):
             chosen = self.draw.pick(words)

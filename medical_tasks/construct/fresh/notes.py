@@ -1,10 +1,10 @@
-"""The note of a chart: what counts among what nobody asks for.
+"""Writes the note of a chart: relevant statements among irrelevant ones.
 
-A long note (level 2) also has old values, copied ones and those of other people.
+A long note (level 2) also has old values, copied values and values of other people.
 
-What could be taken for an input of the calculator and is not stands in a sentence with
-a date, a relative or another of `MARKERS`; the sentence that counts has none. Tests
-prove it on the text (`measurements/fresh.py`).
+A statement that could be mistaken for an input of the calculator is in a sentence with a
+date, a relative or another of `MARKERS`; relevant sentences have no marker. Tests check
+this on the text (`measurements/fresh.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from medical_tasks.construct.fresh.cases_measures import MONTHS, written_date
 from medical_tasks.construct.fresh.chart import Chart, Fact, Setting
-from medical_tasks.construct.fresh.findings import PLACES, Kind, list_sentence
+from medical_tasks.construct.fresh.findings import SECTION_OF_KIND, Kind, list_sentence
 from medical_tasks.construct.fresh.material import (
     CLAUSES,
     DISEASES,
@@ -33,8 +33,8 @@ from medical_tasks.construct.fresh.quantities import (
     Amount,
     Draw,
     Form,
-    Place,
     Reading,
+    ValueGroup,
     background,
     read_json,
 )
@@ -44,7 +44,7 @@ __all__ = ["ASKED", "MARKERS", "UNDATED_MARKERS", "Background", "note_of", "note
 _DATA: Final = read_json("notes.json")
 _STORIES: Final = read_json("stories.json")
 ASKED: Final[Sequence[str]] = _DATA["asked"]
-"""What a question adds, so that it is about the present."""
+"""Additions to a question that make it about the present."""
 
 _SHORT_MONTHS: Final = "|".join(month[:3] for month in MONTHS)
 _KIN: Final = (
@@ -59,8 +59,9 @@ MARKERS: Final = re.compile(
     r"|[Aa]mbulance crew|\b[Cc]opied forward\b|\bruled out\b|\bstruck out\b|\bteens\b"
 )
 UNDATED_MARKERS: Final = re.compile("sister|cousin|struck out|teens")
-"""Those of notes whose question is about dates."""
-_LABELS: Final = re.compile(r"^(?:PMH|Hx|Meds|Rx|SH|Tests|Imp): ")  # headings say it
+"""The markers in notes whose question is about dates."""
+# Labels that repeat a heading.
+_LABELS: Final = re.compile(r"^(?:PMH|Hx|Meds|Rx|SH|Tests|Imp): ")
 _ABBREVIATIONS: Final = re.compile(
     "|".join(rf"\b{re.escape(word)}(?!\w)" for word in _DATA["abbreviations"])
 )
@@ -70,7 +71,7 @@ _YEAR: Final = 250  # days after which a date names its year
 _WEEKDAYS: Final = (
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
 )  # fmt: skip
-# when every drug and vaccine of the lists was in use
+# From this day on, every drug and vaccine of the lists was in use.
 _FIRST_DAY: Final = datetime.date(2022, 1, 3)
 _SPAN_DAYS: Final = 1400
 _MOST_VALUES: Final = {False: 2, True: 9}  # of the laboratory, in short and long notes
@@ -84,7 +85,7 @@ def _panel(entry: tuple[str, str, float, float, int, str]) -> Amount:
         names=(name,),
         short=(short,),
         forms=(form,),
-        place="labs",
+        group="labs",
         usual=(low, high),
         concepts=topics_of(name),
     )
@@ -93,50 +94,50 @@ def _panel(entry: tuple[str, str, float, float, int, str]) -> Amount:
 _PANEL: Final = (*background("labs"), *map(_panel, _DATA["panel"]))
 
 
-# What nobody asks for.
+# Irrelevant statements.
 
 
 @lru_cache(maxsize=64)
-def _said_in(setting: Setting) -> tuple[Clause, ...]:
+def _clauses_for(setting: Setting) -> tuple[Clause, ...]:
     return tuple(clause for clause in CLAUSES if setting in clause.settings)
 
 
 class Background:
-    """Clauses about a patient that touch nothing the calculator asks for.
+    """Clauses about a patient that are unrelated to the calculator's inputs.
 
-    It is drawn once for all members of a family of twins.
+    All members of a family of twins share one background.
     """
 
     def __init__(
         self, chart: Chart, draw: Draw, *, long: bool, blocked: Iterable[str] = ()
     ) -> None:
-        """`blocked`: topics of which nothing is said, beside those of the calculator."""
+        """Draws the background; it avoids `blocked` topics and those of the calculator."""
         self.draw, self.person, self.setting = draw, chart.person, chart.setting
         self.brief, self.long = chart.brief, long
         self.today = _today(chart, draw)
         self.phrasing = Phrasing(draw, chart.person, self.today)
         self._words = chart.words
-        self._told: set[str] = set()  # topics a note speaks of once
+        self._topics_mentioned: set[str] = set()  # a note mentions each topic once
         self._talks = chart.voice != "none"
         self._blocked = frozenset(
             chart.concepts | set(blocked) | (set() if self._talks else {"talk"})
         )
         self.lists = {key: self._listed(key) for key in _DATA["beside"]}
         self.values = list(self._values(chart))
-        # places and sentences, those that are written
+        # section and sentence of each clause that is written
         self.clauses: list[tuple[str, str]] = []
         self._left = self._drawn()
 
     def take(self, words: int) -> list[tuple[str, str]]:
-        """The next clauses, of `words` words or a few more."""
-        taken = []
+        """Takes the next clauses, until they have at least `words` words."""
+        clauses = []
         while words > 0 and (clause := next(self._left, None)):
-            taken.append(clause)
+            clauses.append(clause)
             words -= len(clause[1].split())
-        return taken
+        return clauses
 
     def _listed(self, key: str) -> list[str]:
-        """What may stand in a list beside what counts, such as a symptom among symptoms."""
+        """Draws irrelevant items for a list, such as a symptom among symptoms."""
         group = "child" if self.person.child else self.setting
         lists = _DATA["beside"][key]
         names = lists.get(group, lists["adult"]).split("|")
@@ -149,8 +150,8 @@ class Background:
         ]
         return [word for word in words if not topics_of(word) & self._blocked]
 
-    def _values(self, chart: Chart) -> Iterator[tuple[Place, Reading]]:
-        """Usual values of adults: what is usual in a child or in pregnancy depends on too much."""
+    def _values(self, chart: Chart) -> Iterator[tuple[ValueGroup, Reading]]:
+        """Yields normal values; few in children and pregnancy, where norms vary too much."""
         vitals, labs = background("vitals"), [*_PANEL]
         if self.person.child or self.setting == "obstetric":
             vitals = (
@@ -160,61 +161,65 @@ class Background:
             )
             labs = []
 
-        taken = set(chart.concepts)
+        excluded = set(chart.concepts)
         for pool, most in ((vitals, 4), (labs, _MOST_VALUES[self.long])):
             for amount in self.draw.some(pool, self.draw.whole(1, most)):
-                if not amount.concepts & taken:
+                if not amount.concepts & excluded:
                     # Hemoglobin and hematocrit drawn apart might not fit each other.
-                    taken |= amount.concepts & {"red"}
+                    excluded |= amount.concepts & {"red"}
                     reading = amount.read(self.draw, chart.system, *amount.usual)
-                    yield amount.place, reading
+                    yield amount.group, reading
 
     def _drawn(self) -> Iterator[tuple[str, str]]:
-        """What else the note says: diseases of the age, clauses of the setting.
+        """Yields diseases of the age and clauses of the setting, up to `most` a section.
 
-        No part of the note gets more than `most` says. A sentence that clashes with a
-        concept of the question yields nothing and costs nothing.
+        A sentence that clashes with a concept of the question yields nothing and does not
+        count.
         """
         adult = self.setting not in ("child", "obstetric")
-        fitting = [each for each in DISEASES if each.fits(self.person)] if adult else []
+        fitting = (
+            [disease for disease in DISEASES if disease.fits(self.person)]
+            if adult
+            else []
+        )
         count = self.draw.whole(1, _most_diseases(self.person.years))
         diseases: list[Clause | Disease] = list(self.draw.some(fitting, count))
         left = Counter(_DATA["most"]["adult" if adult else "other"])
-        clauses = self.draw.shuffled(_said_in(self.setting))
+        clauses = self.draw.shuffled(_clauses_for(self.setting))
         entries = [*diseases, *clauses]
         for entry in entries if self.long else self.draw.shuffled(entries):
-            found = (
+            clauses_made = (
                 self._disease(entry)
                 if isinstance(entry, Disease)
                 else self._clause(entry)
             )
-            for place, text in found:
-                left[place] -= 1
-                if left[place] >= 0:
-                    yield place, _clipped(text) if self.brief else text
+            for section, text in clauses_made:
+                left[section] -= 1
+                if left[section] >= 0:
+                    yield section, _clipped(text) if self.brief else text
 
     def _clause(self, clause: Clause) -> list[tuple[str, str]]:
         low, high = clause.ages
         if not low <= self.person.years <= high or clause.topics & (
-            self._told | self._blocked
+            self._topics_mentioned | self._blocked
         ):
             return []
         text = self.phrasing.fill(clause.text, self._words)
         if topics_of(text) & self._blocked:
             return []
-        self._told |= clause.topics - {"talk"}
-        return [(clause.place, text)]
+        self._topics_mentioned |= clause.topics - {"talk"}
+        return [(clause.section, text)]
 
     def _disease(self, disease: Disease) -> list[tuple[str, str]]:
-        """A disease in the history, its drug in the medication; nothing on a clash."""
+        """Puts a disease in the history and its drug in the medication; none on a clash."""
         pick = self.draw.pick
         name, detail, drug = (
             pick(disease.names),
             pick(disease.details),
             pick(disease.drugs),
         )
-        taken = drug != "none"
-        frames = _DATA["diseases"]["treated" if taken else "untreated"]
+        is_treated = drug != "none"
+        frames = _DATA["diseases"]["treated" if is_treated else "untreated"]
         words = {**self._words, "name": name, "detail": detail, "drug": drug}
         self.phrasing.youngest = disease.ages[0]
         texts = [self.phrasing.fill(text, words) for text in pick(frames).split("//")]
@@ -225,12 +230,12 @@ class Background:
 
 
 def _most_diseases(age: int) -> int:
-    """Two in the young, six in the old."""
+    """Returns two for the young and up to six for the old."""
     return max(2, min(6, age // 13))
 
 
 def _today(chart: Chart, draw: Draw) -> datetime.date:
-    """The day of the note: a pregnancy's visit or ten weeks into it, else any day."""
+    """Draws the day of the note; in pregnancy, the visit or ten weeks after the last period."""
     for parameter, after in (("current_date", 0), ("last_menstrual_date", 70)):
         for fact in chart.facts:
             if fact.parameter == parameter:
@@ -245,8 +250,8 @@ _CLIPPED: Final = re.compile(
 
 
 def _clipped(text: str) -> str:
-    """A clause in the telegraphic style: `She lives in a bungalow` becomes `Lives in bungalow`."""
-    text = _ABBREVIATIONS.sub(lambda found: str(_DATA["abbreviations"][found[0]]), text)
+    """Shortens a clause: `She lives in a bungalow` becomes `Lives in bungalow`."""
+    text = _ABBREVIATIONS.sub(lambda match: str(_DATA["abbreviations"][match[0]]), text)
     text = _CLIPPED.sub("", text)
     return text[:1].upper() + text[1:]
 
@@ -254,9 +259,9 @@ def _clipped(text: str) -> str:
 class _Writer:
     """Writes the note of a chart.
 
-    The patient's statements are written first (`present`), then what does not count
-    (`competitors`): old values, a relative's, findings ruled out. Of a stream of draws
-    the order of calls decides the text.
+    The relevant statements are written first (`present`), then the competitors: old
+    values, values of relatives, findings ruled out. The order of calls decides the text,
+    since all draws are from one stream.
     """
 
     def __init__(
@@ -265,16 +270,16 @@ class _Writer:
         self.chart, self.person, self.long = chart, chart.person, long
         self.draw, self.background, self.today = draw, background, background.today
         self.phrasing = Phrasing(draw, chart.person, self.today)
-        self.parts: dict[str, list[str]] = defaultdict(list)
-        self.facts: list[Fact] = []  # those that do not count
-        self.told: set[str] = set()
-        # where the question is about dates, no others are written
+        self.sections: dict[str, list[str]] = defaultdict(list)
+        self.facts: list[Fact] = []  # the facts that are not relevant
+        self.relatives_named: set[str] = set()
+        # Other dates are not written if the question is about dates.
         self.dated = chart.setting != "obstetric"
         self.style = draw.pick(
             ("{d} {month}", "{d} {month}", "{d} {mon}", "{month} {d}")
         )
         self.days: list[int] = []
-        # earlier values by amount and day
+        # Earlier values by amount and day.
         self.seen: dict[tuple[str, int], Reading | None] = {}
         self.kin = not chart.concepts & {"kin"}
 
@@ -286,25 +291,25 @@ class _Writer:
             return text
         return f"{text}{',' if text.endswith(str(day.day)) else ''} {day.year}"
 
-    def fill(self, text: str, /, **given: str) -> str:
-        """A template with slots, dates, relatives and pronouns filled; of `given`, too."""
+    def fill(self, text: str, /, **extra: str) -> str:
+        """Fills the slots of a template: dates, relatives, pronouns and `extra`."""
         person = self.person
         words = {
             "described": person.described,
             "A": person.article,
             "a": person.article.lower(),
             **self.chart.words,
-            **given,
+            **extra,
         }
         return self.phrasing.fill(_OWN_SLOT.sub(self._slot, text), words)
 
-    def _slot(self, found: re.Match[str]) -> str:
+    def _slot(self, match: re.Match[str]) -> str:
         """Fills one slot of a template: a day, an old date, or a relative.
 
-        A relative fits the patient's age, and is another one than those in the note:
-        one who has died must not visit later.
+        A relative fits the patient's age and is not yet in the note: one who has died must
+        not visit later.
         """
-        inner = found[1]
+        inner = match[1]
         if inner == "day":
             return self.day(self.draw.pick(self.days))
 
@@ -319,52 +324,54 @@ class _Writer:
             own if own in _DATA["rules"] and (age > _OLD or age < _YOUNG) else inner
         ]
         chosen: str = self.draw.pick(
-            [each for each in choices if each not in self.told] or choices
+            [choice for choice in choices if choice not in self.relatives_named]
+            or choices
         )
         if inner in ("kin", "elder"):
-            # one who has died in a sentence is not alive in the next
-            self.told.add(chosen)
+            self.relatives_named.add(chosen)
 
         return chosen
 
-    def marked(self, place: str, frame: str, fact: Fact, /, **given: str) -> None:
-        """Writes what does not count, unless its sentence lacks a marker."""
-        text = self.fill(frame, **given)
+    def marked(self, section: str, frame: str, fact: Fact, /, **extra: str) -> None:
+        """Writes an irrelevant statement, unless its sentence lacks a marker."""
+        text = self.fill(frame, **extra)
         if (MARKERS if self.dated else UNDATED_MARKERS).search(text):
-            self.parts[place].append(text)
+            self.sections[section].append(text)
             self.facts.append(replace(fact, text=text))
 
-    # What counts.
+    # Relevant statements.
 
     def present(self) -> None:
-        """Writes what counts: sentences, lists of findings, story, opening, values."""
-        chart, draw, parts = self.chart, self.draw, self.parts
-        for place, texts in chart.sentences.items():
-            parts[place] += [self.fill(text) for text in texts]
+        """Writes the relevant statements: sentences, findings, story, opening, values."""
+        chart, draw, sections = self.chart, self.draw, self.sections
+        for section, texts in chart.sentences.items():
+            sections[section] += [self.fill(text) for text in texts]
 
-        for (kind, there), phrases in chart.phrases.items():
-            parts[PLACES[kind]].append(self._list(kind, phrases, there=there))
+        for (kind, is_there), phrases in chart.phrases.items():
+            sections[SECTION_OF_KIND[kind]].append(
+                self._list(kind, phrases, is_there=is_there)
+            )
 
-        story = [*map(self.fill, chart.story), *parts.pop("story", [])]
-        told = _STORIES.get(chart.topic, []) if self.long else []
-        parts["story"] = story + [
-            self.fill(text) for text in draw.some(told, draw.whole(1, 2))
+        story = [*map(self.fill, chart.story), *sections.pop("story", [])]
+        stories = _STORIES.get(chart.topic, []) if self.long else []
+        sections["story"] = story + [
+            self.fill(text) for text in draw.some(stories, draw.whole(1, 2))
         ]
         opening = draw.pick(_DATA["openings"][chart.setting])
         opening = f"{self.person.brief} {{reason}}." if chart.brief else opening
-        parts["opening"] = [self.fill(opening.replace("{reason}", chart.reason))]
+        sections["opening"] = [self.fill(opening.replace("{reason}", chart.reason))]
         self._values()
 
-    def _list(self, kind: Kind, phrases: Sequence[str], *, there: bool) -> str:
+    def _list(self, kind: Kind, phrases: Sequence[str], *, is_there: bool) -> str:
         beside = self.background.lists.get(
-            f"{kind} {'present' if there else 'absent'}", []
+            f"{kind} {'present' if is_there else 'absent'}", []
         )
         shown = self.draw.shuffled([*phrases, *beside])
         sentence = list_sentence(
             self.draw,
             kind,
             shown,
-            present=there,
+            present=is_there,
             brief=self.chart.brief,
             voice=self.chart.voice,
         )
@@ -372,21 +379,21 @@ class _Writer:
         return self.fill(_LABELS.sub("", sentence))
 
     def _values(self) -> None:
-        """Writes values as lists, those that count among those of the background."""
+        """Writes lists of values, with relevant ones among those of the background."""
         chart, draw = self.chart, self.draw
-        lists = {place: list(readings) for place, readings in chart.values.items()}
-        for place, reading in self.background.values:
-            lists.setdefault(place, []).append(reading)
+        lists = {group: list(readings) for group, readings in chart.values.items()}
+        for group, reading in self.background.values:
+            lists.setdefault(group, []).append(reading)
 
-        for place, readings in lists.items():
+        for group, readings in lists.items():
             left = draw.shuffled(readings)
             while left:
                 size = draw.whole(*_LISTED) if self.long else len(left)
                 chunk, left = left[:size], left[size:]
                 text = self.fill(
-                    draw.pick(_DATA["values"][place]), list=self._listed(chunk)
+                    draw.pick(_DATA["values"][group]), list=self._listed(chunk)
                 )
-                self.parts["exam" if place == "vitals" else "tests"].append(text)
+                self.sections["exam" if group == "vitals" else "tests"].append(text)
 
     def _listed(self, readings: Sequence[Reading]) -> str:
         link = self.draw.pick(_DATA["links"])
@@ -396,10 +403,10 @@ class _Writer:
             for reading in readings
         )
 
-    # What does not count.
+    # Competitors: statements that could be mistaken for relevant ones.
 
     def competitors(self) -> None:
-        """Adds values and findings that are the patient's no longer, or never were."""
+        """Adds values and findings that are outdated, or of somebody else."""
         self.days = self._earlier_days()
         measured = [fact for fact in self.chart.facts if fact.reading is not None]
         if self.dated and measured:
@@ -412,31 +419,28 @@ class _Writer:
             [fact for fact in self.chart.facts if fact.reading is None]
         ):
             self._finding(fact)
-            self._told(fact)
+            self._outdated(fact)
 
     def _earlier_values(self, measured: Sequence[Fact]) -> None:
-        """Adds what was measured before.
-
-        A trend, a table, text copied from another note, the ambulance's sheet.
-        """
+        """Adds earlier values: a trend, a table, copied text, the ambulance's sheet."""
         draw, frames, setting = self.draw, _DATA["superseded"], self.chart.setting
         changing = [fact for fact in measured if fact.what != "height"]
         for fact in draw.some(changing, draw.pick((0, 1, 1))):
             self._trend(fact)
 
-        vitals = [fact for fact in measured if self._place(fact) == "vitals"]
+        vitals = [fact for fact in measured if self._group(fact) == "vitals"]
         table = draw.pick(frames["sheet" if vitals else "panel"])
         self._sheet("earlier", table, measured, "superseded")
 
         if setting in ("ward", "icu", "clinic") and draw.chance(0.7):
-            place = "story" if draw.chance(0.3) else "earlier"
-            self._sheet(place, draw.pick(frames["copied"]), measured, "copied")
+            section = "story" if draw.chance(0.3) else "earlier"
+            self._sheet(section, draw.pick(frames["copied"]), measured, "copied")
 
         if setting in ("emergency", "resus") and vitals:
             self._sheet("story", draw.pick(frames["ambulance"]), vitals, "superseded")
 
     def _relatives_value(self, fact: Fact) -> None:
-        """Adds a relative's value of the same quantity, of those that relatives are asked about."""
+        """Adds a relative's value, if relatives are asked about the quantity."""
         frames = _DATA["relatives"]
         if fact.what not in frames or not self.draw.chance(0.4):
             return
@@ -457,21 +461,21 @@ class _Writer:
         self.marked("family", frame, entry, text=other.text)
 
     def _earlier_days(self) -> list[int]:
-        """How many days ago the note's earlier values were taken, the oldest first."""
+        """Draws how many days ago earlier values were measured, the oldest first."""
         lags = _DATA["lags"][self.chart.setting]
         return sorted({self.draw.whole(*lags) for _ in range(3)}, reverse=True)
 
-    def _place(self, fact: Fact) -> str:
-        return "vitals" if fact.what == "pressure" else AMOUNTS[fact.what].place
+    def _group(self, fact: Fact) -> str:
+        return "vitals" if fact.what == "pressure" else AMOUNTS[fact.what].group
 
     def _other(self, fact: Fact, unit: object = None) -> Reading | None:
-        """Another value of a measured quantity, in either laboratory's units.
+        """Draws another value of a measured quantity, in either system of units.
 
-        It differs by more than 2 %, and reads otherwise: that it is not the value of
-        the question has to be told from the words around it.
+        It differs by more than 2 % and in its text, so that only the surrounding words
+        show that it is not the value asked for.
         """
-        draw, known = self.draw, fact.reading
-        if known is None:
+        draw, measured = self.draw, fact.reading
+        if measured is None:
             return None
 
         for _ in range(6):
@@ -481,7 +485,7 @@ class _Writer:
                 else draw.pick((-1, 1))
             )
             if fact.what == "pressure":
-                high = max(74, min(210, int(known.base) + up * draw.whole(9, 28)))
+                high = max(74, min(210, int(measured.base) + up * draw.whole(9, 28)))
                 low_pressure = round(high * draw.between(0.52, 0.66))
                 text = f"{high}/{low_pressure} {draw.pick(('mm Hg', 'mmHg'))}"
                 other = Reading([high, "mm Hg"], text, "blood pressure", "BP", high)
@@ -492,7 +496,9 @@ class _Writer:
                 shift = up * draw.between(least, most)
                 base = min(
                     max(
-                        known.base + shift if kind == "+" else known.base * (1 + shift),
+                        measured.base + shift
+                        if kind == "+"
+                        else measured.base * (1 + shift),
                         low,
                     ),
                     high,
@@ -511,8 +517,8 @@ class _Writer:
             )
             if (
                 same
-                and abs(other.base - known.base) > 0.02 * abs(known.base)
-                and other.text != known.text
+                and abs(other.base - measured.base) > 0.02 * abs(measured.base)
+                and other.text != measured.text
             ):
                 return other
 
@@ -521,7 +527,8 @@ class _Writer:
     def _trend(self, fact: Fact) -> None:
         """Adds two or three earlier values of an amount, in one unit, with their days.
 
-        Nothing where two of them would read alike, or no other value is possible.
+        Adds nothing if two of them would have the same text, or no other value is
+        possible.
         """
         values: list[Reading] = []
         days = self.days[-self.draw.pick((2, 2, 3)) :]
@@ -562,20 +569,20 @@ class _Writer:
             )
 
     def _sheet(
-        self, place: str, frame: str, facts: Sequence[Fact], status: Any
+        self, section: str, frame: str, facts: Sequence[Fact], status: Any
     ) -> None:
-        """One sentence with earlier values of several quantities."""
+        """Adds one sentence with earlier values of several quantities."""
         lag = self.draw.pick(self.days) if "{day}" in frame else 0
-        found = []
+        earlier = []
         for fact in self.draw.some(facts, self.draw.whole(1, 5)):
             other = self.seen.setdefault((fact.what, lag), self._other(fact))
-            found += [(fact, other)] if other else []
+            earlier += [(fact, other)] if other else []
 
-        if found:
-            old_values = [other for _, other in found] + self._old_panel(facts)
+        if earlier:
+            old_values = [other for _, other in earlier] + self._old_panel(facts)
             shown = self._listed(self.draw.shuffled(old_values))
             text = self.fill(frame, list=shown, day=self.day(lag))
-            self.parts[place].append(text)
+            self.sections[section].append(text)
             self.facts += [
                 replace(
                     fact,
@@ -585,28 +592,33 @@ class _Writer:
                     status=status,
                     text=text,
                 )
-                for fact, other in found
+                for fact, other in earlier
             ]
 
     def _old_panel(self, facts: Sequence[Fact]) -> list[Reading]:
-        """Earlier values of what nobody asks for, beside those of laboratory values."""
-        if self.person.child or not any(self._place(fact) == "labs" for fact in facts):
+        """Draws earlier values of irrelevant quantities, to go with laboratory values."""
+        if self.person.child or not any(self._group(fact) == "labs" for fact in facts):
             return []
-        draw, taken = self.draw, self.chart.concepts
-        amounts = [each for each in draw.some(_PANEL, 3) if not each.concepts & taken]
-        return [each.read(draw, self.chart.system, *each.usual) for each in amounts]
+        draw, excluded = self.draw, self.chart.concepts
+        amounts = [
+            amount for amount in draw.some(_PANEL, 3) if not amount.concepts & excluded
+        ]
+        return [
+            amount.read(draw, self.chart.system, *amount.usual) for amount in amounts
+        ]
 
     def _finding(self, fact: Fact) -> None:
-        """Adds a finding that was ruled out, was there once, or is a relative's.
+        """Adds a finding that was ruled out, is past, or is a relative's.
 
-        A finding that the patient has is never said to be ruled out: the note would
-        contradict itself.
+        A finding that the patient has is never ruled out, which would be a contradiction.
         """
-        unfit = ["relative:"] * (not self.kin) + ["ruled out:"] * (fact.value is True)
+        unfit_prefixes = ["relative:"] * (not self.kin) + ["ruled out:"] * (
+            fact.value is True
+        )
         lines = [
             line
             for line in _DATA["findings"].get(fact.what, ())
-            if not line.startswith(tuple(unfit))
+            if not line.startswith(tuple(unfit_prefixes))
         ]
         if lines and self.draw.chance(0.75):
             status, _, text = self.draw.pick(lines).partition(": ")
@@ -620,10 +632,10 @@ class _Writer:
             else:
                 self.marked("earlier", text, replace(entry, when="past"))
 
-    def _told(self, fact: Fact) -> None:
-        """Tells doses, drinks, cycles and first days of a period otherwise than they are.
+    def _outdated(self, fact: Fact) -> None:
+        """Adds other doses, drinks, cycles and first days of a period.
 
-        The sentences are of another time or of somebody else, so that the answer stays.
+        They are of another time or of somebody else, so that the answer stays the same.
         """
         frames = _DATA["superseded"].get(fact.what)
         if not frames or not self.draw.chance(0.8):
@@ -661,14 +673,16 @@ class _Writer:
     # The text.
 
     def words(self) -> int:
-        """How many words are written so far."""
-        return sum(len(text.split()) for texts in self.parts.values() for text in texts)
+        """Counts the words written so far."""
+        return sum(
+            len(text.split()) for texts in self.sections.values() for text in texts
+        )
 
     def text(self) -> str:
-        """The note: header, parts by the layout of its style, closing."""
+        """Joins header, sections in the layout of the style, and closing."""
         draw, chart = self.draw, self.chart
-        for place, text in self.background.clauses:
-            self.parts[place].append(text)
+        for section, text in self.background.clauses:
+            self.sections[section].append(text)
 
         blocks = []
         if self.dated and self.long and draw.chance(0.7):
@@ -680,8 +694,12 @@ class _Writer:
                 self.fill(draw.pick(_DATA["salutations"])),
             ]
 
-        for heading, places, mode in draw.pick(_DATA["layouts"][chart.style]):
-            texts = [text for place in places.split() for text in self._ordered(place)]
+        for heading, section_names, mode in draw.pick(_DATA["layouts"][chart.style]):
+            texts = [
+                text
+                for section in section_names.split()
+                for text in self._ordered(section)
+            ]
             if texts:
                 head, body = self.fill(heading), self._body(texts, mode)
                 gap = "\n" if "\n" in body else " "
@@ -701,16 +719,15 @@ class _Writer:
         weekday = _WEEKDAYS[self.today.weekday()]
         return self.fill(self.draw.pick(heads), today=today, weekday=weekday)
 
-    def _ordered(self, place: str) -> list[str]:
-        """The sentences of a part; those of a long note in any order, but for story and course."""
-        texts = self.parts.get(place, [])
-        told = place in ("opening", "story", "course")
-        return self.draw.shuffled(texts) if self.long and not told else texts
+    def _ordered(self, section: str) -> list[str]:
+        """Orders the sentences of a section; in long notes randomly, except story and course."""
+        texts = self.sections.get(section, [])
+        keeps_order = section in ("opening", "story", "course")
+        return self.draw.shuffled(texts) if self.long and not keeps_order else texts
 
     def _body(self, texts: Sequence[str], mode: str) -> str:
-        if (
-            mode == "list" and len(texts) > 1 and self.long
-        ):  # a twin's list might begin with its second item
+        # Not in short notes: the list of a twin could begin with its second item.
+        if mode == "list" and len(texts) > 1 and self.long:
             return "\n".join(f"- {text}" for text in texts)
         if mode == "days" and len(texts) > 1 and self.chart.setting in ("ward", "icu"):
             return "\n".join(
@@ -720,7 +737,7 @@ class _Writer:
 
 
 def note_of(chart: Chart, *, long: bool) -> tuple[str, list[Fact]]:
-    """The note of a complete chart, and the facts in it that do not count, if it is long."""
+    """Writes the note of a complete chart, and returns its irrelevant facts if it is long."""
     background = Background(chart, chart.draw, long=long)
     writer = _Writer(chart, background, chart.draw, long=long)
     writer.present()
@@ -732,7 +749,7 @@ def note_of(chart: Chart, *, long: bool) -> tuple[str, list[Fact]]:
 
 
 def note_with(chart: Chart, background: Background, draw: Draw) -> str:
-    """The short note of a complete chart with a background that was drawn before."""
+    """Writes the short note of a complete chart with a given background."""
     writer = _Writer(chart, background, draw, long=False)
     writer.present()
     return writer.text()

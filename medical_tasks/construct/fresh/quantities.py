@@ -1,7 +1,7 @@
-"""The values of the notes, drawn on the grid they are printed on.
+"""The values of the notes, drawn on the grid of printed values.
 
-All draws are made from `random()` alone, which is the same in every Python: `randrange`
-and `shuffle` changed between versions, and a seed's notes must stay what they are.
+All draws use `random()` alone, which is the same in every version of Python. `randrange`
+and `shuffle` changed between versions, and the notes of a seed must stay the same.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = [
     "MARGIN",
     "Amount",
     "Draw",
-    "Place",
     "Reading",
     "System",
+    "ValueGroup",
     "background",
     "frozen",
     "read_json",
@@ -32,19 +32,16 @@ T = TypeVar("T")
 
 
 class Draw:
-    """A stream of draws that depends on its key alone.
-
-    It never depends on the process, or on what was drawn elsewhere.
-    """
+    """A stream of random draws that depends on its key alone."""
 
     __slots__ = ("_next",)
 
     def __init__(self, key: str) -> None:
-        # Reproducible on purpose, keeps no secret.
+        # Reproducible on purpose; not for cryptography.
         self._next = random.Random(key).random  # noqa: S311
 
     def chance(self, probability: float) -> bool:
-        """Whether something of this probability happens."""
+        """Returns True with this probability."""
         return self._next() < probability
 
     def whole(self, low: int, high: int) -> int:
@@ -68,55 +65,51 @@ class Draw:
         return left
 
     def some(self, choices: Sequence[T], count: int) -> list[T]:
-        """`count` different ones of `choices`, or all where there are fewer, in a new order."""
+        """Up to `count` different ones of `choices`, in a new order."""
         return self.shuffled(choices)[:count]
 
 
 System: TypeAlias = Literal["us", "si"]
-Place: TypeAlias = Literal["vitals", "labs", "gas"]
+ValueGroup: TypeAlias = Literal["vitals", "labs", "gas"]
 
 NEAR_SHARE = 0.35
-"""Share of the values that stand on a threshold or one printed step beside it, where there is a
-threshold."""
+"""The share of values on a threshold or one printed step beside it, if there is a threshold."""
 
 MARGIN = 0.05
-"""Relative distance kept from a threshold that is printed rounded in the form's unit."""
+"""The relative distance kept from a threshold that is rounded in the form's unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """A unit that an amount is printed in, and its grid of printed values.
+    """A unit for an amount, and its grid of printed values.
 
-    A grid point is the value in the last printed digit. Example: creatinine of 1.2
-    mg/dL with two decimals is the point 120; in µmol/L, printed whole, it is 106, which
-    is 1.199 mg/dL again.
+    A grid point is the value in units of the last printed digit. Example: creatinine of
+    1.2 mg/dL with two decimals is the point 120; in µmol/L, without decimals, it is 106,
+    which is 1.199 mg/dL.
     """
 
-    unit: str  # as it stands in the entities; "" for a pure number, `ft in` for feet and inches
-    # what may follow the number in a note, its own blank included
+    unit: str  # as in the entities; "" for a pure number, `ft in` for feet and inches
+    # What may follow the number in a note, including the blank.
     texts: tuple[str, ...]
     digits: int = 0  # decimals printed
-    factor: float = 1.0  # of the amount's base unit to this one
+    factor: float = 1.0  # converts the amount's base unit to this one
     shift: float = 0.0  # added after the factor (degrees Fahrenheit)
-    step: int = 1  # smallest difference between two values, in the last digit printed
-    # whether published thresholds convert to this unit without rounding
+    step: int = 1  # smallest difference between two values, in the last printed digit
+    # Whether published thresholds convert to this unit without rounding.
     exact: bool = True
-    # the laboratory's system of units it belongs to; None where both write it
+    # The system of units it belongs to; None for both.
     system: System | None = None
-    # names in prose that go with this unit, instead of the amount's
+    # Names in prose for this unit, instead of the amount's.
     names: tuple[str, ...] = ()
     short: tuple[str, ...] = ()  # the same in telegraphic notes
-    grouped: bool = False  # whether thousands are set off by a comma
+    grouped: bool = False  # whether commas separate thousands
 
     def grid(self, base: float) -> int:
         shown: float = (base * self.factor + self.shift) * 10**self.digits / self.step
         return round(shown)
 
     def number(self, grid: int) -> int | float:
-        """The printed number of a grid point.
-
-        Whole without decimals, so that nothing is rounded twice.
-        """
+        """The printed number of a grid point; an integer if the form has no decimals."""
         counted = grid * self.step
         return counted / 10**self.digits if self.digits else counted
 
@@ -129,7 +122,7 @@ class Form:
         return [self.number(grid), self.unit] if self.unit else self.number(grid)
 
     def text(self, grid: int, draw: Draw) -> str:
-        """A grid point as a note writes it, with its unit."""
+        """Formats a grid point with its unit."""
         if self.unit == "ft in":
             return f"{grid // 12} ft {grid % 12} in"
         number = self.number(grid)
@@ -143,7 +136,7 @@ class Reading:
     Attributes:
         text: Number and unit.
         short: Its name in a telegraphic note.
-        base: In the amount's base unit.
+        base: The value in the amount's base unit.
     """
 
     entity: object
@@ -153,26 +146,26 @@ class Reading:
     base: float
 
     def written(self, *, brief: bool) -> str:
-        """Name and value, as a note lists them."""
+        """Formats name and value for a list."""
         return f"{self.short if brief else self.name} {self.text}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Amount:
-    """A quantity that notes state.
+    """A quantity in notes.
 
     Attributes:
         short: Its names in telegraphic notes.
-        forms: Ways to write it; the first form's unit need not be the base unit.
-        usual: Range in which it says nothing, in the base unit.
-        concepts: What it tells of; a note that needs one of them does not state this by
-            the way.
+        forms: Its units; the first form's unit need not be the base unit.
+        usual: The normal range, in the base unit.
+        concepts: What it is about; it is not in the background of a note whose calculator
+            asks for one of these concepts.
     """
 
     names: tuple[str, ...]
     short: tuple[str, ...]
     forms: tuple[Form, ...]
-    place: Place
+    group: ValueGroup
     usual: tuple[float, float]
     concepts: frozenset[str]
 
@@ -185,13 +178,13 @@ class Amount:
         *,
         near: Sequence[float] = (),
     ) -> Reading:
-        """Draws a value on a form's grid, in the base unit.
+        """Draws a value on a form's grid: from `low` to `high`, or close to one of `near`.
 
-        It is from `low` to `high`, or close to one of `near`.
+        The limits are in the base unit.
         """
         form = draw.pick([form for form in self.forms if form.system in (None, system)])
         close = draw.chance(NEAR_SHARE) if near else False
-        grids: list[int] = []  # of the thresholds that a value may stand on
+        grids: list[int] = []  # the grid points of thresholds
         if form.exact:
             grids = [form.grid(bound) for bound in near if low <= bound <= high]
 
@@ -220,11 +213,11 @@ def _clear(draw: Draw, form: Form, grid: int, near: Sequence[float]) -> int:
 
 
 read_json = functools.partial(packaged, __file__)
-"""The data in a file of this folder."""
+"""Reads the data in a file of this folder."""
 
 
 def frozen(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry with tuples for lists."""
+    """Replaces the lists in an entry by tuples."""
     return {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in entry.items()
@@ -245,7 +238,7 @@ def _amount(entry: dict[str, Any]) -> Amount:
         names=tuple(entry["names"]),
         short=tuple(entry["short"]),
         forms=tuple(_form(form) for form in entry["forms"]),
-        place=entry["place"],
+        group=entry["place"],
         usual=(low, high),
         concepts=frozenset(entry["concepts"].split()),
     )
@@ -255,9 +248,9 @@ _DATA: Final = read_json("amounts.json")
 AMOUNTS: Final = {name: _amount(entry) for name, entry in _DATA["amounts"].items()}
 
 
-def background(place: str) -> list[Amount]:
-    """The values, `vitals` or `labs`, that a note may state by the way.
+def background(group: str) -> list[Amount]:
+    """Returns the amounts, of `vitals` or `labs`, for the background of notes.
 
-    A note states one only where the calculator does not ask for it.
+    A note has one only if the calculator does not ask for it.
     """
-    return [AMOUNTS[name] for name in _DATA[f"background_{place}"]]
+    return [AMOUNTS[name] for name in _DATA[f"background_{group}"]]

@@ -1,7 +1,7 @@
-"""Rows of the `fresh` configuration: case, question, note and answer, put together.
+"""Rows of the `fresh` configuration, with note, question and answer.
 
-Where published variants of a rule differ, every wording of the question names the
-variant of the dataset.
+If published variants of a rule differ, every wording of the question names the variant
+of the dataset.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ class FreshItem:
     """One drawn question.
 
     Attributes:
-        entities: What the note says of the calculator's inputs.
-        others: What the note says of the inputs that is old, copied or of somebody
-            else.
+        entities: The calculator's inputs in the note.
+        others: Old or copied statements about the inputs, and those about somebody else.
     """
 
     calculator: AnyCalculator
@@ -63,19 +62,19 @@ def draw_item(calculator: AnyCalculator, key: str, level: int = 1) -> FreshItem:
 
 
 def fresh_row(seed: int, n: int, level: int = 2) -> dict[str, Any]:
-    """The `n`-th row, from 1, with the names and types of the released rows.
+    """Makes the `n`-th row, from 1, with the columns of the released rows.
 
-    55 rows in a row hold each calculator once.
+    Any 55 consecutive rows have each calculator once.
     """
     item = draw_item(CALCULATORS[(n - 1) % len(CALCULATORS)], f"{seed}:{n}", level)
-    asked, result = (item.note, item.question, dict(item.entities)), item.result
+    case, result = (item.note, item.question, dict(item.entities)), item.result
     name = f"fresh-{seed}-{n}" + f"-{level}" * (level > 1)
     return synthetic_row(
-        n, name, item.calculator, asked, result.answer_text, result.explanation
+        n, name, item.calculator, case, result.answer_text, result.explanation
     )
 
 
 def fresh_rows(seed: int, n: int, level: int = 2) -> Iterator[dict[str, Any]]:
-    """The first `n` rows of a seed's set, in order."""
+    """Yields the first `n` rows of a seed, in order."""
     for number in range(1, n + 1):
         yield fresh_row(seed, number, level)

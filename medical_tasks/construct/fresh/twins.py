@@ -1,21 +1,22 @@
 """Twins: families of notes about one patient that differ in one thing.
 
 A family is about one invented patient and one value of that patient, its subject. Each
-member has an exact gold:
+member has an exact gold answer:
 
-* `base`: the note as it is;
-* `threshold`: the subject has another value, and the answer another one;
-* `missing`: the subject is nowhere in the note, so there is no answer;
-* `contradiction`: the note gives the subject twice, differently, so there is no answer;
-* `unit`: a value is written in another unit, and the answer stays;
-* `distractor`: more is told that has no say in the answer, which stays;
-* `negated`: a value of somebody or some time else is told, and a finding denied; the answer stays.
+* `base`: the original note;
+* `threshold`: the subject has another value, which changes the answer;
+* `missing`: the subject is nowhere in the note, so that there is no answer;
+* `contradiction`: the note has two different values of the subject, so that there is no
+  answer;
+* `unit`: a value is in another unit, and the answer stays the same;
+* `distractor`: irrelevant statements are added, and the answer stays the same;
+* `negated`: a value of another person or time is added, and a finding is denied; the
+  answer stays the same.
 
-The threshold is found by trying: one random number of the base's stream is exchanged
-for another, and the patient drawn anew. Where the two patients differ in one value and
-one statement of it, and no reply is right for both answers, that value is the subject.
-So every member is a patient that the fresh notes could have, and not a word changes
-beside what has to.
+The threshold is found by trial: one random number of the base's stream is exchanged for
+another, and the patient is drawn again. If the two patients differ in one value and its
+one statement, and no reply is right for both answers, that value is the subject. So every
+member is a patient that fresh notes could have, and only the necessary words change.
 """
 
 from __future__ import annotations
@@ -69,13 +70,15 @@ _TEXTS: Final = TWIN_TEXTS
 _DATA: Final = read_json("cases.json")
 _AIM = (110, 150)  # words of a base
 _ADDED = 80  # words that a distractor adds
-_NEAR: Final = 0.01  # how far a unit's printed steps may move a value; printed thresholds lie as close
+# How far, relatively, the printed steps of a unit may move a value; published thresholds
+# are as close to one another.
+_NEAR: Final = 0.01
 _TRIES, _TRIES_A_NUMBER = 100, 6
 _FRAME: Final = ("setting", "reason", "story", "voice", "style", "side")
 
 
 class _Exchanged(Draw):
-    """The draws of a key, but for one of them."""
+    """The stream of draws of a key, with one draw replaced."""
 
     __slots__ = ("drawn",)
 
@@ -86,11 +89,11 @@ class _Exchanged(Draw):
 
 
 class Steady(Draw):
-    """Choices that depend on what they are among alone.
+    """Draws that depend on the key and the choices alone, not on earlier draws.
 
-    What is taken out of a note moves nothing else in it. Example: if `shuffled` orders
-    a, b, c and d as b, c, a, d, it orders a, b and d as b, a, d; a stream of draws
-    would give these any order.
+    So removing something from a note moves nothing else. Example: if `shuffled` orders a,
+    b, c and d as b, c, a, d, it orders a, b and d as b, a, d; a stream of draws could give
+    any order.
     """
 
     __slots__ = ("_key",)
@@ -105,47 +108,47 @@ class Steady(Draw):
         )
 
     def chance(self, probability: float) -> bool:
-        """Whether something of this probability happens: always the same for one probability."""
+        """Returns True with this probability; always the same for the same probability."""
         return self._share(str(probability)) < probability
 
     def pick(self, choices: Sequence[_Choice]) -> _Choice:
-        """One of `choices`: always the same among the same."""
+        """One of `choices`; always the same for the same choices."""
         return choices[int(self._share(repr(choices)) * len(choices))]
 
     def whole(self, low: int, high: int) -> int:
-        """A whole number of the range: always the same for one range."""
+        """A whole number in the range; always the same for the same range."""
         return low + int(self._share(f"{low}-{high}") * (high - low + 1))
 
     def shuffled(self, choices: Sequence[_Choice]) -> list[_Choice]:
-        """All of `choices`, in an order that one more or less leaves as it is."""
+        """All of `choices`, in an order that adding or removing one does not change."""
         return sorted(
             choices,
-            key=lambda each: self._share(
-                each.name if isinstance(each, Reading) else str(each)
+            key=lambda choice: self._share(
+                choice.name if isinstance(choice, Reading) else str(choice)
             ),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Subject:
-    """The value that a family is about, and another one of it that changes the answer.
+    """The value that a family is about, and another value that changes the answer.
 
     Attributes:
-        new: The other entity.
-        spoken: How a gold names it.
-        kind: `vitals`, `labs` and `gas` for readings, `words`, `age`, or `finding` for
-            one that the base leaves out.
-        said: The other statement: a reading or a text.
-        place: Attribute of the chart, key and place of its statement.
-        exchange: The random number exchanged.
+        new: The entity with the other value.
+        label: Its name in gold answers.
+        kind: `vitals`, `labs` or `gas` for readings, `words`, `age`, or `finding` for a
+            finding that the base leaves out.
+        statement: The statement of the other value: a reading or a text.
+        position: Where its statement is: attribute of the chart, key and index.
+        exchange: The exchanged draw: its number and its new value.
     """
 
     item: Input
     new: object
-    spoken: str
+    label: str
     kind: str
-    said: Any
-    place: tuple[str, Any, int] = (
+    statement: Any
+    position: tuple[str, Any, int] = (
         "",
         None,
         0,
@@ -154,26 +157,27 @@ class _Subject:
 
 
 _Statement: TypeAlias = tuple[tuple[str, Any, int], Any, Any]
-"""Attribute of the chart, key and place of a statement; the statement; that of the other chart."""
+"""The position of a statement (attribute of the chart, key, index); the statement; that of the
+other chart."""
 
 
 def _steps(calculator: AnyCalculator, method: str) -> tuple[list[str], ...]:
-    """The arguments of a case's steps of one method, such as `find` or `perhaps`."""
+    """Returns the arguments of a case's steps with one method, such as `find`."""
     steps = _DATA["cases"][CASE_OF[calculator.id]]["steps"]
     return tuple(
-        [part for part in step[1:] if isinstance(part, str)]
+        [argument for argument in step[1:] if isinstance(argument, str)]
         for step in steps
         if step[0] == method
     )
 
 
 def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
-    """The first `n` rows of a seed's families, one family after another.
+    """Yields the first `n` rows of a seed's families, one family after another.
 
-    55 families hold each calculator once.
+    Any 55 consecutive families have each calculator once.
 
     Example: seed 1 begins with a family of creatinine clearance (calculator 2), about
-    the patient's age. Its golds:
+    the patient's age. Its gold answers:
 
         base           65.53
         threshold      39.82              another age
@@ -191,16 +195,17 @@ def twin_rows(seed: int, n: int) -> Iterator[dict[str, Any]]:
 
 
 def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
-    """The members of one family, as rows of the dataset.
+    """Yields the members of one family, as rows of the dataset.
 
-    A family's number names its calculator and the key of its draws, so that the family
-    stays what it is whatever others are drawn. A key under which no subject is found is
-    passed over for the next.
+    The number of a family determines its calculator and the key of its draws, so that it
+    does not depend on other families. Keys without a subject are skipped.
     """
     calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
     keys = (f"twin:{seed}:{number}:{attempt}" for attempt in range(_TRIES))
     key, subject = next(
-        (key, found) for key in keys if (found := _subject(calculator, key))
+        (key, drawn_subject)
+        for key in keys
+        if (drawn_subject := _subject(calculator, key))
     )
     draw, chart = Draw(f"{key}:family"), draw_chart(calculator, Draw(key))
     question = draw.pick(QUESTIONS[calculator.id])
@@ -213,8 +218,7 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
     words = len(note_with(chart, background, Steady(steady)).split())
     background.clauses = background.take(draw.whole(*_AIM) - words)
     for kind in KINDS:
-        # Each member draws the patient anew, since a chart is changed by what is
-        # written into it.
+        # Each member draws the patient again, since the edits change the chart.
         member = draw_chart(
             calculator,
             _Exchanged(key, *(subject.exchange if kind == "threshold" else ())),
@@ -229,15 +233,15 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
         if kind == "missing" and subject.kind == "age":
             note = _without_age(note, member.person)
 
-        asked = (note, question, dict(member.entities))
-        told = result if isinstance(gold, str) else gold
+        case = (note, question, dict(member.entities))
+        answer = result if isinstance(gold, str) else gold
         row = synthetic_row(
             0,
             f"twin-{seed}-{number}",
             calculator,
-            asked,
-            told.answer_text,
-            told.explanation,
+            case,
+            answer.answer_text,
+            answer.explanation,
         )
         row["note_type"] = f"Twin: {kind}"
         if isinstance(gold, str):
@@ -245,21 +249,25 @@ def _family(seed: int, number: int) -> Iterator[dict[str, Any]]:
                 ("ground_truth_answer", "lower_limit", "upper_limit"), gold
             )
             row["ground_truth_explanation"] = (
-                f"{subject.spoken} {_TEXTS[kind]} in the note, so that there is no answer."
+                f"{subject.label} {_TEXTS[kind]} in the note, so that there is no answer."
             )
 
         yield row
 
 
 def _with_more(note: str, background: Background, draw: Draw) -> str:
-    """The note with more sentences of the background, each at the end of a line.
+    """Adds sentences of the background to a note, each at the end of a line.
 
-    Not a character of the rest changes.
+    The rest of the note does not change.
     """
     lines = note.split("\n")
     prose = [number for number, line in enumerate(lines) if line.endswith(".")]
-    for place, sentence in background.take(_ADDED):
-        beside = [text for where, text in background.clauses if where == place]
+    for section, sentence in background.take(_ADDED):
+        beside = [
+            text
+            for clause_section, text in background.clauses
+            if clause_section == section
+        ]
         fitting = [
             number for number in prose if any(text in lines[number] for text in beside)
         ]
@@ -269,10 +277,10 @@ def _with_more(note: str, background: Background, draw: Draw) -> str:
 
 
 def _without_age(note: str, person: Person) -> str:
-    """The note without the patient's age: `A woman` for `A 61-year-old woman`.
+    """Removes the patient's age from a note: `A 61-year-old woman` becomes `A woman`.
 
-    The age stands where the person is described, not in a statement of its own, so that
-    it cannot be taken out of the chart.
+    The age is in the description of the person and not in a separate statement, so that
+    it cannot be removed from the chart.
     """
     described = f"{person.article} {person.described}"
     note = note.replace(described, f"A {person.noun}")
@@ -284,18 +292,18 @@ def _without_age(note: str, person: Person) -> str:
 
 
 def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
-    """A value that is needed, else one that counts, else a finding left out.
+    """Finds a required value, else one that changes the answer, else an unstated finding.
 
-    None where readers may call another value missing.
+    None if readers could call another value missing.
     """
     base, draw, second = (
         draw_chart(calculator, counted := _Exchanged(key)),
         Draw(f"{key}:subject"),
         None,
     )
-    wanted = {step[0] for step in _steps(calculator, "perhaps")} | {"cycle_length_days"}
+    needed = {step[0] for step in _steps(calculator, "perhaps")} | {"cycle_length_days"}
     if any(
-        item.parameter in wanted and item.name not in base.entities
+        item.parameter in needed and item.name not in base.entities
         for item in calculator.inputs
     ):
         return None
@@ -324,17 +332,17 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
             before, calculator.calculate({**base.entities, item.name: True}).answer
         ):
             return _Subject(
-                item=item, new=True, spoken=item.name, kind="finding", said=name
+                item=item, new=True, label=item.name, kind="finding", statement=name
             )
 
     return second
 
 
 def _moved(before: Answer, after: Answer) -> bool:
-    """Whether no reply is right for both answers; of measurements, all within 5 % are.
+    """Whether no reply is right for both answers, with 5 % tolerance for measurements.
 
-    Example: 100 and 120 have no reply in common, 100 and 109 have 104; scores of 3 and
-    4 have none.
+    Example: 104 is right for 100 and 109, but no reply is right for 100 and 120, or for
+    scores of 3 and 4.
     """
     apart = (
         abs(before - after) > 0.1 * max(abs(before), abs(after))
@@ -344,98 +352,96 @@ def _moved(before: Answer, after: Answer) -> bool:
     return bool(apart)
 
 
-def _difference(one: Chart, other: Chart) -> _Subject | None:
-    """The subject that two charts of a patient differ in, if they differ in no more.
+def _difference(base: Chart, other: Chart) -> _Subject | None:
+    """Finds the one value in which two charts of a patient differ.
 
     Args:
-        one: The base's chart.
-        other: The chart with one random number exchanged.
+        base: The base's chart.
+        other: The chart with one draw exchanged.
 
     Returns:
-        The value that differs, with how the other chart states it. None where more than
-        one value
-        or statement differs, or where it is a finding: whether a finding that is not
-        mentioned is absent is for the reader to say.
+        The value that differs, with its statement in the other chart. None if more than
+        one value or statement differs, or if it is a finding, since a reader may regard
+        an unmentioned finding as absent.
     """
     names = [
-        name for name in one.entities if one.entities[name] != other.entities.get(name)
+        name
+        for name in base.entities
+        if base.entities[name] != other.entities.get(name)
     ]
-    if len(names) != 1 or one.entities.keys() != other.entities.keys():
+    if len(names) != 1 or base.entities.keys() != other.entities.keys():
         return None
 
-    item = next(item for item in one.calculator.inputs if item.name == names[0])
+    item = next(item for item in base.calculator.inputs if item.name == names[0])
     if isinstance(item, Flag) or item.parameter in ("sex", "target_steroid"):
         return None
-    if not _same_frame(one, other):
+    if not _same_frame(base, other):
         return None
 
-    statements = _differing_statements(one, other)
+    statements = _differing_statements(base, other)
     if statements is None:
         return None
 
     if item.name == "age" and not statements:
-        text = f"{other.person.age} {'months' if one.person.months else 'years'}"
+        text = f"{other.person.age} {'months' if base.person.months else 'years'}"
         new = other.entities[item.name]
-        return _Subject(item=item, new=new, spoken="age", kind="age", said=text)
+        return _Subject(item=item, new=new, label="age", kind="age", statement=text)
 
-    return _stated_subject(item, one, other, statements)
+    return _stated_subject(item, base, other, statements)
 
 
 def _stated_subject(
-    item: Input, one: Chart, other: Chart, statements: Sequence[_Statement]
+    item: Input, base: Chart, other: Chart, statements: Sequence[_Statement]
 ) -> _Subject | None:
-    """The subject that one statement of the charts is about; None where it is about another."""
-    if len(statements) != 1 or one.person != other.person:
+    """Makes a subject of the one statement that differs; None if it is not about `item`."""
+    if len(statements) != 1 or base.person != other.person:
         return None
 
-    ((place, before, after),) = statements
-    reading = place[0] == "values"
+    ((position, before, after),) = statements
+    reading = position[0] == "values"
     if (reading and before.name != after.name) or (
-        place[0] == "phrases" and not place[1][1]
+        position[0] == "phrases" and not position[1][1]
     ):
         return None
 
     spoken = "blood pressure" if item.parameter.endswith("tolic_mm_hg") else item.name
     if item.name == "input steroid":
-        spoken += f" ({steroid_words(_steroid(one)[2:-1])})"
+        spoken += f" ({steroid_words(_steroid(base)[2:-1])})"
 
     return _Subject(
         item=item,
         new=other.entities[item.name],
-        spoken=spoken,
-        kind=place[1] if reading else "words",
-        said=after,
-        place=place,
+        label=spoken,
+        kind=position[1] if reading else "words",
+        statement=after,
+        position=position,
     )
 
 
 def _steroid(chart: Chart) -> str:
-    """The drug that a patient converts from, as the entity is written.
-
-    It stands in the question.
-    """
+    """Returns the drug that a patient converts from, as in the entity and the question."""
     return str(chart.entities.get("input steroid")).split(",")[0]
 
 
-def _same_frame(one: Chart, other: Chart) -> bool:
-    """Whether two charts are of one patient, age aside, in one setting, with one question."""
-    same_person = replace(other.person, age=one.person.age) == one.person
-    same_drug = _steroid(one) == _steroid(other)
+def _same_frame(base: Chart, other: Chart) -> bool:
+    """Whether two charts have the same patient, except for age, setting and question."""
+    same_person = replace(other.person, age=base.person.age) == base.person
+    same_drug = _steroid(base) == _steroid(other)
     return (
         same_person
         and same_drug
-        and all(getattr(one, name) == getattr(other, name) for name in _FRAME)
+        and all(getattr(base, name) == getattr(other, name) for name in _FRAME)
     )
 
 
-def _differing_statements(one: Chart, other: Chart) -> list[_Statement] | None:
-    """The statements of two charts that differ.
+def _differing_statements(base: Chart, other: Chart) -> list[_Statement] | None:
+    """Lists the statements in which two charts differ: position, before and after.
 
-    Place, before and after; None where the charts have others.
+    None if the charts have different numbers of statements.
     """
-    found: list[_Statement] = []
+    differing: list[_Statement] = []
     for attribute in ("values", "sentences", "phrases"):
-        ours, theirs = getattr(one, attribute), getattr(other, attribute)
+        ours, theirs = getattr(base, attribute), getattr(other, attribute)
         if {at: len(texts) for at, texts in ours.items()} != {
             at: len(texts) for at, texts in theirs.items()
         }:
@@ -443,20 +449,17 @@ def _differing_statements(one: Chart, other: Chart) -> list[_Statement] | None:
 
         for at in ours:
             pairs = enumerate(zip(ours[at], theirs[at], strict=True))
-            found += [
-                ((attribute, at, place), old, new)
-                for place, (old, new) in pairs
+            differing += [
+                ((attribute, at, index), old, new)
+                for index, (old, new) in pairs
                 if old != new
             ]
 
-    return found
+    return differing
 
 
 def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
-    """The findings that the calculator counts and the note leaves out.
-
-    Each has the name of its wordings.
-    """
+    """Lists the calculator's findings that the note leaves out, with their names."""
     inputs = {item.parameter: item for item in chart.calculator.inputs}
     steps = _steps(chart.calculator, "find")
 
@@ -472,9 +475,9 @@ def _unstated(chart: Chart, draw: Draw) -> list[tuple[Input, str]]:
 def _member(
     kind: str, chart: Chart, subject: _Subject, draw: Draw, result: Result
 ) -> Result | str | None:
-    """Writes into a base's chart what makes it another member, whose gold it returns.
+    """Edits a base's chart to make another member, and returns its gold answer.
 
-    None where the family has no such one.
+    None if the family has no such member.
     """
     entities, name, finding = (
         chart.entities,
@@ -483,7 +486,7 @@ def _member(
     )
     if kind == "threshold":
         if finding:
-            chart.state(FINDINGS[subject.said], there=True)
+            chart.state(FINDINGS[subject.statement], is_there=True)
             entities[name] = True
 
         return chart.calculator.calculate(entities)
@@ -499,20 +502,20 @@ def _member(
 
 
 def _negate(chart: Chart, subject: _Subject, draw: Draw) -> None:
-    """Writes the subject of somebody or some time else, and denies a finding that was left out."""
+    """Adds the subject of another person or time, and denies an unstated finding."""
     if subject.kind != "finding":
-        # The last frame is of a relative: infants have no long past.
+        # The last frame is about a relative, since infants have no long past.
         frames = _TEXTS["elsewhere"][subject.kind]
         _say(chart, subject, draw.pick(frames[-1:] if chart.person.months else frames))
     for item, unstated in _unstated(chart, draw)[:1]:
-        chart.state(FINDINGS[unstated], there=False)
+        chart.state(FINDINGS[unstated], is_there=False)
         chart.entities[item.name] = False
 
 
 def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
-    """Takes the subject's value out of a chart, or contradicts it; the gold is to say so.
+    """Removes the subject's value from a chart, or contradicts it; the gold says so.
 
-    None where that leaves an answer.
+    None if there would still be an answer.
     """
     if subject.kind == "finding" or (
         kind == "missing" and subject.item.absent is not REQUIRED
@@ -526,9 +529,9 @@ def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
             _TEXTS["brief_second" if chart.brief else "second"][subject.kind],
         )
     elif subject.kind != "age":
-        attribute, at, place = subject.place
+        attribute, at, index = subject.position
         statements = getattr(chart, attribute)
-        del statements[at][place]
+        del statements[at][index]
         if not statements[at]:
             del statements[at]
 
@@ -537,45 +540,48 @@ def _without_answer(kind: str, chart: Chart, subject: _Subject) -> str | None:
     for name in removed:
         chart.entities.pop(name, None)
 
-    return f"{kind}: {subject.spoken}"
+    return f"{kind}: {subject.label}"
 
 
 def _say(chart: Chart, subject: _Subject, frame: str) -> None:
-    """Adds another statement of the subject where the first one stands, in a frame."""
-    said = subject.said
-    if isinstance(said, Reading):
-        frame, said = (
-            frame.replace("{name}", said.name).replace("{short}", said.short),
-            said.text,
+    """Adds another statement of the subject to the same section, in a frame."""
+    statement = subject.statement
+    if isinstance(statement, Reading):
+        frame, statement = (
+            frame.replace("{name}", statement.name).replace("{short}", statement.short),
+            statement.text,
         )
 
-    place = (
-        subject.place[1]
-        if subject.place[0] == "sentences"
+    section = (
+        subject.position[1]
+        if subject.position[0] == "sentences"
         else _TEXTS["places"].get(subject.kind, "story")
     )
-    # one for whom the pronouns are right
+    # A sibling of the same sex, who has the same pronouns.
     sibling = "brother" if chart.person.sex == "male" else "sister"
-    chart.say(place, frame.replace("{text}", said).replace("{sibling}", sibling))
+    chart.say(section, frame.replace("{text}", statement).replace("{sibling}", sibling))
 
 
 def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
-    """Writes a value in another unit, where the answer stays.
-
-    A score's also a little below and above the value.
-    """
+    """Writes a value in another unit that does not change the answer."""
     names = {id(entity): name for name, entity in chart.entities.items()}
     stated = [
-        (each, place) for each in chart.values.values() for place in range(len(each))
+        (readings, index)
+        for readings in chart.values.values()
+        for index in range(len(readings))
     ]
-    for readings, place in draw.shuffled(
-        [(each, at) for each, at in stated if id(each[at].entity) in names]
+    for readings, index in draw.shuffled(
+        [
+            (readings, index)
+            for readings, index in stated
+            if id(readings[index].entity) in names
+        ]
     ):
-        name = names[id(readings[place].entity)]
-        for new in _other_units(readings[place], draw):
+        name = names[id(readings[index].entity)]
+        for new in _other_units(readings[index], draw):
             rewritten = _same_answer(chart, name, new.entity, result)
             if rewritten is not None:
-                readings[place], chart.entities[name] = new, new.entity
+                readings[index], chart.entities[name] = new, new.entity
                 return rewritten
 
     return None
@@ -584,10 +590,10 @@ def _rewrite(chart: Chart, draw: Draw, result: Result) -> Result | None:
 def _same_answer(
     chart: Chart, name: str, value: object, result: Result
 ) -> Result | None:
-    """The result with another way to write an entity, where the answer stays; else None.
+    """Returns the result with a rewritten entity if the answer stays the same, else None.
 
-    A score's answer has to stay a little below and above the value too: the reader may
-    round.
+    A score must also stay the same slightly below and above the value, since the reader
+    may round.
     """
     values = [value]
     if isinstance(result.answer, int) and isinstance(value, list) and len(value) == 2:
@@ -595,29 +601,28 @@ def _same_answer(
 
     try:
         results = [
-            chart.calculator.calculate({**chart.entities, name: each})
-            for each in values
+            chart.calculator.calculate({**chart.entities, name: written})
+            for written in values
         ]
-    except (
-        CalculatorInputError
-    ):  # beside a threshold beyond which another value is needed
+    except CalculatorInputError:
+        # The value is close to a threshold beyond which another input is required.
         return None
 
     same = all(_close(result.answer, other.answer) for other in results)
     return results[0] if same else None
 
 
-def _close(one: Answer, other: Answer) -> bool:
-    if isinstance(one, float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=2 * _NEAR)
-    return one == other
+def _close(before: Answer, after: Answer) -> bool:
+    if isinstance(before, float) and isinstance(after, int | float):
+        return math.isclose(before, after, rel_tol=2 * _NEAR)
+    return before == after
 
 
 def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
-    """The same value in other units, on the grid that each is printed on.
+    """Yields the same value in other units, on the grid of each.
 
-    A unit whose printed steps would move the value by more than 1 % is left out: the
-    answer would move with it.
+    A unit whose printed steps would move the value by more than 1 % is left out, since
+    the answer would move as well.
     """
     entity = reading.entity
     unit = (
@@ -650,14 +655,14 @@ def _other_units(reading: Reading, draw: Draw) -> Iterator[Reading]:
 
 
 def _forms_of(amount: Amount, unit: str, name: str) -> list[Form]:
-    """The forms of an amount that have this unit and may have this name."""
+    """The forms of an amount with this unit and this name."""
     with_unit = (form for form in amount.forms if form.unit == unit)
     return [form for form in with_unit if name in (form.names or amount.names)]
 
 
-def _converts(one: Form, other: Form) -> bool:
-    """Whether another unit has another number: 140 mmol/L of sodium is 140 mEq/L."""
-    return one.unit != other.unit and (one.factor, one.shift) != (
+def _converts(own: Form, other: Form) -> bool:
+    """Whether the number differs in the other unit; it does not for sodium in mEq/L."""
+    return own.unit != other.unit and (own.factor, own.shift) != (
         other.factor,
         other.shift,
     )

@@ -1,4 +1,4 @@
-"""MedCalc-Bench's form on one's own notes.
+"""Constructs a benchmark like MedCalc-Bench from one's own notes.
 
-Values are extracted from them, and the calculators give the answers.
+Values are extracted from the notes, and the calculators give the answers.
 """

@@ -1,8 +1,9 @@
-"""Attributes of calculators found in notes, by a model or by words alone, and how well.
+"""Extracts calculators' attributes from notes, by a model or by words alone.
 
-Paper, section 2.2, appendix A.1. A model is asked three times: which attributes that
-calculators share a note gives; whether its patient is one whom a calculator is meant
-for; and for the rest of that calculator's attributes. Prompts and criteria are ours.
+Paper, section 2.2, appendix A.1. A model is asked three times: for the attributes that
+calculators share, whether the patient is eligible for a calculator, and for the remaining
+attributes of that calculator. Prompts and criteria are ours. Extraction is measured on
+notes whose entities are known.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from medical_tasks.judges.reading import (
     read_object,
     schema_of,
 )
-from medical_tasks.runs.asking import Asked
+from medical_tasks.runs.asking import ConstructionModel
 from medical_tasks.runs.results import JsonDict
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.means import ratio_interval
@@ -56,23 +57,23 @@ Entities = dict[str, object]
 CRITERIA: Final[Mapping[str, Mapping[str, str]]] = packaged(
     __file__, "eligibility.json"
 )
-"""Calculator's slug to whom it is meant for, `for`, and who says so, `source`."""
+"""Calculator's slug to its eligible patients, `for`, and the `source` of the criteria."""
 _TEXTS: Final = packaged(__file__, "construction.json")
 _TEMPLATE: Final = hashlib.sha256(
     json.dumps([_TEXTS, CRITERIA], sort_keys=True).encode()
 ).hexdigest()
 _CUES: Final[Mapping[str, Sequence[str]]] = _TEXTS["cues"]
-# they stand in nearly every note, and so select none
+# These are in nearly every note and select none.
 _EVERYBODYS: Final = "age_years", "sex"
 _BLOCK: Final = 1_000
-# Commas stand between thousands; what may be a decimal one is no number.
+# A comma separates thousands; a number with a comma that may be decimal does not match.
 _MEASURED: Final = re.compile(
     r"([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?+)(?![.,]?\d)\s*(.*)", re.DOTALL
 )
 
 
 def kind_of(item: Input) -> Kind:
-    """The type of an attribute."""
+    """Returns the type of an attribute."""
     if isinstance(item, Day):
         return "date"
     return (
@@ -83,10 +84,10 @@ def kind_of(item: Input) -> Kind:
 
 
 def usable(item: Input, value: object) -> tuple[object, str]:
-    """Makes an entity of a value in a reply, or says why it cannot be one.
+    """Makes an entity of a value in a reply, or says why it is unusable.
 
-    Example, for creatinine: `"1.2 mg/dL"` gives `[1.2, "mg/dL"]`; 1.2 alone gives
-    nothing, since its unit would be a guess.
+    Example, for creatinine: `"1.2 mg/dL"` gives `[1.2, "mg/dL"]`; 1.2 alone is refused,
+    since its unit would be a guess.
     """
     if value is None or (isinstance(value, str) and is_missing(value)):
         return None, ""
@@ -103,7 +104,7 @@ def usable(item: Input, value: object) -> tuple[object, str]:
     if isinstance(item, Quantity) and item.measure.unit and type(raw) in (int, float):
         return None, "a number without its unit"
 
-    for form in (raw, value):  # "5 ft 4 in" is read as a text
+    for form in (raw, value):  # the second for texts such as "5 ft 4 in"
         try:
             item.read(form, quiet)
         except CalculatorInputError:
@@ -117,28 +118,31 @@ def usable(item: Input, value: object) -> tuple[object, str]:
 def read_values(
     items: Sequence[Input], values: Mapping[str, object]
 ) -> tuple[Entities, str]:
-    """Makes entities of what a reply gives, and says the first thing that is wrong with it."""
-    found = {item.name: usable(item, values.get(item.name)) for item in items}
-    problem = next((why for _, why in found.values() if why), "")
+    """Makes entities of the values in a reply, and returns the first problem."""
+    read = {item.name: usable(item, values.get(item.name)) for item in items}
+    problem = next((why for _, why in read.values() if why), "")
     return {
-        name: value for name, (value, _) in found.items() if value is not None
+        name: value for name, (value, _) in read.items() if value is not None
     }, problem
 
 
 def lacking(calculator: AnyCalculator, entities: Mapping[str, object]) -> str:
-    """Why a note is not kept for a calculator, "" where it is.
+    """Says why a pair is not kept; "" if it is.
 
-    All numbers, half of all attributes (paper, A.1), and an answer.
+    A pair needs all numbers and dates, half of all attributes (paper, A.1), and an answer.
     """
     needed = [
         item
         for item in calculator.inputs
         if item.absent is REQUIRED and kind_of(item) != "categorical"
     ]
-    asked = [item for item in calculator.inputs if not item.silent]
+    expected = [item for item in calculator.inputs if not item.silent]
     if any(item.name not in entities for item in needed):
         return "a number or a date is missing"
-    if 2 * sum(item.name in entities for item in asked) < len(asked) or not entities:
+    if (
+        2 * sum(item.name in entities for item in expected) < len(expected)
+        or not entities
+    ):
         return "fewer than half of the attributes"
 
     try:
@@ -158,7 +162,7 @@ def _form(item: Input) -> Checker:
             truth,
         )
 
-    # Where a text may have any length, a small model goes on until its reply is cut.
+    # Without a limit on texts, a small model may continue until its reply is truncated.
     form = (
         {"enum": [*item.labels.values(), None]}
         if isinstance(item, Choice)
@@ -175,7 +179,7 @@ def _form(item: Input) -> Checker:
 def _question(
     name: str, note: str, texts: Sequence[str], form: str, keys: Mapping[str, Checker]
 ) -> Question:
-    """Makes a question about one note, whose reply is an object with these keys."""
+    """Makes a question about a note whose reply is an object with these keys."""
     parts = (
         _TEXTS["setting"],
         _TEXTS["note"].format(note=quoted(note)),
@@ -201,7 +205,7 @@ def values_question(
 ) -> Question:
     """Asks for attributes, of one calculator or of any.
 
-    The form shows no values, which a small model would copy.
+    The form shows no values, since a small model would copy them.
     """
     keys = {item.name: _form(item) for item in items}
     lines = (
@@ -238,14 +242,17 @@ def _eligible(name: str, note: str, calculator: AnyCalculator) -> Question:
 
 
 def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
-    """What the first pass asks for, by name.
+    """Returns the attributes that the first pass asks for, by name.
 
-    What two of the 55 share or more, and all of a calculator that shares nothing.
+    These are the attributes shared by at least two of the 55 calculators, and all
+    attributes of a calculator that shares none.
     """
     forms = Counter(
-        (item.name, item.expects) for each in CALCULATORS for item in each.inputs
+        (item.name, item.expects)
+        for calculator in CALCULATORS
+        for item in calculator.inputs
     )
-    found: dict[str, Input] = {}
+    attributes: dict[str, Input] = {}
     for calculator in calculators:
         common = [
             item for item in calculator.inputs if forms[item.name, item.expects] > 1
@@ -255,23 +262,23 @@ def shared_attributes(calculators: Sequence[AnyCalculator]) -> dict[str, Input]:
             if any(item.parameter not in _EVERYBODYS for item in common)
             else calculator.inputs
         ):
-            found.setdefault(item.name, item)
+            attributes.setdefault(item.name, item)
 
-    return found
+    return attributes
 
 
 Pair: TypeAlias = tuple[AnyCalculator, str, Entities]
-"""A calculator, the name of a note, and what the note says of the calculator's inputs."""
+"""A calculator, the name of a note, and the entities of the calculator's inputs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Extracted:
-    """What came of notes.
-
-    The pairs of calculator and note that are kept, and how the others ended.
+    """The extracted pairs.
 
     Attributes:
-        passes: Questions of each pass.
+        kept: The pairs that are kept.
+        dropped: Reason to the number of other pairs.
+        passes: Pass to the number of questions.
     """
 
     kept: list[Pair] = field(default_factory=list)
@@ -280,66 +287,63 @@ class Extracted:
 
 
 def extract(
-    notes: Mapping[str, str], calculators: Sequence[AnyCalculator], model: Asked
+    notes: Mapping[str, str],
+    calculators: Sequence[AnyCalculator],
+    model: ConstructionModel,
 ) -> Extracted:
-    """Asks about all notes, in three passes.
+    """Asks a model about all notes, in three passes.
 
-    So many notes are asked about at a time that their questions fit into memory.
+    Notes are processed in blocks whose questions fit into memory.
 
     Args:
         notes: Name to text.
-        calculators: For which pairs are made.
-        model: Who is asked.
-
-    Returns:
-        The pairs that are kept, and how the others ended.
+        calculators: The calculators for which pairs are made.
+        model: The model.
     """
-    made, names = Extracted(), list(notes)
+    extracted, names = Extracted(), list(notes)
     for start in range(0, len(names), _BLOCK):
         _passes(
-            made,
+            extracted,
             {name: notes[name] for name in names[start : start + _BLOCK]},
             calculators,
             model,
         )
 
-    made.dropped["no usable reply"] += len(model.failed)
-    return made
+    extracted.dropped["no usable reply"] += len(model.failed)
+    return extracted
 
 
 def _passes(
-    made: Extracted,
+    extracted: Extracted,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    model: Asked,
+    model: ConstructionModel,
 ) -> None:
-    """Does the three passes for some notes.
-
-    Which attributes a note has, whether each calculator is meant for its patient, and
-    what values are left.
-    """
-    pairs = _with_attributes(made, notes, calculators, model)
-    pairs = _eligible_pairs(made, notes, pairs, model)
-    _complete(made, notes, pairs, model)
+    """Makes the three passes for some notes: attributes, eligibility, remaining values."""
+    pairs = _with_attributes(extracted, notes, calculators, model)
+    pairs = _eligible_pairs(extracted, notes, pairs, model)
+    _complete(extracted, notes, pairs, model)
 
 
 def _ask(
-    made: Extracted, model: Asked, label: str, questions: Sequence[Question]
+    extracted: Extracted,
+    model: ConstructionModel,
+    label: str,
+    questions: Sequence[Question],
 ) -> JsonDict:
-    made.passes[label] += len(questions)
+    extracted.passes[label] += len(questions)
     return model.ask(questions)
 
 
 def _with_attributes(
-    made: Extracted,
+    extracted: Extracted,
     notes: Mapping[str, str],
     calculators: Sequence[AnyCalculator],
-    model: Asked,
+    model: ConstructionModel,
 ) -> dict[str, Pair]:
-    """The pairs for which the note has a telling attribute, by the key of their questions.
+    """Returns the pairs whose note has a selective attribute, by the key of their questions.
 
-    Age and sex are not telling: nearly every note has them, and every calculator would
-    be asked for.
+    Age and sex are not selective, since nearly every note has them.
     """
     shared = shared_attributes(calculators)
     questions = [
@@ -347,36 +351,39 @@ def _with_attributes(
         for name, note in notes.items()
     ]
     pairs: dict[str, Pair] = {}
-    for question, reply in _ask(made, model, "attributes", questions).items():
+    for question, reply in _ask(extracted, model, "attributes", questions).items():
         name = question.removeprefix("attributes of ")
         for calculator in calculators:
-            own = [
+            own_items = [
                 item
                 for item in calculator.inputs
                 if item.name in shared and shared[item.name].expects == item.expects
             ]
-            entities, _ = read_values(own, reply)
+            entities, _ = read_values(own_items, reply)
             if any(
                 item.name in entities and item.parameter not in _EVERYBODYS
-                for item in own
+                for item in own_items
             ):
                 pairs[f"{calculator.slug} for {name}"] = (calculator, name, entities)
             else:
-                made.dropped["no attribute in the note"] += 1
+                extracted.dropped["no attribute in the note"] += 1
 
     return pairs
 
 
 def _eligible_pairs(
-    made: Extracted, notes: Mapping[str, str], pairs: Mapping[str, Pair], model: Asked
+    extracted: Extracted,
+    notes: Mapping[str, str],
+    pairs: Mapping[str, Pair],
+    model: ConstructionModel,
 ) -> dict[str, Pair]:
-    """The pairs whose calculator is meant for the patient."""
+    """Returns the pairs whose patient is eligible for the calculator."""
     questions = [
         _eligible(f"who, {key}", notes[name], calculator)
         for key, (calculator, name, _) in pairs.items()
     ]
-    replies = _ask(made, model, "eligibility", questions)
-    made.dropped["not eligible"] += sum(
+    replies = _ask(extracted, model, "eligibility", questions)
+    extracted.dropped["not eligible"] += sum(
         not reply["eligible"] for reply in replies.values()
     )
 
@@ -388,12 +395,12 @@ def _eligible_pairs(
 
 
 def _complete(
-    made: Extracted, notes: Mapping[str, str], pairs: Mapping[str, Pair], model: Asked
+    extracted: Extracted,
+    notes: Mapping[str, str],
+    pairs: Mapping[str, Pair],
+    model: ConstructionModel,
 ) -> None:
-    """Asks for the values that a calculator still needs, and keeps the pairs that then have all.
-
-    What the first pass found is not asked for again.
-    """
+    """Asks for the values that the first pass did not find, and keeps complete pairs."""
     open_items = {
         key: [item for item in calculator.inputs if item.name not in entities]
         for key, (calculator, _, entities) in pairs.items()
@@ -403,7 +410,7 @@ def _complete(
         for key, items in open_items.items()
         if items
     ]
-    replies = _ask(made, model, "values", questions)
+    replies = _ask(extracted, model, "values", questions)
     for key, (calculator, name, entities) in pairs.items():
         if key in model.failed:
             continue
@@ -411,9 +418,9 @@ def _complete(
         more, problem = read_values(open_items[key], replies.get(key, {}))
         problem = problem or lacking(calculator, entities | more)
         if problem:
-            made.dropped[problem] += 1
+            extracted.dropped[problem] += 1
         else:
-            made.kept.append((calculator, name, entities | more))
+            extracted.kept.append((calculator, name, entities | more))
 
 
 # The floor: an extractor without a model.
@@ -433,43 +440,42 @@ _compiled: Final = lru_cache(maxsize=2048)(
 def lexical(note: str, calculator: AnyCalculator) -> Entities:
     """Finds a calculator's attributes by their names and a few usual words.
 
-    The value is the number and unit that stand behind the name. It is a floor for
-    models, and no reader: "no fever" is a denial, and "mother had a stroke" is taken
-    for the patient's.
+    The value is the number and unit that follow the name. This baseline for models does
+    not understand text: "no fever" counts as a denial, but "mother had a stroke" counts
+    as the patient's stroke.
     """
     text = plain(note)
-    found = {item.name: _spotted(text, item) for item in calculator.inputs}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {item.name: _spotted(text, item) for item in calculator.inputs}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def extract_by_words(
     notes: Mapping[str, str], calculators: Sequence[AnyCalculator]
 ) -> Extracted:
-    """Pairs without a model, by words alone; who is eligible is left to the reviewers."""
-    made = Extracted()
+    """Extracts pairs by words alone; eligibility is left to the reviewers."""
+    extracted = Extracted()
     for name, note in notes.items():
         for calculator in calculators:
             entities = lexical(note, calculator)
             telling = any(
-                each.name in entities and each.parameter not in _EVERYBODYS
-                for each in calculator.inputs
+                item.name in entities and item.parameter not in _EVERYBODYS
+                for item in calculator.inputs
             )
             problem = (
                 lacking(calculator, entities) if telling else "no attribute in the note"
             )
             if problem:
-                made.dropped[problem] += 1
+                extracted.dropped[problem] += 1
             else:
-                made.kept.append((calculator, name, entities))
+                extracted.kept.append((calculator, name, entities))
 
-    return made
+    return extracted
 
 
 def _spotted(text: str, item: Input) -> object:
-    """An attribute that a note states, by words alone; None if none was recognised.
+    """Returns an attribute's value in a note, by words alone; None if it is not recognised.
 
-    A cue of the parameter goes before its names, since it reads how notes abbreviate
-    it.
+    The parameter's cues, which match abbreviations in notes, take precedence over names.
     """
     names = [
         rf"\b{re.escape(name)}"
@@ -482,33 +488,33 @@ def _spotted(text: str, item: Input) -> object:
         return _spotted_finding_or_day(text, item, names)
 
     cued = (_compiled(cue).search(text) for cue in _CUES.get(item.parameter, ()))
-    own = (_first_usable(item, found[1], own_unit=True) for found in cued if found)
+    own = (_first_usable(item, match[1], own_unit=True) for match in cued if match)
     named = (
-        _first_usable(item, found[1])
+        _first_usable(item, match[1])
         for name in names
-        for found in _compiled(name + _AFTER).finditer(text)
+        for match in _compiled(name + _AFTER).finditer(text)
     )
 
     return next((value for value in (*own, *named) if value is not None), None)
 
 
 def _spotted_choice(text: str, item: Choice, names: Sequence[str]) -> str | None:
-    """The first of a choice's words that stands behind its name, or in a usual form of words."""
-    places: dict[int, str] = {}
+    """Returns the first of a choice's labels that follows its name or matches a cue."""
+    words_by_start: dict[int, str] = {}
     for word in item.labels.values():
         near = [rf"{name}\b[^.;]{{0,60}}\b{re.escape(word)}\b" for name in names]
         cues = (
             _compiled(cue).search(text)
             for cue in (*_CUES.get(f"{item.parameter}:{word}", ()), *near)
         )
-        places |= {match.start(): word for match in cues if match}
-    return places[min(places)] if places else None
+        words_by_start |= {match.start(): word for match in cues if match}
+    return words_by_start[min(words_by_start)] if words_by_start else None
 
 
 def _spotted_finding_or_day(text: str, item: Input, names: Sequence[str]) -> object:
-    """Whether a finding is there or denied, or the day behind the name.
+    """Returns whether a finding is present or denied, or the day that follows the name.
 
-    None where the name is not in the text.
+    None if the name is not in the text.
     """
     matches = (_compiled(rf"{name}\b").search(text) for name in names)
     match = next(filter(None, matches), None)
@@ -517,15 +523,15 @@ def _spotted_finding_or_day(text: str, item: Input, names: Sequence[str]) -> obj
     if isinstance(item, Flag):
         return _DENIED.search(text, max(0, match.start() - 60), match.start()) is None
 
-    behind = text[match.end() : match.end() + 60]
-    days = [date.value for date in dates(behind) if date.value is not None]
+    following = text[match.end() : match.end() + 60]
+    days = [date.value for date in dates(following) if date.value is not None]
     return f"{days[0]:%m/%d/%Y}" if days and isinstance(item, Day) else None
 
 
 def _first_usable(item: Input, text: str, *, own_unit: bool = False) -> object:
-    """The value in the longest beginning of a text that can be used, with its words.
+    """Returns the usable value in the longest possible prefix of a text.
 
-    The attribute's own unit where asked.
+    With `own_unit`, a number without a usable unit gets the unit of the attribute.
     """
     words = text.strip().split()
     forms = [" ".join(words[:count]).rstrip(".:") for count in range(len(words), 0, -1)]
@@ -541,10 +547,10 @@ def _first_usable(item: Input, text: str, *, own_unit: bool = False) -> object:
     )
 
 
-# How well, on notes whose entities are known.
+# Measuring an extractor on notes whose entities are known.
 
 TOLERANCE: Final = 0.01
-"""Relative difference of two values that rounding between units can make."""
+"""The relative difference of two values that rounding between units can cause."""
 _FIGURES: Final = {
     "attribute precision": ("both", "given"),
     "attribute recall": ("both", "gold"),
@@ -554,25 +560,30 @@ _FIGURES: Final = {
 
 
 def compared(
-    calculator: AnyCalculator, gold: Mapping[str, object], given: Mapping[str, object]
+    calculator: AnyCalculator,
+    gold: Mapping[str, object],
+    predicted: Mapping[str, object],
 ) -> Counter[tuple[Kind, str]]:
     """Counts attributes by type.
 
-    `gold` and `given` ones, `both`, and `right` ones, which have the same value.
+    The second part of a key is `gold`, `given` (predicted), `both`, or `right` if both
+    have the same value.
     """
     counts: Counter[tuple[Kind, str]] = Counter()
-    wanted, found = _values(calculator, gold), _values(calculator, given)
+    gold_values, predicted_values = (
+        _values(calculator, gold),
+        _values(calculator, predicted),
+    )
     for item in calculator.inputs:
-        kind, there = kind_of(item), (item.name in wanted, item.name in found)
-        counts.update(
-            {
-                (kind, "gold"): there[0],
-                (kind, "given"): there[1],
-                (kind, "both"): all(there),
-            }
-        )
-        counts[kind, "right"] += all(there) and _same(
-            wanted[item.name], found[item.name]
+        kind = kind_of(item)
+        in_gold = item.name in gold_values
+        in_predicted = item.name in predicted_values
+        in_both = in_gold and in_predicted
+        counts[kind, "gold"] += in_gold
+        counts[kind, "given"] += in_predicted
+        counts[kind, "both"] += in_both
+        counts[kind, "right"] += in_both and _same(
+            gold_values[item.name], predicted_values[item.name]
         )
 
     return counts
@@ -581,16 +592,16 @@ def compared(
 def _values(
     calculator: AnyCalculator, entities: Mapping[str, object]
 ) -> dict[str, object]:
-    """The attributes that are given, read; None for what cannot be."""
-    found: dict[str, object] = {}
+    """Reads the values of attributes; None for an unreadable value."""
+    values: dict[str, object] = {}
     for key, raw in entities.items():
         item = calculator.input_named(key)
         if item is not None and not is_missing(raw):
             try:
-                found.setdefault(item.name, item.read(raw, quiet))
+                values.setdefault(item.name, item.read(raw, quiet))
             except CalculatorInputError:
-                found.setdefault(item.name, None)
-    return found
+                values.setdefault(item.name, None)
+    return values
 
 
 def _same(a: object, b: object) -> bool:
@@ -600,22 +611,22 @@ def _same(a: object, b: object) -> bool:
 
 
 def figures(
-    rows: Sequence[Row], given: Sequence[Mapping[str, object]]
+    rows: Sequence[Row], predicted: Sequence[Mapping[str, object]]
 ) -> dict[str, dict[str, Estimate]]:
-    """Precision and recall by type of attribute, pooled over the rows.
+    """Measures precision and recall by type of attribute, pooled over the rows.
 
     Args:
-        rows: Rows of the dataset, whose entities are the truth.
-        given: The entities that were found in the note of each row.
+        rows: Rows of the dataset, with the gold entities.
+        predicted: The entities extracted from the note of each row.
 
     Returns:
-        `all`, then each type, to figures with intervals in which notes are drawn whole:
-        a note has several rows, and what is misread in one of them is misread in all.
+        Figures of `all` attributes, then of each type. Their intervals draw whole notes,
+        since an error in a note affects all of its rows.
     """
-    pairs = zip(rows, given, strict=True)
+    pairs = zip(rows, predicted, strict=True)
     counts = [
-        compared(find(int(row["calculator_id"])), entities_of(row), each)
-        for row, each in pairs
+        compared(find(int(row["calculator_id"])), entities_of(row), counted)
+        for row, counted in pairs
     ]
     clusters = [
         name if not (name := str(row["note_id"])).isdigit() else row["patient_note"]
@@ -625,8 +636,8 @@ def figures(
 
     def column(name: str, label: str) -> list[int]:
         return [
-            sum(each[kind, name] for kind in kinds if label in ("all", kind))
-            for each in counts
+            sum(counted[kind, name] for kind in kinds if label in ("all", kind))
+            for counted in counts
         ]
 
     return {

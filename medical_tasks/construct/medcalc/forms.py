@@ -1,4 +1,4 @@
-"""What the steps of a construction keep: pairs of a note and a calculator, and counts."""
+"""The files of the steps: pairs of a note and a calculator, and counts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LINE_FIELDS: Final = dict.fromkeys(
 
 
 class PairLine(TypedDict):
-    """A pair as a line of JSON holds it.
+    """A pair as a line of JSON.
 
     Attributes:
         calculator: Slug.
-        entities: JSON: what its reader gets is what was written, `1` and `1.0` alike.
+        entities: JSON within JSON, which keeps `1` and `1.0` distinct.
     """
 
     id: str
@@ -37,11 +37,11 @@ class PairLine(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A note, a calculator, and what the note says of the calculator's inputs.
+    """A note, a calculator, and the entities of the calculator's inputs.
 
     Attributes:
         id: `CALCULATOR-NOTE`, such as `7-note3`.
-        entities: Name of an attribute to its value, as the dataset has them.
+        entities: Name of an attribute to its value, as in the dataset.
     """
 
     id: str
@@ -80,7 +80,7 @@ class PairShares(Shares):
 
 
 class ReviewerAgreement(TypedDict):
-    """Two reviewers on the attributes that both marked."""
+    """The agreement of two reviewers on the attributes that both marked."""
 
     reviewers: list[str]
     cells: int

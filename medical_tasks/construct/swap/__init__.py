@@ -1,5 +1,5 @@
-"""Notes of real patients with one attribute of the patient changed, and nothing else.
+"""Changes one attribute of the patient in notes of real patients, and nothing else.
 
 `texts` decides what can be changed and changes it; `command` makes a built dataset of
-it. docs/swap.md says how runs on two of them are compared.
+the result. docs/swap.md says how to compare runs on two such datasets.
 """

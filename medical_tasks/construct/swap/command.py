@@ -1,7 +1,7 @@
-"""The verb `swap`: a built dataset again, with one attribute of every patient changed.
+"""The verb `swap`: a copy of a built dataset with one attribute of every patient changed.
 
-All values of an attribute give the same rows, so that two such datasets differ in the
-value alone and `compare` of two runs is a counterfactual comparison.
+All values of an attribute give the same set of rows, so that two such datasets differ in
+the value alone, and `compare` on two runs is a counterfactual comparison.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ _SHOWN: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Swapped:
-    """What a swap made.
+    """The outcome of a swap.
 
     Attributes:
-        folder: of the new dataset, for `--data`.
-        config: its one configuration.
-        swap: attribute and value, `sex=female`.
-        rows: how many there are in all splits together.
-        changed: how many of them are not as they were.
-        left_out: reason to the number of rows that no value of the attribute has.
+        folder: The folder of the new dataset, for `--data`.
+        config: Its one configuration.
+        swap: Attribute and value, as in `sex=female`.
+        rows: The number of rows in all splits.
+        changed: The number of rows that differ from the original.
+        left_out: Reason to the number of rows left out for every value of the attribute.
     """
 
     folder: Path
@@ -65,19 +65,19 @@ class Swapped:
 
 
 def run(options: Swap) -> int:
-    """Makes the dataset, and says what was left out and how it is used."""
-    made = swap(options)
-    total = made.rows + sum(made.left_out.values())
+    """Makes the dataset, and reports which rows were left out and how to use it."""
+    swapped = swap(options)
+    total = swapped.rows + sum(swapped.left_out.values())
     lines = [
-        f"{made.swap}: {made.rows:,} of {total:,} rows in {made.folder}, {made.changed:,} "
+        f"{swapped.swap}: {swapped.rows:,} of {total:,} rows in {swapped.folder}, {swapped.changed:,} "
         "of them changed",
         *(
             f"  left out: {count:,}, {reason}"
-            for reason, count in made.left_out.items()
+            for reason, count in swapped.left_out.items()
         ),
-        f"run on it: medical-tasks run --data {made.folder} --config {made.config} ...",
+        f"run on it: medical-tasks run --data {swapped.folder} --config {swapped.config} ...",
     ]
-    tell("\n".join(lines), made)
+    tell("\n".join(lines), swapped)
 
     return 0
 
@@ -87,7 +87,7 @@ def swap(options: Swap) -> Swapped:
 
     Raises:
         UsageError: The attribute or value is unknown, the dataset has no texts about
-            patients, is made by a swap itself, or no row can be changed.
+            patients or was itself made by a swap, or no row can be changed.
         MissingError: The dataset is not built.
     """
     attribute, value = _attribute_and_value(options.swap)
@@ -103,25 +103,23 @@ def _swap(
 ) -> Swapped:
     """Builds a dataset again with one attribute of every patient changed.
 
-    A row whose text cannot be changed safely is left out, by its reason; a folder that
-    is swapped already, or the dataset's own, is refused. The new source names the swap
-    and the hash of the rows it was made of, so that results of the two are told apart.
+    Rows whose text cannot be changed safely are left out and counted by reason. A swapped
+    dataset as input, and the input's folder as output, are refused. The new source
+    records the swap and the hash of the original rows, which distinguishes results on the
+    two datasets.
 
     Args:
-        options: of the verb; its folder gets the new dataset.
-        attribute: to change, as `sex`.
-        value: to give it, as `female`.
-        spec: of the dataset.
-        benchmark: whose it is.
-
-    Returns:
-        Where it is, and how many rows were changed and left out.
+        options: The options of the verb.
+        attribute: The attribute to change, such as `sex`.
+        value: Its new value, such as `female`.
+        spec: The dataset.
+        benchmark: The dataset's benchmark.
     """
     source = benchmark.source(spec.name)
     columns = [column for column in source.columns if _is_about_a_patient(column)]
     if not columns:
         raise UsageError(
-            f"swap {spec.name}: no column of it is known to be about a patient "
+            f"swap {spec.name}: none of its columns is declared to be about a patient "
             "(`Column.about`), so nothing can be changed."
         )
 
@@ -162,11 +160,11 @@ def _swap(
     def read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
         return iter(splits[split])
 
-    made = build_source(
+    built_rows = build_source(
         replace(
             source,
             read=read,
-            changes=(*source.changes, _said_on_the_card(attribute, value)),
+            changes=(*source.changes, _card_note(attribute, value)),
             at=None,
             files={name: {} for name in source.files},
             splits=dict(source.splits) | {config: tuple(built.splits)},
@@ -174,7 +172,7 @@ def _swap(
             generated={},
             known_files={},
         ),
-        place=None,
+        source_path=None,
         config=config,
         folder=options.out,
         made_of={
@@ -192,16 +190,16 @@ def _swap(
         },
     )
     return Swapped(
-        folder=made.folder,
+        folder=built_rows.folder,
         config=config,
         swap=f"{attribute}={value}",
-        rows=made.rows,
+        rows=built_rows.rows,
         changed=changed,
         left_out=dict(left_out.most_common()),
     )
 
 
-def _said_on_the_card(attribute: str, value: str) -> str:
+def _card_note(attribute: str, value: str) -> str:
     return (
         f"The patients are not the released ones: by `medical-tasks swap`, {attribute} is "
         f"{value} in every row. Rows that this cannot be done to are left out."
@@ -240,12 +238,12 @@ def _is_about_a_patient(column: Column) -> bool:
 def swap_row(
     row: Row, columns: Sequence[Column], attribute: str, value: str
 ) -> dict[str, object] | Refusal:
-    """Changes an attribute in all texts about the patient of one row.
+    """Changes an attribute in all texts of a row that are about the patient.
 
-    Example: of a row with `note` "A 40-year-old man. He coughs." and `question` "What
-    does he have?", with `sex=female`: "A 40-year-old woman. She coughs." and "What does
-    she have?". With `insurance=none`: "Insurance: none. A 40-year-old man. He coughs.",
-    and the question as it was.
+    Example: a row has the `note` "A 40-year-old man. He coughs." and the `question` "What
+    does he have?". `sex=female` makes them "A 40-year-old woman. She coughs." and "What
+    does she have?". `insurance=none` makes the note "Insurance: none. A 40-year-old man.
+    He coughs." and leaves the question unchanged.
     """
     texts = [text for column in columns for text in _texts(row[column.name], column)]
     sex = check_texts(attribute, texts)
@@ -261,7 +259,7 @@ def swap_row(
 
 
 def _texts(value: object, column: Column) -> Iterator[str]:
-    """All texts about the patient in a value of a column, in order."""
+    """Yields all texts about the patient in a value of a column, in order."""
     if isinstance(value, str):
         if column.about:
             yield value
@@ -274,32 +272,37 @@ def _texts(value: object, column: Column) -> Iterator[str]:
 
 
 def _changed(
-    value: object, column: Column, attribute: str, wanted: str, sex: Sex | None
+    value: object, column: Column, attribute: str, new_value: str, sex: Sex | None
 ) -> object:
-    """A value of a column with the words changed that say the attribute."""
+    """Changes the words that state the attribute in a value of a column."""
     if isinstance(value, str):
         if not column.about:
             return value
 
-        new = change(value, attribute, wanted, sex)
+        new = change(value, attribute, new_value, sex)
         changed_words(value, new)
         return new
 
     if isinstance(value, Mapping):
         members = {member.name: member for member in column.fields}
         return {
-            name: _changed(part, members[name], attribute, wanted, sex)
-            for name, part in value.items()
+            name: _changed(element, members[name], attribute, new_value, sex)
+            for name, element in value.items()
         }
 
     if isinstance(value, Sequence):
-        return [_changed(part, column, attribute, wanted, sex) for part in value]
+        return [
+            _changed(element, column, attribute, new_value, sex) for element in value
+        ]
 
     return value
 
 
 def _headed(value: object, column: Column, sentence: str) -> object:
-    """A value of a column with a sentence at the head of each note: of a list, of its first text."""
+    """Puts a sentence before each note in a value of a column.
+
+    In a list of texts, only the first text gets it.
+    """
     if not sentence:
         return value
     if isinstance(value, str):
@@ -308,12 +311,13 @@ def _headed(value: object, column: Column, sentence: str) -> object:
     if isinstance(value, Mapping):
         members = {member.name: member for member in column.fields}
         return {
-            name: _headed(part, members[name], sentence) for name, part in value.items()
+            name: _headed(element, members[name], sentence)
+            for name, element in value.items()
         }
 
     if isinstance(value, Sequence) and value:
         notes = value if column.fields else value[:1]
         rest = [] if column.fields else value[1:]
-        return [*(_headed(part, column, sentence) for part in notes), *rest]
+        return [*(_headed(element, column, sentence) for element in notes), *rest]
 
     return value

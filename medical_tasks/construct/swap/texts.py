@@ -1,21 +1,20 @@
 """Changes one attribute of a patient in texts about the patient, word for word.
 
-There are two ways. A patient's sex is in words that are everywhere (`she`, `Mr.`,
-`58-year-old man`): each is replaced by its counterpart. All other attributes are stated
-in a sentence of their own at the head of the note, since released notes seldom mention
-it. Both arms of a comparison have such a sentence, so that they differ in its value and
-not in its being there.
+A patient's sex is expressed by words throughout a note (`she`, `Mr.`, `58-year-old
+man`); each is replaced by its counterpart. Every other attribute is stated in a sentence
+at the head of the note, since released notes seldom mention it. Both arms of a comparison
+have such a sentence, so that they differ only in the value.
 
-Whether a text can be changed is decided by the original alone and not by the value that
-is wanted, so that all values of an attribute have the same rows. Where the words of
-another person cannot be told from those of the patient, nothing is guessed: the row is
-left out, with the reason.
+Whether a text can be changed depends on the original alone and not on the new value, so
+that all values of an attribute have the same rows. If words about another person cannot
+be distinguished from words about the patient, nothing is guessed: the row is left out,
+with the reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
@@ -48,7 +47,7 @@ STATEMENTS: Final[Mapping[str, Mapping[str, str]]] = {
         "shelter": "Housing: sleeps in a shelter.",
     },
 }
-"""Attribute to the sentence that states each of its values."""
+"""The sentences that state the values of each attribute."""
 
 NAMES: Final[Mapping[str, Mapping[Sex, str]]] = {
     "white": {"female": "Emily Walsh", "male": "Greg Baker"},
@@ -56,22 +55,22 @@ NAMES: Final[Mapping[str, Mapping[Sex, str]]] = {
     "hispanic": {"female": "Guadalupe Hernandez", "male": "Jesus Gonzalez"},
     "asian": {"female": "Mei Zhang", "male": "Wei Chen"},
 }
-"""Invented names that most readers take for those of a group.
+"""Invented names that most readers associate with a group.
 
-In the manner of Bertrand and Mullainathan, American Economic Review 94, 2004.
+The method is that of Bertrand and Mullainathan, American Economic Review 94, 2004.
 """
 
 RULES: Final = "1"
-"""Version of these rules: changes with any that changes a text or which rows there are."""
+"""Version of these rules; it increases with every change to the texts or the set of rows."""
 
 ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "sex": ("female", "male"),
     "name": tuple(NAMES),
     **{name: tuple(values) for name, values in STATEMENTS.items()},
 }
-"""What can be changed, and the values that there are."""
+"""The attributes that can be changed, with their values."""
 
-# A released text that speaks of the attribute itself would contradict the sentence.
+# A released text that mentions the attribute could contradict the added sentence.
 _MENTIONS: Final[Mapping[str, re.Pattern[str]]] = {
     "ethnicity": re.compile(
         r"\b(ethnic\w*|race|racial|white (?:male|female|man|woman|gentleman|lady)"
@@ -97,7 +96,7 @@ _MENTIONS: Final[Mapping[str, re.Pattern[str]]] = {
 
 _AGE: Final = r"(?:\d{1,3}|_{2,})"
 
-# Organs, conditions and tests that one sex has.
+# Organs, conditions and tests of one sex.
 _BOUND_TO_ONE_SEX: Final = re.compile(
     r"\b(pregnan\w*|gravid\w*|para \d|g\d+p\d+|partum|obstetric\w*|gyn\w*|menses|menstru\w*"
     r"|(?:peri|post|pre)?-?menopaus\w*|lmp|uter(?:us|ine)|ovar\w*|cervix|pap smear|vagin\w*"
@@ -114,8 +113,8 @@ _ANY_PRONOUN: Final[Mapping[Sex, frozenset[str]]] = {
     "female": frozenset({"she", "her", "hers", "herself"}),
     "male": frozenset({"he", "him", "his", "himself"}),
 }
-# Words that say the patient's sex wherever they stand, with their counterparts. Plurals
-# are of others.
+# Words that always express the patient's sex, with their counterparts. Plurals refer to
+# others.
 _NOUNS: Final[Mapping[Sex, Mapping[str, str]]] = {
     "female": {
         "woman": "man",
@@ -132,8 +131,8 @@ _NOUNS: Final[Mapping[Sex, Mapping[str, str]]] = {
         "sir": "ma'am",
     },
 }
-# Common given names with a counterpart each, without those that are words, places or
-# eponyms (Mark, Grace, Thomas' test).
+# Common given names, each with a counterpart, without names that are also words, places
+# or eponyms (Mark, Grace, Thomas' test).
 _GIVEN_NAMES: Final = (
     "mary/james patricia/robert jennifer/john linda/michael elizabeth/david "
     "barbara/william susan/richard jessica/joseph sarah/anthony karen/christopher "
@@ -158,8 +157,8 @@ _GIVEN: Final[Mapping[Sex, Mapping[str, str]]] = {
     "female": dict(_PAIRS_OF_NAMES),
     "male": {his: hers for hers, his in _PAIRS_OF_NAMES},
 }
-# Given names that are words, places or eponyms too, or of both sexes: they cannot be
-# changed, and where somebody is greeted by one the text says who that is.
+# Given names that are also words, places or eponyms, or of both sexes. They cannot be
+# changed, and a greeting shows that one of them is meant as a name.
 _GREETED: Final = re.compile(
     r"\b(?:hi|hey|hello|morning|afternoon|see you|okay|alright|so|thanks|bye)\W+"
     r"(alex|amber|ashley|austin|bruce|charles|charlotte|chris|dawn|douglas|drew|frank|"
@@ -169,7 +168,7 @@ _GREETED: Final = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_A_SURNAME: Final = frozenset("mr mrs ms miss dr doctor nurse".split())
-# `Rosalind is a 40-year-old ...`: what stands there is a name, or one of these.
+# `Rosalind is a 40-year-old ...`: the first word is a name, or one of `_NO_NAME`.
 _INTRODUCED: Final = re.compile(
     rf"(?:^|[.\]]\s+)([A-Za-z]+)(?:\s+[A-Z][a-z]+)?\s+is an?\s+{_AGE}\s?-?\s?year",
     re.MULTILINE,
@@ -192,9 +191,9 @@ _RELATIVES: Final[Mapping[Sex, frozenset[str]]] = {
 _STAFF: Final = frozenset(
     "dr doctor physician surgeon nurse pcp therapist cardiologist oncologist resident".split()
 )
-# Before `girl`, `man` or the like one of these says that it is not the patient.
+# One of these before `girl`, `man` or the like shows that it is not the patient.
 _OF_SOMEBODY_ELSE: Final = frozenset("another other her his my their our".split())
-# `her` before one of these is an object (`him`); before anything else it says whose.
+# `her` before one of these is an object (`him`); before any other word it is possessive.
 _AFTER_AN_OBJECT: Final = frozenset(
     "a about after again all also an and any are as at because before but by during for "
     "from had has have if in into is it more no not now of off on or out over so some "
@@ -237,10 +236,10 @@ class Refusal:
 
 
 def patient_sex(texts: Sequence[str]) -> Sex | Refusal:
-    """Tells the patient's sex by what the texts say plainly.
+    """Determines the patient's sex from explicit statements.
 
-    A field (`Sex: F`) or a description (`58-year-old woman`) decides; without either
-    the pronouns do, where all are of one sex.
+    A field (`Sex: F`) or a description (`58-year-old woman`) decides. Without either, the
+    pronouns decide if all are of one sex.
 
         >>> patient_sex(["A 58-year-old woman with chest pain. Her brother says he ..."])
         'female'
@@ -250,13 +249,13 @@ def patient_sex(texts: Sequence[str]) -> Sex | Refusal:
     plain: set[Sex] = set()
     for text in texts:
         plain.update(
-            _SEX_OF_NOUN[found[3].lower()] for found in _SEX_FIELD.finditer(text)
+            _SEX_OF_NOUN[match[3].lower()] for match in _SEX_FIELD.finditer(text)
         )
         plain.update(
-            _SEX_OF_NOUN[found[1].lower()] for found in _DESCRIBED.finditer(text)
+            _SEX_OF_NOUN[match[1].lower()] for match in _DESCRIBED.finditer(text)
         )
         plain.update(
-            _SEX_OF_NOUN[found[2].lower()] for found in _AGE_AND_LETTER.finditer(text)
+            _SEX_OF_NOUN[match[2].lower()] for match in _AGE_AND_LETTER.finditer(text)
         )
 
     if not plain:
@@ -274,15 +273,15 @@ def patient_sex(texts: Sequence[str]) -> Sex | Refusal:
 
 
 def check_texts(attribute: str, texts: Sequence[str]) -> Sex | Refusal | None:
-    """Says whether an attribute of a patient can be changed in all texts about them.
+    """Checks whether an attribute can be changed in all texts about a patient.
 
     Args:
-        attribute: one of `ATTRIBUTES`.
-        texts: all of one row: notes, question, answers.
+        attribute: One of `ATTRIBUTES`.
+        texts: All texts of a row: notes, question, answers.
 
     Returns:
-        The patient's sex, which `change` needs for `sex` and `name`; None for the
-        others; a `Refusal` where the texts cannot be changed.
+        The patient's sex, which `change` needs for `sex` and `name`; None for other
+        attributes; a `Refusal` if the texts cannot be changed.
     """
     mentions = _MENTIONS.get(attribute)
     if mentions is not None and any(mentions.search(text) for text in texts):
@@ -291,31 +290,37 @@ def check_texts(attribute: str, texts: Sequence[str]) -> Sex | Refusal | None:
         return None
 
     sex = patient_sex(texts)
-    if attribute == "name" and any(_is_named(text) for text in texts):
-        return Refusal("name is in the text itself")
-    if attribute == "name" or isinstance(sex, Refusal):
+    if attribute == "name":
+        is_named = any(map(_is_named, texts))
+        return Refusal("name is in the text itself") if is_named else sex
+
+    if isinstance(sex, Refusal):
         return sex
-    if any(_BOUND_TO_ONE_SEX.search(text) for text in texts):
-        return Refusal("a condition, organ or test of one sex")
+
+    reason = next(_unsafe_words(texts, sex), None)
+    return sex if reason is None else Refusal(reason)
+
+
+def _unsafe_words(texts: Sequence[str], sex: Sex) -> Iterator[str]:
+    """Yields the reasons why words of the patient's sex cannot be replaced safely."""
+    if any(map(_BOUND_TO_ONE_SEX.search, texts)):
+        yield "a condition, organ or test of one sex"
 
     for text in texts:
         if _GREETED.search(text):
-            return Refusal("a given name without a known counterpart")
+            yield "a given name without a known counterpart"
 
-        for found in _INTRODUCED.finditer(text):
-            if found[1].lower() not in _GIVEN[sex].keys() | _NO_NAME:
-                return Refusal("a given name without a known counterpart")
+        for introduction in _INTRODUCED.finditer(text):
+            if introduction[1].lower() not in _GIVEN[sex].keys() | _NO_NAME:
+                yield "a given name without a known counterpart"
 
         for sentence in _SENTENCE_END.split(text):
-            problem = _somebody_else(sentence, sex)
-            if problem:
-                return Refusal(problem)
-
-    return sex
+            if problem := _somebody_else(sentence, sex):
+                yield problem
 
 
 def _is_named(text: str) -> bool:
-    """Whether a text names somebody: a given name, or a title before a name that is not blanked."""
+    """Whether a text names somebody, by a given name or a title before a name."""
     words = _words(text)
     if set(words) & (_GIVEN["female"].keys() | _GIVEN["male"].keys()):
         return True
@@ -323,17 +328,17 @@ def _is_named(text: str) -> bool:
 
 
 def _somebody_else(sentence: str, sex: Sex) -> str:
-    """Why words of the patient's sex in a sentence may be about somebody else; "" if they are not.
+    """Says why words of the patient's sex may be about somebody else; "" if they are not.
 
-    `Her mother says she is confused` may be about either. `Her mother is well` is not:
-    `her` is the patient's.
+    `Her mother says she is confused` is ambiguous. `Her mother is well` is not: `her` is
+    the patient.
     """
     words = _words(sentence)
-    pronouns = [place for place, word in enumerate(words) if word == _SUBJECT[sex]]
+    pronouns = [index for index, word in enumerate(words) if word == _SUBJECT[sex]]
     if pronouns and set(words) & _RELATIVES[sex]:
         return "a relative of the same sex"
 
-    staff = [place for place, word in enumerate(words) if word in _STAFF]
+    staff = [index for index, word in enumerate(words) if word in _STAFF]
     if pronouns and staff and staff[0] < pronouns[-1]:
         return "staff before a pronoun"
 
@@ -351,13 +356,13 @@ def _somebody_else(sentence: str, sex: Sex) -> str:
 
 
 def change(text: str, attribute: str, value: str, sex: Sex | None) -> str:
-    """Changes an attribute that words of a text carry; other attributes leave it as it is.
+    """Changes the patient's sex in a text; for other attributes, returns it unchanged.
 
     Args:
-        text: any text about the patient.
-        attribute: one of `ATTRIBUTES`.
-        value: one of its values.
-        sex: of the patient, as `check_texts` tells it.
+        text: Any text about the patient.
+        attribute: One of `ATTRIBUTES`.
+        value: One of its values.
+        sex: The patient's sex, as returned by `check_texts`.
 
     Example:
         >>> change("Ms. Doe, a 58 yo F, took her pills.", "sex", "male", "female")
@@ -370,7 +375,7 @@ def change(text: str, attribute: str, value: str, sex: Sex | None) -> str:
 
 
 def head(attribute: str, value: str, sex: Sex | None) -> str:
-    """The sentence at the head of a note that states an attribute; "" for the sex.
+    """Returns the sentence that states an attribute at the head of a note; "" for the sex.
 
     Example: `head("insurance", "none", None)` is `Insurance: none.`
     """
@@ -387,34 +392,34 @@ def head(attribute: str, value: str, sex: Sex | None) -> str:
 
 
 def _other_sex(text: str, sex: Sex) -> str:
-    """Replaces each word that says the patient's sex by its counterpart."""
+    """Replaces each word that expresses the patient's sex by its counterpart."""
     letter = {"female": "M", "male": "F"}[sex]
     of_this_sex = sex[0]
 
-    def field(found: re.Match[str]) -> str:
-        said = found[3]
-        if _SEX_OF_NOUN[said.lower()] != sex:
-            return found[0]
+    def field(match: re.Match[str]) -> str:
+        letter_or_word = match[3]
+        if _SEX_OF_NOUN[letter_or_word.lower()] != sex:
+            return match[0]
 
         other = OTHER_SEX[sex]
-        return f"{found[1]}{found[2]}{_like(said, other if len(said) > 1 else letter)}"
+        return f"{match[1]}{match[2]}{_like(letter_or_word, other if len(letter_or_word) > 1 else letter)}"
 
-    def age_and_letter(found: re.Match[str]) -> str:
-        return found[1] + letter if found[2].lower() == of_this_sex else found[0]
+    def age_and_letter(match: re.Match[str]) -> str:
+        return match[1] + letter if match[2].lower() == of_this_sex else match[0]
 
     text = _SEX_FIELD.sub(field, text)
     text = _AGE_AND_LETTER.sub(age_and_letter, text)
     tokens = list(_TOKEN.finditer(text))
-    # The field's own word was replaced above: it is not turned back here.
-    done = {found.start(3) for found in _SEX_FIELD.finditer(text)}
+    # The words of fields were replaced above and must not be changed back.
+    done = {match.start(3) for match in _SEX_FIELD.finditer(text)}
     pieces: list[str] = []
     end = 0
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.start() in done:
             continue
 
-        following = tokens[place + 1] if place + 1 < len(tokens) else None
-        before = tokens[max(place - 2, 0) : place]
+        following = tokens[index + 1] if index + 1 < len(tokens) else None
+        before = tokens[max(index - 2, 0) : index]
         other = _counterpart(token[0].lower(), before, following, sex)
         if other is None:
             continue
@@ -431,13 +436,13 @@ def _counterpart(
     following: re.Match[str] | None,
     sex: Sex,
 ) -> str | None:
-    """The word of the other sex, None for words that say no sex.
+    """Returns the word of the other sex; None for words that express no sex.
 
     Args:
-        word: in small letters.
-        before: the tokens before it, at most two; a title makes it a surname.
-        following: the token behind it.
-        sex: the patient's.
+        word: The word in lower case.
+        before: At most two preceding tokens; after a title, the word is a surname.
+        following: The next token.
+        sex: The patient's sex.
     """
     if word in _GIVEN[sex]:
         surname = _BEFORE_A_SURNAME & {token[0].lower() for token in before}
@@ -461,7 +466,7 @@ def _counterpart(
 
 
 def _ends_a_phrase(following: re.Match[str] | None) -> bool:
-    """Whether nothing follows that could be somebody's (`gave her the pills`, `saw her.`)."""
+    """Whether no possession can follow, as in `gave her the pills` and `saw her.`."""
     if following is None:
         return True
     word = following[0].lower()
@@ -469,7 +474,7 @@ def _ends_a_phrase(following: re.Match[str] | None) -> bool:
 
 
 def _like(model: str, word: str) -> str:
-    """Writes a word with the capitals of another."""
+    """Capitalises a word like another."""
     if len(model) > 1 and model.isupper():
         return word.upper()
     if model[:1].isupper():
@@ -496,15 +501,15 @@ _PAIRS: Final = frozenset(
 
 
 def changed_words(before: str, after: str) -> list[tuple[str, str]]:
-    """The words in which two texts differ, which must be as long in words.
+    """Lists the words in which two texts differ.
 
     Raises:
-        ValueError: More differs than words of the patient's sex: a fault of this
-            module, which must not become a figure.
+        ValueError: The texts differ in more than words of the patient's sex, which is a
+            fault of this module and must not affect any figure.
     """
     pairs = list(zip(_TOKEN.findall(before), _TOKEN.findall(after), strict=False))
     between = _TOKEN.sub("·", before), _TOKEN.sub("·", after)
-    changed = [(one, other) for one, other in pairs if one != other]
+    changed = [(old, new) for old, new in pairs if old != new]
     strange = [
         pair
         for pair in changed
@@ -517,5 +522,5 @@ def changed_words(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text, small, in order."""
+    """The words of a text in lower case, in order."""
     return [word.lower() for word in _TOKEN.findall(text) if word[0].isalpha()]

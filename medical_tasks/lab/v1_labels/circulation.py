@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-import medical_tasks.lab.v1_labels.entities as known
+import medical_tasks.lab.v1_labels.entities as compounds
 from medical_tasks.lab.v1_labels.chemistry import creatinine_mg_dl
 from medical_tasks.lab.v1_labels.entities import (
     Entities,
@@ -18,6 +19,7 @@ from medical_tasks.lab.v1_labels.entities import (
     round_v1,
 )
 from medical_tasks.lab.v1_labels.person import age_years
+from medical_tasks.lab.v1_labels.rules import CREATININE_STEPS, rule
 
 _STROKES: Final = (
     "Stroke",
@@ -63,81 +65,107 @@ _CARDIAC_RISKS: Final = (
 _CREATININE: Final = "Pre-operative creatinine"
 
 
-def mean_arterial_pressure(given: Entities) -> float:
-    """5: SBP / 3 + 2 · DBP / 3."""
-    systolic = given.first("Systolic Blood Pressure")
-    return round_v1(2 * given.first("Diastolic Blood Pressure") / 3 + systolic / 3)
+@rule(5, "Mean Arterial Pressure (MAP)")
+def mean_arterial_pressure(entities: Entities) -> float:
+    """SBP / 3 + 2 · DBP / 3."""
+    systolic = entities.first("Systolic Blood Pressure")
+    return round_v1(2 * entities.first("Diastolic Blood Pressure") / 3 + systolic / 3)
 
 
-def cha2ds2_vasc(given: Entities) -> int:
-    """4: as published; any sex that is not `female` counts as male."""
-    age = age_years(given)
+@rule(4, "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk")
+def cha2ds2_vasc(entities: Entities) -> int:
+    """As published; any sex that is not `female` counts as male."""
+    age = age_years(entities)
     points = 2 if age >= 75 else 1 if age >= 65 else 0
-    points += given.stated_sex().lower() == "female"
-    points += given.count(
+    points += entities.stated_sex().lower() == "female"
+    points += entities.count(
         ("Congestive Heart Failure", "Hypertension history", "Vascular disease history")
     )
-    return points + given.flag("Diabetes history") + (2 if given.count(_STROKES) else 0)
+    return (
+        points
+        + entities.flag("Diabetes history")
+        + (2 if entities.count(_STROKES) else 0)
+    )
 
 
-def revised_cardiac_risk(given: Entities) -> int:
-    """17: cerebrovascular disease never reached the rule, and creatinine is required."""
-    if given.flag("History of cerebrovascular disease"):
-        given.note("cerebrovascular disease not counted")
-    return given.count(_CARDIAC_RISKS) + (creatinine_mg_dl(given, _CREATININE) > 2)
+@rule(
+    17,
+    "Revised Cardiac Risk Index for Pre-Operative Risk",
+    quirk=f"history of cerebrovascular disease is not counted; {CREATININE_STEPS}",
+)
+def revised_cardiac_risk(entities: Entities) -> int:
+    """Cerebrovascular disease is never counted, and creatinine is required."""
+    if entities.flag("History of cerebrovascular disease"):
+        entities.note("cerebrovascular disease not counted")
+    return entities.count(_CARDIAC_RISKS) + (
+        creatinine_mg_dl(entities, _CREATININE) > 2
+    )
 
 
-def heart_score(given: Entities) -> int:
-    """18: atherosclerotic disease is one risk factor among seven, and TIA none."""
-    points = given.word("Suspicion History", _HISTORY, default="Slightly suspicious")
-    points += given.word("Electrocardiogram Test", _ECG, default="Normal")
-    points += given.word(
+@rule(
+    18,
+    "HEART Score for Major Cardiac Events",
+    quirk=(
+        "known atherosclerotic disease is one risk factor instead of 2 points by itself; TIA "
+        "is ignored"
+    ),
+)
+def heart_score(entities: Entities) -> int:
+    """Atherosclerotic disease is one risk factor among seven, and TIA none."""
+    points = entities.word("Suspicion History", _HISTORY, default="Slightly suspicious")
+    points += entities.word("Electrocardiogram Test", _ECG, default="Normal")
+    points += entities.word(
         "Initial troponin", _TROPONIN, default="less than or equal to normal limit"
     )
-    age = age_years(given)
+    age = age_years(entities)
     points += 0 if age < 45 else 1 if age < 65 else 2
-    factors = given.count(_HEART_FACTORS) + given.flag(
+    factors = entities.count(_HEART_FACTORS) + entities.flag(
         "Hypertension history", "Hypertension"
     )
-    factors += given.flag(
+    factors += entities.flag(
         "Diabetes mellitus criteria for CCI rule", "Diabetes mellitus"
     )
-    if factors < 3 and given.count(
+    if factors < 3 and entities.count(
         ("atherosclerotic disease", "Transient Ischemic Attacks History")
     ):
-        given.note("atherosclerotic disease or TIA does not give 2 points by itself")
+        entities.note("atherosclerotic disease or TIA does not give 2 points by itself")
 
     return points + (0 if factors == 0 else 1 if factors <= 2 else 2)
 
 
-def has_bled(given: Entities) -> int:
-    """25: as published; the number of drinks is required."""
-    drinks = given.bare("Number of Alcoholic Drinks Per Week")
-    points = (age_years(given) > 65) + (drinks >= 8)
+@rule(25, "HAS-BLED Score for Major Bleeding Risk")
+def has_bled(entities: Entities) -> int:
+    """As published; the number of drinks is required."""
+    drinks = entities.bare("Number of Alcoholic Drinks Per Week")
+    points = (age_years(entities) > 65) + (drinks >= 8)
     return (
         points
-        + given.count(_BLEEDING_FACTORS)
-        + given.flag("Hypertension history", "Hypertension")
+        + entities.count(_BLEEDING_FACTORS)
+        + entities.flag("Hypertension history", "Hypertension")
     )
 
 
-def framingham_risk(given: Entities) -> float:
-    """46.
-
-    Cholesterol in mmol/L instead of mg/dL, the exponent to 1 decimal, and a fraction to
-    1 decimal.
-    """
-    age, sex = positive(age_years(given), "age"), given.sex()
+@rule(
+    46,
+    "Framingham Risk Score for Hard Coronary Heart Disease",
+    quirk=(
+        "cholesterol is taken in mmol/L instead of mg/dL, and the risk left as a fraction "
+        "with 1 decimal"
+    ),
+)
+def framingham_risk(entities: Entities) -> float:
+    """Cholesterol in mmol/L instead of mg/dL; exponent and risk are rounded to 1 decimal."""
+    age, sex = positive(age_years(entities), "age"), entities.sex()
     smoker, treated = (
-        given.flag("Smoker"),
-        given.flag("Blood pressure being treated with medicines"),
+        entities.flag("Smoker"),
+        entities.flag("Blood pressure being treated with medicines"),
     )
     pressure = positive(
-        given.first("Systolic Blood Pressure"), "Systolic Blood Pressure"
+        entities.first("Systolic Blood Pressure"), "Systolic Blood Pressure"
     )
-    total = _cholesterol(given, "Total cholesterol")
-    hdl = _cholesterol(given, "high-density lipoprotein cholesterol")
-    given.note(
+    total = _cholesterol(entities, "Total cholesterol")
+    hdl = _cholesterol(entities, "high-density lipoprotein cholesterol")
+    entities.note(
         "cholesterol taken in mmol/L, and the risk left as a fraction with 1 decimal"
     )
     ln_age, ln_total = math.log(age), math.log(total)
@@ -162,29 +190,40 @@ def framingham_risk(given: Entities) -> float:
     return round(1 - survival, 1)
 
 
-def _cholesterol(given: Entities, name: str) -> float:
+def _cholesterol(entities: Entities, name: str) -> float:
     return positive(
-        concentration(given, name, known.CHOLESTEROL_FRAMINGHAM, "mmol/L"), name
+        concentration(entities, name, compounds.CHOLESTEROL_FRAMINGHAM, "mmol/L"), name
     )
 
 
-def _rate(given: Entities) -> float:
-    return positive(given.first("Heart Rate or Pulse"), "Heart Rate or Pulse")
+def _rate(entities: Entities) -> float:
+    return positive(entities.first("Heart Rate or Pulse"), "Heart Rate or Pulse")
 
 
-def corrected_qt(given: Entities, formula: Callable[[float, float], float]) -> float:
-    """11, 56, 57, 58.
-
-    A formula of QT in ms and RR in s, which is rounded before it is used (and so 0 for
-    no real rate).
-    """
-    rr = round_v1(60 / _rate(given))
-    return round_v1(formula(given.first("QT interval"), rr))
+def corrected_qt(entities: Entities, formula: Callable[[float, float], float]) -> float:
+    """A formula of QT in ms and RR in s; RR is rounded first, which gives 0 for no real rate."""
+    rr = round_v1(60 / _rate(entities))
+    return round_v1(formula(entities.first("QT interval"), rr))
 
 
-def rautaharju(given: Entities) -> float:
-    """59: QT · (120 + rate) / 180."""
-    return round_v1(given.first("QT interval") * (120 + _rate(given)) / 180)
+rule(11, "QTc Bazett Calculator")(
+    partial(corrected_qt, formula=lambda qt, rr: qt / math.sqrt(rr))
+)
+rule(56, "QTc Fridericia Calculator")(
+    partial(corrected_qt, formula=lambda qt, rr: qt / rr ** (1 / 3))
+)
+rule(57, "QTc Framingham Calculator")(
+    partial(corrected_qt, formula=lambda qt, rr: qt + 154 * (1 - rr))
+)
+rule(58, "QTc Hodges Calculator")(
+    partial(corrected_qt, formula=lambda qt, rr: qt + 1.75 * (60 / rr - 60))
+)
+
+
+@rule(59, "QTc Rautaharju Calculator")
+def rautaharju(entities: Entities) -> float:
+    """QT · (120 + rate) / 180."""
+    return round_v1(entities.first("QT interval") * (120 + _rate(entities)) / 180)
 
 
 _PREVIOUS: Final = (
@@ -243,38 +282,45 @@ _CAPRINI_UNCOUNTED: Final = (
 )
 
 
-def wells_pe(given: Entities) -> float:
-    """8: as published; only the heart rate is required."""
-    score = 1.5 if given.first("Heart Rate or Pulse") > 100 else 0
-    score += 3 * given.flag("Clinical signs and symptoms of Deep Vein Thrombosis")
-    score += 3 * given.flag("Pulmonary Embolism is #1 diagnosis OR equally likely")
-    if given.count(
+@rule(8, "Wells' Criteria for Pulmonary Embolism")
+def wells_pe(entities: Entities) -> float:
+    """As published; only the heart rate is required."""
+    score = 1.5 if entities.first("Heart Rate or Pulse") > 100 else 0
+    score += 3 * entities.flag("Clinical signs and symptoms of Deep Vein Thrombosis")
+    score += 3 * entities.flag("Pulmonary Embolism is #1 diagnosis OR equally likely")
+    if entities.count(
         ("Immobilization for at least 3 days", "Surgery in the previous 4 weeks")
     ):
         score += 1.5
 
-    if given.count(_PREVIOUS):
+    if entities.count(_PREVIOUS):
         score += 1.5
 
-    return score + given.count(
+    return score + entities.count(
         ("Hemoptysis", "Malignancy with treatment within 6 months or palliative")
     )
 
 
-def wells_dvt(given: Entities) -> int:
-    """16: as published."""
-    in_bed = given.flag(*_BEDRIDDEN) or given.flag("Major surgery within 12 weeks")
-    other = given.flag(
+@rule(16, "Wells' Criteria for DVT")
+def wells_dvt(entities: Entities) -> int:
+    """As published."""
+    in_bed = entities.flag(*_BEDRIDDEN) or entities.flag(
+        "Major surgery within 12 weeks"
+    )
+    other = entities.flag(
         "Alternative diagnosis to Deep Vein Thrombosis as likely or more likely"
     )
-    return given.count(_DVT_FINDINGS) + in_bed - 2 * other
+    return entities.count(_DVT_FINDINGS) + in_bed - 2 * other
 
 
-def perc(given: Entities) -> int:
-    """48: as published."""
-    points = (age_years(given) >= 50) + (given.first("Heart Rate or Pulse") >= 100)
-    points += given.first("O₂ saturation percentage") < 95
-    points += given.count(
+@rule(48, "PERC Rule for Pulmonary Embolism")
+def perc(entities: Entities) -> int:
+    """As published."""
+    points = (age_years(entities) >= 50) + (
+        entities.first("Heart Rate or Pulse") >= 100
+    )
+    points += entities.first("O₂ saturation percentage") < 95
+    points += entities.count(
         (
             "Unilateral Leg Swelling",
             "Hemoptysis",
@@ -283,38 +329,58 @@ def perc(given: Entities) -> int:
         )
     )
 
-    return points + (given.count(_PREVIOUS) > 0)
+    return points + (entities.count(_PREVIOUS) > 0)
 
 
-def caprini(given: Entities) -> int:
-    """36: age, surgery and mobility alone; no finding and no BMI is ever added."""
-    given.stated_sex()  # not used, but required
-    age = age_years(given)
+@rule(
+    36,
+    "Caprini Score for Venous Thromboembolism (2005)",
+    quirk="only age, surgery type and mobility are counted",
+)
+def caprini(entities: Entities) -> int:
+    """Only age, surgery and mobility count; findings and BMI are never added."""
+    entities.stated_sex()  # not used, but required
+    age = age_years(entities)
     points = 3 if age >= 75 else 2 if 61 <= age <= 74 else 1 if 41 <= age <= 60 else 0
     if points == 0 and age > 40:
-        given.note(f"age of {age:g} scores 0")
+        entities.note(f"age of {age:g} scores 0")
 
-    points += given.word("Surgery Type", _SURGERY, default="none")
-    points += given.word("Mobility", _MOBILITY, default="normal")
-    lost = [name for name in _CAPRINI_UNCOUNTED if given.flag(name)]
-    if given.has("Body Mass Index (BMI)") and given.first("Body Mass Index (BMI)") > 25:
+    points += entities.word("Surgery Type", _SURGERY, default="none")
+    points += entities.word("Mobility", _MOBILITY, default="normal")
+    lost = [name for name in _CAPRINI_UNCOUNTED if entities.flag(name)]
+    if (
+        entities.has("Body Mass Index (BMI)")
+        and entities.first("Body Mass Index (BMI)") > 25
+    ):
         lost.append("Body Mass Index (BMI) above 25")
     if lost:
-        given.note(f"not counted: {', '.join(lost)}")
+        entities.note(f"not counted: {', '.join(lost)}")
 
     return points
 
 
-def glasgow_blatchford(given: Entities) -> int:
-    """27: haemoglobin classes closed at the top, BUN of exactly 70 mg/dL without points."""
-    hemoglobin = concentration(given, "Hemoglobin", known.HEMOGLOBIN, "g/dL")
+@rule(
+    27,
+    "Glasgow-Blatchford Bleeding Score (GBS)",
+    quirk=(
+        "hemoglobin of exactly 13 (men) or 12 (women) scores 1, of exactly 12 (men) or 10 "
+        "(women) 0; BUN of exactly 70 mg/dL scores 0, and in mmol/L comes in steps of 2.8 "
+        "mg/dL"
+    ),
+)
+def glasgow_blatchford(entities: Entities) -> int:
+    """The classes of haemoglobin include their upper limit; BUN of exactly 70 mg/dL scores 0."""
+    hemoglobin = concentration(entities, "Hemoglobin", compounds.HEMOGLOBIN, "g/dL")
     bun = concentration(
-        given, "Blood Urea Nitrogen (BUN)", known.UREA_NITROGEN_BLATCHFORD, "mg/dL"
+        entities,
+        "Blood Urea Nitrogen (BUN)",
+        compounds.UREA_NITROGEN_BLATCHFORD,
+        "mg/dL",
     )
-    pressure = given.first("Systolic Blood Pressure")
-    points = _hemoglobin(given, hemoglobin)
+    pressure = entities.first("Systolic Blood Pressure")
+    points = _hemoglobin(entities, hemoglobin)
     if bun == 70:
-        given.note("BUN of exactly 70 mg/dL scores 0")
+        entities.note("BUN of exactly 70 mg/dL scores 0")
     else:
         points += (
             6
@@ -331,21 +397,23 @@ def glasgow_blatchford(given: Entities) -> int:
     points += (
         0 if pressure >= 110 else 1 if pressure >= 100 else 2 if pressure >= 90 else 3
     )
-    points += (given.first("Heart Rate or Pulse") >= 100) + given.flag("Melena present")
-    return points + 2 * given.count(
+    points += (entities.first("Heart Rate or Pulse") >= 100) + entities.flag(
+        "Melena present"
+    )
+    return points + 2 * entities.count(
         ("Recent syncope", "Hepatic disease history", "Cardiac failure present")
     )
 
 
-def _hemoglobin(given: Entities, value: float) -> int:
+def _hemoglobin(entities: Entities, value: float) -> int:
     """Men: at most 13 1, below 12 3, below 10 6.
 
     Women: at most 12 1, below 10 6; the lower borders score 0.
     """
-    male = given.stated_sex() == "Male"
+    male = entities.stated_sex() == "Male"
     top, gap = (13, 12) if male else (12, 10)
     if value in (top, gap):
-        given.note(
+        entities.note(
             f"hemoglobin of exactly {value:g} g/dL scores {1 if value == top else 0}"
         )
 

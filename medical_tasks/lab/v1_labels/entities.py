@@ -1,9 +1,7 @@
-"""A row's entities as the label rules read them.
+"""Reads a row's entities as the label rules did: raw values, units rounded at every step.
 
-Values taken raw, units converted with every step rounded.
-
-Factors, molar masses and roundings are those of the v1.0 labels, the wrong ones
-included; they serve nothing else.
+Factors, molar masses and roundings are those of the v1.0 labels, including the wrong
+ones. They have no other use.
 """
 
 from __future__ import annotations
@@ -20,11 +18,11 @@ _LARGEST: Final = 1e15
 
 
 class Entities:
-    """The `Relevant Entities` of one row, and the quirks that a rule reports while it reads them.
+    """The `Relevant Entities` of one row, and the quirks that a rule notes while reading them.
 
     Names are folded (case, spacing, subscripts, the file's own misspellings), so names
-    of v1.0 and of later versions are both found. Values are not cleaned: the labels'
-    rules compared texts exactly, and so do these. A value of None counts as not given.
+    of v1.0 and of later versions are both found. Values are not cleaned: the label rules
+    compared texts exactly, and so do these. A value of None counts as missing.
     """
 
     __slots__ = ("_values", "notes", "raw")
@@ -35,12 +33,12 @@ class Entities:
         self._values = {fold(name): value for name, value in raw.items()}
 
     def note(self, text: str) -> None:
-        """Report a quirk that took effect on this row; each is told once."""
+        """Note a quirk that affected this row, once."""
         if text not in self.notes:
             self.notes.append(text)
 
     def find(self, *names: str) -> object:
-        """The raw value under the first of these names that is given, or None."""
+        """Return the raw value under the first of these names that has one, or None."""
         for name in names:
             value = self._values.get(fold(name))
             if value is not None:
@@ -48,13 +46,13 @@ class Entities:
         return None
 
     def has(self, *names: str) -> bool:
-        """Whether a value is given under one of these names."""
+        """Whether one of these names has a value."""
         return self.find(*names) is not None
 
     def flag(self, *names: str) -> bool:
-        """A finding by the truth of its raw value.
+        """Return the truth of a finding's raw value.
 
-        Absent when not given, and any text at all counts as present.
+        A missing value counts as absent, and any non-empty text as present.
         """
         value = self.find(*names)
         if isinstance(value, str):
@@ -64,11 +62,11 @@ class Entities:
         return bool(value)
 
     def count(self, names: Sequence[str]) -> int:
-        """How many of these findings are present."""
+        """Count the findings that are present."""
         return sum(self.flag(name) for name in names)
 
     def text(self, *names: str) -> str | None:
-        """A class word exactly as written, or None when it is not given."""
+        """Return a class word exactly as written, or None if it is missing."""
         value = self.find(*names)
         if value is None or isinstance(value, str):
             return value
@@ -79,26 +77,25 @@ class Entities:
     def word(
         self, name: str, scores: Mapping[str, int], *, default: str | None = None
     ) -> int:
-        """Points of a class word, compared exactly as written.
+        """Return the points of a class word, compared exactly as written.
 
-        `default` is the word taken when none is given; without it the entity is
-        required.
+        `default` is the word for a missing value; without it the entity is required.
         """
-        given = self.text(name)
-        word = default if given is None else given
+        stated = self.text(name)
+        word = default if stated is None else stated
         if word is None:
             raise self._missing(name)
 
         if word not in scores:
-            known = ", ".join(repr(known) for known in scores)
+            words = ", ".join(map(repr, scores))
             raise CalculatorInputError(
-                f"{name}: the label rule knew only {known}; got {word!r}"
+                f"{name}: the label rule knew only {words}; got {word!r}"
             )
 
         return scores[word]
 
     def sex(self) -> str:
-        """`Male` or `Female`, for the rules that could not run on anything else."""
+        """Return `Male` or `Female`, for the rules that could not run on any other word."""
         word = self.stated_sex()
         if word not in ("Male", "Female"):
             raise CalculatorInputError(
@@ -107,26 +104,26 @@ class Entities:
         return word
 
     def stated_sex(self) -> str:
-        """The sex as written, for the rules that took any word."""
+        """Return the sex as written, for the rules that accepted any word."""
         word = self.text("sex")
         if word is None:
             raise self._missing("sex")
         return word
 
     def bare(self, name: str) -> float:
-        """A number without unit, such as pH or INR."""
+        """Return a number without unit, such as pH or INR."""
         return number(self._required(name), name, "a bare number")
 
     def first(self, *names: str) -> float:
-        """The number of a `[value, unit]` pair whose unit the rule did not look at."""
+        """Return the number of a `[value, unit]` pair whose unit the rule ignored."""
         return number(self.listed(*names)[0], names[0], "[value, unit]")
 
     def first_or(self, default: float, name: str) -> float:
-        """As `first`, or `default` when nothing is given."""
+        """Like `first`, or `default` for a missing value."""
         return self.first(name) if self.has(name) else default
 
     def pair(self, *names: str) -> tuple[float, str]:
-        """A `[value, unit]` pair."""
+        """Return a `[value, unit]` pair."""
         values = self.listed(*names)
         value = number(values[0], names[0], "[value, unit]")
         if len(values) < 2 or not isinstance(values[1], str):
@@ -136,7 +133,7 @@ class Entities:
         return value, values[1]
 
     def listed(self, *names: str) -> Sequence[object]:
-        """A non-empty list value."""
+        """Return a non-empty list value."""
         value = self._required(*names)
         if not isinstance(value, list | tuple) or not value:
             raise CalculatorInputError(
@@ -158,7 +155,7 @@ class Entities:
 
 
 def number(value: object, name: str, form: str) -> float:
-    """The value itself, if it is a number that a measurement can have."""
+    """Return the value if it is a number that a measurement can have."""
     if (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -171,7 +168,7 @@ def number(value: object, name: str, form: str) -> float:
 
 
 def positive(value: float, name: str) -> float:
-    """The value, where the rule divides by it or takes its logarithm or root."""
+    """Return a value that must be positive: the rule divides by it or takes its logarithm or root."""
     if value > 0:
         return value
     raise CalculatorInputError(
@@ -179,7 +176,7 @@ def positive(value: float, name: str) -> float:
     )
 
 
-# pmol stood in the labels' table with the factor of nmol.
+# The labels' table had the factor of nmol for pmol.
 _MOLES: Final = {"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "pmol": 1e-9}
 _GRAMS: Final = {"kg": 1e3, "g": 1.0, "mg": 1e-3, "µg": 1e-6}
 _LITRES: Final = {
@@ -197,13 +194,13 @@ _WORTH_A_NOTE: Final = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """What is measured, with the figures the labels used.
+    """A measured compound, with the figures of the labels.
 
     Attributes:
-        name: For notes.
-        molar_mass: G/mol as the label rule had it; None where it had none.
-        valence: mEq per mmol; None where the rule had none.
-        true_molar_mass: G/mol where the label rule's figure is wrong.
+        name: Its name.
+        molar_mass: In g/mol, of the label rule; None if it had none.
+        valence: mEq per mmol; None if the rule had none.
+        true_molar_mass: In g/mol, if the label rule's figure is wrong.
     """
 
     name: str
@@ -212,12 +209,14 @@ class Compound:
     true_molar_mass: float | None = None
 
 
-def concentration(given: Entities, name: str, compound: Compound, target: str) -> float:
-    """A concentration in the rule's unit, rounded after each step.
+def concentration(
+    entities: Entities, name: str, compound: Compound, target: str
+) -> float:
+    """Return a concentration in the rule's unit, rounded after each step.
 
-    A note tells of more than 0.1 %.
+    A deviation of more than 0.1 % is noted.
     """
-    value, unit = given.pair(name)
+    value, unit = entities.pair(name)
     if unit == target:
         return value
 
@@ -236,7 +235,7 @@ def concentration(given: Entities, name: str, compound: Compound, target: str) -
     result = round_v1(result / factor)
     exact = exact_concentration(value, unit, target, compound)
     if abs(result - exact) > _WORTH_A_NOTE * abs(exact):
-        given.note(
+        entities.note(
             f"{name}: {value:g} {unit} became {result:g} {target} by rounding each step (exactly "
             f"{exact:.4g})"
         )
@@ -247,9 +246,9 @@ def concentration(given: Entities, name: str, compound: Compound, target: str) -
 def exact_concentration(
     value: float, unit: str, target: str, compound: Compound
 ) -> float:
-    """The same conversion without rounding and with the true molar mass.
+    """Convert like `concentration`, without rounding and with the true molar mass.
 
-    Units must be known ones.
+    Units must be known.
     """
     if unit == target:
         return value
@@ -261,7 +260,7 @@ def exact_concentration(
         return value / factor
 
     mass = compound.true_molar_mass or compound.molar_mass
-    # All through mol, or through g where both are masses.
+    # Convert through mol, or through g if both are masses.
     if amount in _GRAMS and target_amount in _GRAMS:
         return value * _GRAMS[amount] / _GRAMS[target_amount] / factor
 
@@ -280,9 +279,9 @@ def exact_concentration(
     return moles * (mass or 1.0) / _GRAMS[target_amount] / factor
 
 
-def count_per(given: Entities, name: str, target: str) -> float:
-    """A cell count per `target` volume; the entity's unit is the volume alone."""
-    value, unit = given.pair(name)
+def count_per(entities: Entities, name: str, target: str) -> float:
+    """Return a cell count per `target` volume; the entity's unit is the volume alone."""
+    value, unit = entities.pair(name)
     if unit == target:
         return value
     if unit not in _LITRES:
@@ -293,7 +292,7 @@ def count_per(given: Entities, name: str, target: str) -> float:
 
 
 def amount_in(value: float, unit: str, target: str, name: str) -> float:
-    """A mass (a dose) in the target's unit, rounded; the same unit passes unrounded."""
+    """Return a mass (a dose) in the target unit, rounded unless the units are equal."""
     if unit not in _GRAMS:
         raise CalculatorInputError(
             f"{name}: the label rule knew only {', '.join(_GRAMS)}; got {unit!r}"
@@ -314,10 +313,10 @@ def _split(unit: str, name: str, target: str) -> tuple[str, str]:
 def _amount(
     value: float, unit: str, target: str, compound: Compound, name: str
 ) -> float:
-    """An amount from one unit to another, by way of mol where they differ in kind.
+    """Convert an amount between units, through mol if they differ in kind.
 
-    Each step is rounded, as in the program that made the labels: that is why labels of
-    amounts in mg/dL lose digits.
+    Each step is rounded, as in the program that computed the labels: that is why labels
+    of amounts in mg/dL lose digits.
     """
     if (unit in _GRAMS) == (target in _GRAMS) and "mEq" not in (unit, target):
         return _prefix(value, unit, target)
@@ -350,7 +349,7 @@ def _amount(
 
 
 def _prefix(value: float, unit: str, target: str) -> float:
-    """Between two prefixes of the same base: the factor is rounded, then the product."""
+    """Convert between two prefixes of the same base; the factor is rounded, then the product."""
     if unit == target:
         return value
     factors = _GRAMS if unit in _GRAMS else _MOLES
@@ -381,14 +380,14 @@ BILIRUBIN_BY_MASS: Final = Compound("bilirubin")
 
 
 def round_v1(x: float) -> float:
-    """Round the way the labels were rounded: 3 decimals above 0.001, else 3 significant digits.
+    """Round like the labels: 3 decimals above 0.001, else 3 significant digits.
 
     "Else" includes every negative number, whatever its size: -12.345 becomes -12.3.
-    Zero stays zero. Ties go by the binary value, as Python's `round` does. Because this
-    was applied after each step of a conversion, amounts in mol lose most of their
-    digits: 262.7 µmol/L of creatinine become 2.9 instead of 2.97 mg/dL.
+    Zero stays zero. Ties depend on the binary value, as in Python's `round`. Because
+    each step of a conversion was rounded, amounts in mol lose most of their digits:
+    262.7 µmol/L of creatinine become 2.9 instead of 2.97 mg/dL.
 
-    Whole numbers stay `int` where they were.
+    An `int` stays an `int`.
     """
     if not math.isfinite(x):
         raise OverflowError(f"cannot round {x}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import medical_tasks.lab.v1_labels.entities as known
+import medical_tasks.lab.v1_labels.entities as compounds
 from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.lab.v1_labels.chemistry import creatinine_mg_dl
 from medical_tasks.lab.v1_labels.circulation import mean_arterial_pressure
@@ -20,6 +20,7 @@ from medical_tasks.lab.v1_labels.entities import (
     round_v1,
 )
 from medical_tasks.lab.v1_labels.person import age_years, temperature_c
+from medical_tasks.lab.v1_labels.rules import rule
 
 _EYE: Final = {
     "eyes open spontaneously": 4,
@@ -56,68 +57,82 @@ _WHITE_CELLS: Final = ((40, 4), (20, 2), (15, 1))
 _TEMPERATURE: Final = ((41, 4), (39, 3), (38.5, 1), (36, 0), (34, 1), (32, 2), (30, 3))
 
 
-def glasgow_coma(given: Entities) -> int:
-    """21: the verbal score is added twice, so labels go up to 20."""
-    given.note("verbal score counted twice")
-    verbal = given.word("Best verbal response", _VERBAL)
+@rule(
+    21,
+    "Glasgow Coma Score (GCS)",
+    quirk="the verbal score is added twice; a part that is not testable scores 4",
+)
+def glasgow_coma(entities: Entities) -> int:
+    """The verbal score is added twice, so labels go up to 20."""
+    entities.note("verbal score counted twice")
+    verbal = entities.word("Best verbal response", _VERBAL)
     return (
-        given.word("Best eye response", _EYE)
+        entities.word("Best eye response", _EYE)
         + 2 * verbal
-        + given.word("Best motor response", _MOTOR)
+        + entities.word("Best motor response", _MOTOR)
     )
 
 
-def apache_ii(given: Entities) -> float:
-    """28.
-
-    The coma score is added instead of 15 − score, white cells always 4, and no points
-    for low values.
-    """
-    sodium = concentration(given, "Sodium", known.SODIUM, "mmol/L")
-    potassium = concentration(given, "Potassium", known.POTASSIUM, "mmol/L")
-    coma = given.bare("Glasgow Coma Score")
-    given.note("Glasgow Coma Score added instead of 15 minus it")
-    points = _chronic_health(given) + _age(given) + _oxygen(given)
-    temperature = temperature_c(given)
+@rule(
+    28,
+    "APACHE II Score",
+    quirk=(
+        "the coma score is added instead of 15 minus it, white cells always score 4, low "
+        "values score 0, and so do ages of 45 and 75, non-operative organ failure, and "
+        "creatinine without a failure flag; a misspelt °C is taken as Fahrenheit"
+    ),
+)
+def apache_ii(entities: Entities) -> float:
+    """The coma score is added instead of 15 − score, white cells score 4, low values score 0."""
+    sodium = concentration(entities, "Sodium", compounds.SODIUM, "mmol/L")
+    potassium = concentration(entities, "Potassium", compounds.POTASSIUM, "mmol/L")
+    coma = entities.bare("Glasgow Coma Score")
+    entities.note("Glasgow Coma Score added instead of 15 minus it")
+    points = _chronic_health(entities) + _age(entities) + _oxygen(entities)
+    temperature = temperature_c(entities)
     points += next((score for limit, score in _TEMPERATURE if temperature >= limit), 4)
     points += _above(
-        given,
+        entities,
         "mean arterial pressure",
-        mean_arterial_pressure(given),
+        mean_arterial_pressure(entities),
         _MAP,
         normal=69,
         strictly=True,
     )
     points += _above(
-        given, "heart rate", given.first("Heart Rate or Pulse"), _HEART_RATE, normal=70
+        entities,
+        "heart rate",
+        entities.first("Heart Rate or Pulse"),
+        _HEART_RATE,
+        normal=70,
     )
     points += _above(
-        given,
+        entities,
         "respiratory rate",
-        given.first("respiratory rate"),
+        entities.first("respiratory rate"),
         _RESPIRATORY_RATE,
         normal=12,
     )
-    points += _above(given, "pH", given.bare("pH"), _PH, normal=7.33)
-    points += _above(given, "sodium", sodium, _SODIUM, normal=130)
-    points += _above(given, "potassium", potassium, _POTASSIUM, normal=3.5)
+    points += _above(entities, "pH", entities.bare("pH"), _PH, normal=7.33)
+    points += _above(entities, "sodium", sodium, _SODIUM, normal=130)
+    points += _above(entities, "potassium", potassium, _POTASSIUM, normal=3.5)
     points += _above(
-        given, "hematocrit", given.first("Hematocrit"), _HEMATOCRIT, normal=30
+        entities, "hematocrit", entities.first("Hematocrit"), _HEMATOCRIT, normal=30
     )
-    points += _renal_failure(given, creatinine_mg_dl(given))
-    white_cells = count_per(given, "White blood cell count", "mm^3")
+    points += _renal_failure(entities, creatinine_mg_dl(entities))
+    white_cells = count_per(entities, "White blood cell count", "mm^3")
     if white_cells < 40_000:
-        given.note("white cells compared per mm³ with limits in 10⁹/L")
+        entities.note("white cells compared per mm³ with limits in 10⁹/L")
 
     return (
         points
         + coma
-        + _above(given, "white cells", white_cells, _WHITE_CELLS, normal=3)
+        + _above(entities, "white cells", white_cells, _WHITE_CELLS, normal=3)
     )
 
 
 def _above(
-    given: Entities,
+    entities: Entities,
     name: str,
     value: float,
     classes: Sequence[tuple[float, int]],
@@ -127,7 +142,7 @@ def _above(
 ) -> int:
     """Points of the class that a high value reaches; a value below normal is only noted."""
     if value < normal or (strictly and value == normal):
-        given.note(f"low {name} scores 0")
+        entities.note(f"low {name} scores 0")
 
     return next(
         (
@@ -139,31 +154,31 @@ def _above(
     )
 
 
-def _chronic_health(given: Entities) -> int:
+def _chronic_health(entities: Entities) -> int:
     """5 after emergency and 2 after elective surgery, in these exact words.
 
     Non-operative patients score 0.
     """
-    if not given.flag("History of severe organ failure or immunocompromise"):
+    if not entities.flag("History of severe organ failure or immunocompromise"):
         return 0
 
-    surgery = given.text("Surgery Type")
+    surgery = entities.text("Surgery Type")
     points = {"Elective": 2, "Emergency": 5}.get(surgery or "", 0)
     if points == 0:
-        given.note(
+        entities.note(
             f"organ failure or immunocompromise with surgery type {surgery!r} scores 0"
         )
 
     return points
 
 
-def _age(given: Entities) -> int:
+def _age(entities: Entities) -> int:
     """By whole years.
 
     An age of exactly 45 or 75 falls out of the classes, and so do broken years between
     them.
     """
-    age = age_years(given)
+    age = age_years(entities)
     points = (
         2
         if 45 < age <= 54
@@ -176,17 +191,17 @@ def _age(given: Entities) -> int:
         else 0
     )
     if points == 0 and age >= 45:
-        given.note(f"age of {age:g} scores 0")
+        entities.note(f"age of {age:g} scores 0")
 
     return points
 
 
-def _oxygen(given: Entities) -> int:
+def _oxygen(entities: Entities) -> int:
     """A-a gradient from an FiO₂ of 50 % on, else PaO₂; the gaps between whole numbers score 0."""
-    if given.first("FiO₂") >= 50:
-        gradient = given.bare("A-a gradient")
+    if entities.first("FiO₂") >= 50:
+        gradient = entities.bare("A-a gradient")
         if 349 < gradient < 350:
-            given.note("A-a gradient between 349 and 350 scores 0")
+            entities.note("A-a gradient between 349 and 350 scores 0")
 
         return (
             4
@@ -198,26 +213,28 @@ def _oxygen(given: Entities) -> int:
             else 0
         )
 
-    oxygen = given.first(*PAO2)
+    oxygen = entities.first(*PAO2)
     if 60 < oxygen < 61:
-        given.note("PaO₂ between 60 and 61 scores 0")
+        entities.note("PaO₂ between 60 and 61 scores 0")
 
     return 4 if oxygen < 55 else 3 if oxygen <= 60 else 1 if 61 <= oxygen <= 70 else 0
 
 
-def _renal_failure(given: Entities, creatinine: float) -> int:
+def _renal_failure(entities: Entities, creatinine: float) -> int:
     """The points of creatinine.
 
     From 1.5 mg/dL on it scores with a failure flag alone, and below 0.6 it is never
     doubled.
     """
     acute, chronic = (
-        given.flag("Acute renal failure"),
-        given.flag("Chronic Renal Failure"),
+        entities.flag("Acute renal failure"),
+        entities.flag("Chronic Renal Failure"),
     )
     if creatinine < 0.6:
         if acute:
-            given.note("creatinine below 0.6 mg/dL not doubled in acute renal failure")
+            entities.note(
+                "creatinine below 0.6 mg/dL not doubled in acute renal failure"
+            )
 
         return 2
 
@@ -226,20 +243,29 @@ def _renal_failure(given: Entities, creatinine: float) -> int:
 
     points = 4 if creatinine >= 3.5 else 3 if creatinine >= 2 else 2
     if not acute and not chronic:
-        given.note("raised creatinine without a renal failure flag scores 0")
+        entities.note("raised creatinine without a renal failure flag scores 0")
         return 0
 
     return 2 * points if acute else points
 
 
-def sofa(given: Entities) -> int:
-    """43.
-
-    FiO₂ as percent in the ratio, no vasopressors read as dopamine of 0, kidneys skipped
-    when both are given.
-    """
-    points = _respiration(given) + _circulation(given)
-    coma = given.bare("Glasgow Coma Score") if given.has("Glasgow Coma Score") else 15
+@rule(
+    43,
+    "Sequential Organ Failure Assessment (SOFA) Score",
+    quirk=(
+        "PaO₂ is divided by FiO₂ in percent; missing dopamine scores 2; vasopressors never "
+        "score 4; kidneys score 0 when creatinine and urine are both given, and urine below "
+        "200 mL 3"
+    ),
+)
+def sofa(entities: Entities) -> int:
+    """FiO₂ in percent, missing vasopressors as a dopamine dose of 0, kidneys with one value only."""
+    points = _respiration(entities) + _circulation(entities)
+    coma = (
+        entities.bare("Glasgow Coma Score")
+        if entities.has("Glasgow Coma Score")
+        else 15
+    )
     if coma < 6:
         points += 4
     elif coma <= 9:
@@ -249,20 +275,20 @@ def sofa(given: Entities) -> int:
     elif 13 <= coma <= 14:
         points += 1
 
-    bilirubin = concentration(given, "Bilirubin", known.BILIRUBIN_SOFA, "mg/dL")
+    bilirubin = concentration(entities, "Bilirubin", compounds.BILIRUBIN_SOFA, "mg/dL")
     points += sum(bilirubin >= limit for limit in (1.2, 2, 6, 12))
-    platelets = count_per(given, "Platelet count", "µL")
+    platelets = count_per(entities, "Platelet count", "µL")
     points += sum(platelets < limit for limit in (150_000, 100_000, 50_000, 20_000))
 
-    return points + _kidneys(given)
+    return points + _kidneys(entities)
 
 
-def _respiration(given: Entities) -> int:
-    oxygen = given.first(*PAO2)
-    ratio = round_v1(oxygen / positive(given.first("FiO₂"), "FiO₂"))
-    given.note("PaO₂ divided by FiO₂ in percent")
-    ventilated = given.flag("On mechanical ventilation")
-    supported = ventilated | given.flag("Continuous positive airway pressure")
+def _respiration(entities: Entities) -> int:
+    oxygen = entities.first(*PAO2)
+    ratio = round_v1(oxygen / positive(entities.first("FiO₂"), "FiO₂"))
+    entities.note("PaO₂ divided by FiO₂ in percent")
+    ventilated = entities.flag("On mechanical ventilation")
+    supported = ventilated | entities.flag("Continuous positive airway pressure")
     if ratio >= 200:
         return 0 if ratio >= 400 else 1 if ratio >= 300 else 2
     if not supported:
@@ -273,59 +299,61 @@ def _respiration(given: Entities) -> int:
     return 3 if ratio < 199 else 0
 
 
-def _circulation(given: Entities) -> int:
+def _circulation(entities: Entities) -> int:
     """The cardiovascular points of SOFA as labels have them, with their mistakes.
 
     Example: a patient without drugs whose pressure is not low gets 2 points, since a
     dose of 0 is not above 5.
     """
     dopamine, others = (
-        given.first_or(0, "DOPamine"),
+        entities.first_or(0, "DOPamine"),
         [
-            given.first_or(0, name)
+            entities.first_or(0, name)
             for name in ("DOBUTamine", "EPINEPHrine", "norEPINEPHrine")
         ],
     )
-    if given.has("Systolic Blood Pressure") and given.has("Diastolic Blood Pressure"):
+    if entities.has("Systolic Blood Pressure") and entities.has(
+        "Diastolic Blood Pressure"
+    ):
         systolic, diastolic = (
-            given.first("Systolic Blood Pressure"),
-            given.first("Diastolic Blood Pressure"),
+            entities.first("Systolic Blood Pressure"),
+            entities.first("Diastolic Blood Pressure"),
         )
         if 1 / 3 * systolic + 2 / 3 * diastolic < 70 and not any(others):
             if dopamine:
-                given.note("low pressure scores 1 although dopamine is given")
+                entities.note("low pressure scores 1 although dopamine is given")
 
             return 1
 
     if dopamine <= 5 or others[0]:
-        given.note(
+        entities.note(
             "no dopamine, up to 5, or any dobutamine scores 2 whatever else is given"
         )
         return 2
 
-    given.note("dopamine above 5 scores 3, never 4")
+    entities.note("dopamine above 5 scores 3, never 4")
     return 3
 
 
-def _kidneys(given: Entities) -> int:
+def _kidneys(entities: Entities) -> int:
     """Urine alone: below 500 mL 3, never 4.
 
     Creatinine alone by its class. Both together: nothing.
     """
-    if not given.has("creatinine"):
-        urine = given.first("Urine Output")
+    if not entities.has("creatinine"):
+        urine = entities.first("Urine Output")
         if urine < 200:
-            given.note("urine below 200 mL/day scores 3")
+            entities.note("urine below 200 mL/day scores 3")
 
         return 3 if urine < 500 else 0
 
-    if given.has("Urine Output"):
-        given.note(
+    if entities.has("Urine Output"):
+        entities.note(
             "kidneys skipped, because creatinine and urine output are both given"
         )
         return 0
 
-    creatinine = creatinine_mg_dl(given)
+    creatinine = creatinine_mg_dl(entities)
     return sum(creatinine >= limit for limit in (1.2, 2, 3.5, 5))
 
 
@@ -361,104 +389,133 @@ _PNEUMONIA: Final = {
 }
 
 
-def centor(given: Entities) -> int:
-    """20: a cough item that is not mentioned counts as cough present."""
-    age = age_years(given)
-    if not given.has("Cough Absent"):
-        given.note("absence of cough not mentioned scores 0")
+@rule(
+    20,
+    "Centor Score (Modified/McIsaac) for Strep Pharyngitis",
+    quirk="an absence of cough that is not mentioned scores 0",
+)
+def centor(entities: Entities) -> int:
+    """A cough item that is not mentioned counts as cough present."""
+    age = age_years(entities)
+    if not entities.has("Cough Absent"):
+        entities.note("absence of cough not mentioned scores 0")
     if 14 < age < 15:
-        given.note(f"age of {age:g} scores 0")
+        entities.note(f"age of {age:g} scores 0")
     points = 1 if 3 <= age <= 14 else -1 if age >= 45 else 0
-    return points + (temperature_c(given) > 38) + given.count(_THROAT)
+    return points + (temperature_c(entities) > 38) + entities.count(_THROAT)
 
 
-def fever_pain(given: Entities) -> int:
-    """33: an absence of cough that is not mentioned scores 0."""
-    if not given.has(_NO_COUGH):
-        given.note("absence of cough or coryza not mentioned scores 0")
-    return given.count(_SORE_THROAT)
+@rule(
+    33,
+    "FeverPAIN Score for Strep Pharyngitis",
+    quirk="an absence of cough or coryza that is not mentioned scores 0",
+)
+def fever_pain(entities: Entities) -> int:
+    """An absence of cough that is not mentioned scores 0."""
+    if not entities.has(_NO_COUGH):
+        entities.note("absence of cough or coryza not mentioned scores 0")
+    return entities.count(_SORE_THROAT)
 
 
-def curb_65(given: Entities) -> int:
-    """45.
-
-    Urea nitrogen above 19 mg/dL (6.8 mmol/L), pressures and respiratory rate cut to
-    whole numbers.
-    """
-    bun = concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL")
+@rule(
+    45,
+    "CURB-65 Score for Pneumonia Severity",
+    quirk=(
+        "urea scores from 6.8 mmol/L instead of above 7; in mmol/L it comes in steps of 2.8 "
+        "mg/dL; pressures and respiratory rate are cut to whole numbers"
+    ),
+)
+def curb_65(entities: Entities) -> int:
+    """Urea nitrogen counts above 19 mg/dL (6.8 mmol/L); pressures and rate are truncated."""
+    bun = concentration(entities, _BUN, compounds.UREA_NITROGEN, "mg/dL")
     rate, systolic, diastolic = (
-        int(given.first(name))
+        int(entities.first(name))
         for name in (
             "respiratory rate",
             "Systolic Blood Pressure",
             "Diastolic Blood Pressure",
         )
     )
-    if bun > 19 and given.pair(_BUN)[1] == "mmol/L" and given.first(_BUN) <= 7:
-        given.note("urea of 6.8 to 7 mmol/L scores 1, by comparing 19 mg/dL")
-    if diastolic == 60 != given.first("Diastolic Blood Pressure"):
-        given.note("diastolic pressure cut to 60")
+    if bun > 19 and entities.pair(_BUN)[1] == "mmol/L" and entities.first(_BUN) <= 7:
+        entities.note("urea of 6.8 to 7 mmol/L scores 1, by comparing 19 mg/dL")
+    if diastolic == 60 != entities.first("Diastolic Blood Pressure"):
+        entities.note("diastolic pressure cut to 60")
 
     points = (
-        (age_years(given) >= 65) + given.flag("Confusion") + (bun > 19) + (rate >= 30)
+        (age_years(entities) >= 65)
+        + entities.flag("Confusion")
+        + (bun > 19)
+        + (rate >= 30)
     )
     return points + (systolic < 90 or diastolic <= 60)
 
 
-def psi(given: Entities) -> float:
-    """29.
-
-    As published, but a misspelt °C is taken as Fahrenheit, and PaO₂ is read in the
-    exact units alone.
-    """
-    points = age_years(given) - (10 if given.stated_sex() == "Female" else 0)
-    points += sum(score for names, score in _PNEUMONIA.items() if given.flag(*names))
-    temperature = temperature_c(given)
+@rule(
+    29,
+    "PSI Score: Pneumonia Severity Index for CAP",
+    quirk=(
+        "a misspelt °C is taken as Fahrenheit; temperatures of 39.9 to 40 °C score 15; "
+        "glucose and BUN in mmol/L come in steps of 18 and 2.8 mg/dL"
+    ),
+)
+def psi(entities: Entities) -> float:
+    """As published, but a misspelt °C counts as Fahrenheit, and PaO₂ needs its exact units."""
+    points = age_years(entities) - (10 if entities.stated_sex() == "Female" else 0)
+    points += sum(score for names, score in _PNEUMONIA.items() if entities.flag(*names))
+    temperature = temperature_c(entities)
     if 39.9 < temperature < 40:
-        given.note("temperature of 39.9 to 40 °C scores 15")
+        entities.note("temperature of 39.9 to 40 °C scores 15")
 
     points += sum(
         score
         for score, met in (
             (15, temperature < 35 or temperature > 39.9),
-            (10, given.first("Heart Rate or Pulse") >= 125),
-            (30, given.bare("pH") < 7.35),
-            (20, given.first("respiratory rate") >= 30),
-            (20, given.first("Systolic Blood Pressure") < 90),
-            (20, concentration(given, _BUN, known.UREA_NITROGEN, "mg/dL") >= 30),
-            (20, concentration(given, "Sodium", known.SODIUM, "mmol/L") < 130),
-            (10, concentration(given, "Glucose", known.GLUCOSE, "mg/dL") >= 250),
-            (10, given.first("Hematocrit") < 30),
+            (10, entities.first("Heart Rate or Pulse") >= 125),
+            (30, entities.bare("pH") < 7.35),
+            (20, entities.first("respiratory rate") >= 30),
+            (20, entities.first("Systolic Blood Pressure") < 90),
+            (20, concentration(entities, _BUN, compounds.UREA_NITROGEN, "mg/dL") >= 30),
+            (20, concentration(entities, "Sodium", compounds.SODIUM, "mmol/L") < 130),
+            (10, concentration(entities, "Glucose", compounds.GLUCOSE, "mg/dL") >= 250),
+            (10, entities.first("Hematocrit") < 30),
         )
         if met
     )
-    oxygen, unit = given.pair(*PAO2)
+    oxygen, unit = entities.pair(*PAO2)
     limit = {"mm Hg": 60, "kPa": 8}.get(unit)
     if limit is None:
-        given.note(f"PaO₂ in {unit!r} scores 0, the rule knew only mm Hg and kPa")
+        entities.note(f"PaO₂ in {unit!r} scores 0, the rule knew only mm Hg and kPa")
 
     return points + (10 if limit is not None and oxygen < limit else 0)
 
 
-def sirs(given: Entities) -> int:
-    """51: a normal heart rate counts as well, and white cells are compared per m³.
+@rule(
+    51,
+    "SIRS Criteria",
+    quirk=(
+        "a heart rate up to 90 counts as met too; white cells are compared per m³, so that "
+        "any real count is met"
+    ),
+)
+def sirs(entities: Entities) -> int:
+    """A normal heart rate counts as well, and white cells are compared per m³.
 
     The rule could not run without a respiratory rate, nor at a PaCO₂ of exactly 32 with
     a normal rate.
     """
-    temperature = temperature_c(given)
-    white_cells = count_per(given, "White blood cell count", "m^3")
+    temperature = temperature_c(entities)
+    white_cells = count_per(entities, "White blood cell count", "m^3")
     points = temperature > 38 or temperature < 36
-    if given.first("Heart Rate or Pulse") <= 90:
-        given.note("heart rate up to 90 counted as met")
+    if entities.first("Heart Rate or Pulse") <= 90:
+        entities.note("heart rate up to 90 counted as met")
 
     if (
-        given.pair("White blood cell count")[1] != "m^3"
+        entities.pair("White blood cell count")[1] != "m^3"
     ):  # which in the file means mm^3, and so comes out right
-        given.note("white cells compared per m³ with the limits per mm³")
+        entities.note("white cells compared per m³ with the limits per mm³")
 
-    fast = given.first("respiratory rate") > 20
-    carbon_dioxide = given.first_or(40, "PaCO₂")
+    fast = entities.first("respiratory rate") > 20
+    carbon_dioxide = entities.first_or(40, "PaCO₂")
     if carbon_dioxide == 32 and not fast:
         raise CalculatorInputError(
             "PaCO₂: the label rule cannot run on a value of exactly 32; got [32, ...]"

@@ -11,6 +11,7 @@ from typing import Final
 
 from medical_tasks.calculators.units import CalculatorInputError
 from medical_tasks.lab.v1_labels.entities import Entities, number, positive, round_v1
+from medical_tasks.lab.v1_labels.rules import rule
 
 _PER_UNIT: Final = {
     "m": {"cm": 0.01, "ft": 0.3048, "in": 0.0254},
@@ -19,13 +20,13 @@ _PER_UNIT: Final = {
 }
 
 
-def age_years(given: Entities) -> float:
+def age_years(entities: Entities) -> float:
     """Age in years.
 
     The first pair that names years, months, weeks or days decides, and is cut to whole
     years.
     """
-    values = given.listed("age")
+    values = entities.listed("age")
     for value, unit in zip(values[::2], values[1::2], strict=False):
         age = number(value, "age", "pairs of value and unit")
         if not isinstance(unit, str):
@@ -33,14 +34,14 @@ def age_years(given: Entities) -> float:
 
         if "year" in unit:
             if len(values) > 2:
-                given.note(f"age: only the years of {list(values)} count")
+                entities.note(f"age: only the years of {list(values)} count")
 
             return age
 
         for word, per_year in (("months", 12), ("weeks", 52), ("days", None)):
             if word in unit:
                 years = age // per_year if per_year else 0
-                given.note(f"age: {age:g} {unit} counts as {years:g} years")
+                entities.note(f"age: {age:g} {unit} counts as {years:g} years")
                 return years
 
     raise CalculatorInputError(
@@ -49,21 +50,21 @@ def age_years(given: Entities) -> float:
     )
 
 
-def weight_kg(given: Entities) -> float:
+def weight_kg(entities: Entities) -> float:
     """Weight in kg: pounds rounded, grams not, and every other unit taken as kg."""
-    value, unit = given.pair("weight")
+    value, unit = entities.pair("weight")
     if unit == "lbs":
         return round_v1(value * 0.453592)
     if unit == "g":
         return value / 1000
     if unit != "kg":
-        given.note(f"weight: {value:g} {unit} counts as {value:g} kg")
+        entities.note(f"weight: {value:g} {unit} counts as {value:g} kg")
     return value
 
 
-def _height(given: Entities, unit: str) -> float:
+def _height(entities: Entities, unit: str) -> float:
     """The height in `unit`, rounded at each step as the labels' program does."""
-    values = given.listed("height")
+    values = entities.listed("height")
     if len(values) == 4:
         feet, inches = (
             number(value, "height", "[feet, 'ft', inches, 'in']")
@@ -73,7 +74,7 @@ def _height(given: Entities, unit: str) -> float:
             (feet * 12 + inches) * (1 if unit == "in" else _PER_UNIT[unit]["in"])
         )
 
-    value, own = given.pair("height")
+    value, own = entities.pair("height")
     if own == unit:
         return value
     if own == "cm" and unit == "m":
@@ -87,46 +88,51 @@ def _height(given: Entities, unit: str) -> float:
     )
 
 
-def temperature_c(given: Entities) -> float:
+def temperature_c(entities: Entities) -> float:
     """Temperature in °C.
 
     Only the exact words `degrees celsius` are Celsius, everything else is Fahrenheit.
     """
-    value, unit = given.pair("Temperature")
+    value, unit = entities.pair("Temperature")
     if unit == "degrees celsius":
         return value
 
     celsius = round_v1((value - 32) * 5 / 9)
     if not unit.startswith("degrees f"):
-        given.note(
+        entities.note(
             f"Temperature: {value:g} {unit!r} counts as Fahrenheit, that is {celsius:g} °C"
         )
 
     return celsius
 
 
-def body_mass_index(given: Entities) -> float:
-    """6: kg / m², the height in m rounded first."""
-    metres = positive(_height(given, "m"), "height")
-    return round_v1(weight_kg(given) / (metres * metres))
+@rule(6, "Body Mass Index (BMI)")
+def body_mass_index(entities: Entities) -> float:
+    """Weight in kg / m², with the height in m rounded first."""
+    metres = positive(_height(entities, "m"), "height")
+    return round_v1(weight_kg(entities) / (metres * metres))
 
 
-def ideal_body_weight(given: Entities) -> float:
-    """10: Devine's weight from rounded inches."""
+@rule(10, "Ideal Body Weight")
+def ideal_body_weight(entities: Entities) -> float:
+    """Devine's weight from rounded inches."""
     return round_v1(
-        (50 if given.sex() == "Male" else 45.5) + 2.3 * (_height(given, "in") - 60)
+        (50 if entities.sex() == "Male" else 45.5)
+        + 2.3 * (_height(entities, "in") - 60)
     )
 
 
-def adjusted_body_weight(given: Entities) -> float:
-    """62: ideal weight and 40 % of the difference to the actual one."""
-    ideal = ideal_body_weight(given)
-    return round_v1(ideal + 0.4 * (weight_kg(given) - ideal))
+@rule(62, "Adjusted Body Weight")
+def adjusted_body_weight(entities: Entities) -> float:
+    """Ideal weight and 40 % of the difference to the actual one."""
+    ideal = ideal_body_weight(entities)
+    return round_v1(ideal + 0.4 * (weight_kg(entities) - ideal))
 
 
-def body_surface_area(given: Entities) -> float:
-    """60: Mosteller's √(kg · cm / 3600)."""
-    square = weight_kg(given) * _height(given, "cm") / 3600
+@rule(60, "Body Surface Area Calculator")
+def body_surface_area(entities: Entities) -> float:
+    """Mosteller's √(kg · cm / 3600)."""
+    square = weight_kg(entities) * _height(entities, "cm") / 3600
     if square < 0:
         raise CalculatorInputError(
             f"weight and height: the label rule takes the root of {square:g}; one is negative"
@@ -134,15 +140,17 @@ def body_surface_area(given: Entities) -> float:
     return round_v1(math.sqrt(square))
 
 
-def target_weight(given: Entities) -> float:
-    """61: BMI · m²."""
-    metres = _height(given, "m")
-    return round_v1(given.first("Body Mass Index (BMI)") * (metres * metres))
+@rule(61, "Target weight")
+def target_weight(entities: Entities) -> float:
+    """BMI · m²."""
+    metres = _height(entities, "m")
+    return round_v1(entities.first("Body Mass Index (BMI)") * (metres * metres))
 
 
-def maintenance_fluids(given: Entities) -> float:
-    """22: the 4-2-1 rule, in mL/h."""
-    weight = weight_kg(given)
+@rule(22, "Maintenance Fluids Calculations")
+def maintenance_fluids(entities: Entities) -> float:
+    """The 4-2-1 rule, in mL/h."""
+    weight = weight_kg(entities)
     if weight < 10:
         return round_v1(weight * 4)
     if weight <= 20:
@@ -155,34 +163,45 @@ _LAST_PERIOD = "Last menstrual date"
 _YEARS_LEFT = 9990  # a later year could leave the calendar
 
 
-def due_date(given: Entities) -> str:
-    """13: 280 days, and the difference of the cycle to 28 days always added, never subtracted."""
-    cycle = given.bare("cycle length")
+@rule(
+    13,
+    "Estimated Due Date",
+    quirk="for cycles under 28 days the difference is added instead of subtracted",
+)
+def due_date(entities: Entities) -> str:
+    """280 days plus the difference of the cycle from 28 days, which is never subtracted."""
+    cycle = entities.bare("cycle length")
     if cycle < 28:
-        given.note(
+        entities.note(
             f"cycle of {cycle:g} days: {28 - cycle:g} days added instead of subtracted"
         )
-    return _shifted(given, 280 + _limited(abs(cycle - 28)))
+    return _shifted(entities, 280 + _limited(abs(cycle - 28)))
 
 
-def conception_date(given: Entities) -> str:
-    """68: 14 days after the last period, whatever the cycle length."""
-    if given.has("cycle length") and given.bare("cycle length") != 28:
-        given.note("cycle length ignored")
-    return _shifted(given, 14)
+@rule(
+    68,
+    "Estimated of Conception",
+    quirk="the cycle length is ignored, although the question states it",
+)
+def conception_date(entities: Entities) -> str:
+    """14 days after the last period, whatever the cycle length."""
+    if entities.has("cycle length") and entities.bare("cycle length") != 28:
+        entities.note("cycle length ignored")
+    return _shifted(entities, 14)
 
 
-def gestational_age(given: Entities) -> tuple[str, str]:
-    """69: weeks and days between the two dates, in whichever order they are."""
-    days = (_date(given, "Current Date") - _date(given, _LAST_PERIOD)).days
+@rule(69, "Estimated Gestational Age", quirk="the order of the two dates is ignored")
+def gestational_age(entities: Entities) -> tuple[str, str]:
+    """Weeks and days between the two dates, in whichever order they are."""
+    days = (_date(entities, "Current Date") - _date(entities, _LAST_PERIOD)).days
     if days < 0:
-        given.note("dates are swapped, and the difference taken absolute")
+        entities.note("dates are swapped, and the difference taken absolute")
     weeks, rest = divmod(abs(days), 7)
     return f"{weeks} weeks", f"{rest} days"
 
 
-def _shifted(given: Entities, days: float) -> str:
-    return (_date(given, _LAST_PERIOD) + timedelta(days=days)).strftime(_FORM)
+def _shifted(entities: Entities, days: float) -> str:
+    return (_date(entities, _LAST_PERIOD) + timedelta(days=days)).strftime(_FORM)
 
 
 def _limited(days: float) -> float:
@@ -193,8 +212,8 @@ def _limited(days: float) -> float:
     )
 
 
-def _date(given: Entities, name: str) -> datetime:
-    text = given.text(name)
+def _date(entities: Entities, name: str) -> datetime:
+    text = entities.text(name)
     if text is None:
         raise CalculatorInputError(
             f"{name}: the label rule cannot run without it; it is not among the entities"
@@ -240,12 +259,20 @@ _CLASSES: Final = {
 }
 
 
-def charlson(given: Entities) -> int:
-    """32: class words only in lower case.
+@rule(
+    32,
+    "Charlson Comorbidity Index (CCI)",
+    quirk=(
+        "class words of liver disease, diabetes and tumor that are not in lower case score 1,"
+        " whatever they say"
+    ),
+)
+def charlson(entities: Entities) -> int:
+    """Class words only in lower case.
 
     Every other word, and True, adds 1 point, whatever it says.
     """
-    age = age_years(given)
+    age = age_years(entities)
     points = (
         4
         if age >= 80
@@ -258,21 +285,25 @@ def charlson(given: Entities) -> int:
         else 0
     )
     points += (
-        given.count(_ONE_POINT) + 2 * given.count(_TWO_POINTS) + 6 * given.flag("AIDS")
+        entities.count(_ONE_POINT)
+        + 2 * entities.count(_TWO_POINTS)
+        + 6 * entities.flag("AIDS")
     )
-    points += given.flag(
+    points += entities.flag(
         "Chronic Obstructive Pulmonary Disease", "Chronic Pulmonary Disease"
     )
     points += (
-        given.count(("Cerebrovascular Accident", "Transient Ischemic Attacks History"))
+        entities.count(
+            ("Cerebrovascular Accident", "Transient Ischemic Attacks History")
+        )
         > 0
     )
     for names, scores in _CLASSES.items():
-        value = given.find(*names)
+        value = entities.find(*names)
         if isinstance(value, str) and value in scores:
             points += scores[value]
         elif value:
-            given.note(
+            entities.note(
                 f"{names[0]}: {value!r} scores 1, the rule knew only {', '.join(scores)}"
             )
             points += 1

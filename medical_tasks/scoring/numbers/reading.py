@@ -28,7 +28,7 @@ from medical_tasks.scoring.numbers.statements import (
     read_statement,
 )
 from medical_tasks.scoring.numbers.subject import Subject
-from medical_tasks.scoring.reasoning import spoken
+from medical_tasks.scoring.reasoning import without_reasoning
 
 __all__ = ["final_words", "read_answer"]
 
@@ -125,7 +125,7 @@ def final_words(response: str) -> str:
 
 
 def _plain_reply(response: str) -> str:
-    text = spoken(response[-MAX_REPLY:])
+    text = without_reasoning(response[-MAX_REPLY:])
     if not text.isascii():
         text = _ODD_SIGN.sub(lambda sign: _SIGNS.get(sign[0], " "), text)
     return (

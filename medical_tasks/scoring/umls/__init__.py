@@ -1,5 +1,5 @@
 """Concepts of the UMLS in texts.
 
-An index over the user's own Metathesaurus files (nothing of it is here), and matchers
-over it.
+An index over the user's own Metathesaurus files (the package ships none of them), and
+matchers that use it.
 """

@@ -1,11 +1,11 @@
 """The index of UMLS terms on disk.
 
-Built once in little memory from MRCONSO.RRF and MRSTY.RRF, looked up by hash.
+It is built once in little memory from MRCONSO.RRF and MRSTY.RRF and looked up by hash.
 
-    umls.json      what it was made from, and how; written last, so that a folder without it is no
-    index hashes.u64     the terms' hashes, sorted, 8 bytes each, the lowest byte first places.u64
-    where each term's record begins in records.bin; one more for the end records.bin    a term, a
-    zero byte, its concepts' ids
+    umls.json    its sources and settings; written last: a folder without it is no index
+    hashes.u64   the terms' hashes, sorted, 8 bytes each, little-endian
+    places.u64   the offset of each term's record in records.bin, and of the end
+    records.bin  a term, a zero byte, its concepts' ids
 
 Columns: UMLS Reference Manual, chapter 3.3. Suppressed and obsolete strings count, as
 in QuickUMLS; texts are decomposed (NFKD).
@@ -31,8 +31,8 @@ from medical_tasks.io.progress import Progress
 if TYPE_CHECKING:
     import numpy as np
 
-# What decomposing does not bring to ASCII: punctuation of typesetters, and letters
-# without a base letter.
+# Characters that decomposition does not bring to ASCII: typographic punctuation, and
+# letters without a base letter.
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("‘’‚′´ʼ", "'"),
@@ -45,27 +45,23 @@ _PLAIN = str.maketrans(
         "±": "+-",
         "°": "deg",
         "·": "*",
-        **{
-            "ß": "ss",
-            "æ": "ae",
-            "Æ": "AE",
-            "œ": "oe",
-            "Œ": "OE",
-            "ø": "o",
-            "Ø": "O",
-            "ł": "l",
-            "Ł": "L",
-        },
-        **{
-            "đ": "d",
-            "Đ": "D",
-            "ð": "d",
-            "Ð": "D",
-            "þ": "th",
-            "Þ": "Th",
-            "ı": "i",
-            "µ": "u",
-        },
+        "ß": "ss",
+        "æ": "ae",
+        "Æ": "AE",
+        "œ": "oe",
+        "Œ": "OE",
+        "ø": "o",
+        "Ø": "O",
+        "ł": "l",
+        "Ł": "L",
+        "đ": "d",
+        "Đ": "D",
+        "ð": "d",
+        "Ð": "D",
+        "þ": "th",
+        "Þ": "Th",
+        "ı": "i",
+        "µ": "u",
         **dict(zip("αβγδεζηικλμνξοπρςστυφω", "abgdeziiklmnxoprsstufo", strict=False)),
     }
 )
@@ -73,7 +69,7 @@ _PLAIN = str.maketrans(
 
 @dataclass(frozen=True, kw_only=True)
 class Folding:
-    """What an index makes of terms."""
+    """How an index normalises terms."""
 
     lowercase: bool = False  # case is folded (QuickUMLS's option -L)
     # letters are brought to ASCII (its option -U, by decomposing and a short table:
@@ -81,16 +77,16 @@ class Folding:
     ascii_only: bool = False
 
     def stored(self, term: str) -> str:
-        """Writes a term as it stands in the index."""
+        """Returns a term as stored in the index."""
         text = term.lower() if self.lowercase else term
         return unicodedata.normalize(
             "NFKD", _to_ascii(text) if self.ascii_only else text
         )
 
-    def asked(self, stretch: str) -> str:
-        """Writes a stretch of a text to be looked up.
+    def looked_up(self, stretch: str) -> str:
+        """Returns the form in which a stretch of text is looked up.
 
-        All in capitals it finds terms in small letters only.
+        A stretch in capitals matches only terms in lower case.
         """
         text = _to_ascii(stretch) if self.ascii_only else stretch
         return text.lower() if self.lowercase or text.isupper() else text
@@ -124,7 +120,7 @@ MEDCON_TYPES = frozenset(" ".join(GROUPS.values()).split())
 WINDOW = 5  # tokens of the longest stretch that is looked up
 
 _FORMAT = 1
-_INFO, _HASHES, _PLACES, _RECORDS = (
+_INFO, _HASHES, _OFFSETS, _RECORDS = (
     "umls.json",
     "hashes.u64",
     "places.u64",
@@ -138,9 +134,16 @@ _AS_WRITTEN = Folding()
 
 @dataclass(frozen=True, kw_only=True)
 class IndexInfo:
-    """What an index holds.
+    """The contents of an index.
 
-    English `strings` of MRCONSO (`source`: its SHA-256), those not in MRSTY, and terms.
+    Attributes:
+        lowercase: whether case is folded.
+        ascii_only: whether letters are brought to ASCII.
+        terms: the number of terms.
+        strings: the number of English strings in MRCONSO.
+        without_type: the number of those that are not in MRSTY.
+        source: the SHA-256 of MRCONSO.
+        types: the semantic types.
     """
 
     lowercase: bool
@@ -161,7 +164,7 @@ def build_index(
 ) -> IndexInfo:
     """Builds an index from the folder of MRCONSO.RRF and MRSTY.RRF.
 
-    An index in `out` is replaced.
+    It replaces an index in `out`.
     """
     strings, semantic = find_file(umls, "MRCONSO.RRF"), find_file(umls, "MRSTY.RRF")
     try:
@@ -196,7 +199,7 @@ def build_index(
 
 
 class _Strings(TypedDict):
-    """What `IndexInfo` says of the strings that were read."""
+    """The fields of `IndexInfo` about the strings that were read."""
 
     strings: int
     without_type: int
@@ -206,22 +209,24 @@ class _Strings(TypedDict):
 def _write_parts(
     path: Path, flags: bytearray, stage: Path, folding: Folding
 ) -> _Strings:
-    """Writes terms and concepts in parts by hash; returns what `IndexInfo` says of the strings."""
+    """Writes terms and concepts to parts by hash; returns the counts of strings."""
     strings = without_type = 0
     digest = hashlib.sha256()
     megabytes = path.stat().st_size // _MEGABYTE + 1
     with ExitStack() as stack:
-        parts = [
-            stack.enter_context((stage / str(part)).open("wb"))
-            for part in range(1 << _PART_BITS)
+        part_files = [
+            stack.enter_context((stage / str(number)).open("wb"))
+            for number in range(1 << _PART_BITS)
         ]
         progress = stack.enter_context(Progress(f"{path.name}, MB read", megabytes))
         for _, concept, text in read_strings(
-            path, lambda read: progress.advance_to(read // _MEGABYTE), digest
+            path,
+            lambda bytes_read: progress.advance_to(bytes_read // _MEGABYTE),
+            digest,
         ):
             strings += 1
             without_type += not flags[concept]
-            # Decomposing may add spaces to letters beyond ASCII: their words are not
+            # Decomposition may add spaces to letters beyond ASCII: their words are not
             # counted.
             if flags[concept] != _CONCEPT_OF_WANTED_TYPE or (
                 text.count(" ") >= WINDOW
@@ -231,7 +236,7 @@ def _write_parts(
                 continue
 
             term = folding.stored(text).encode()
-            parts[_hash(term) >> (_HASH_BITS - _PART_BITS)].write(
+            part_files[_hash(term) >> (_HASH_BITS - _PART_BITS)].write(
                 b"%s\0%08d" % (term, concept) + b"\n"
             )
 
@@ -245,37 +250,37 @@ def _write_parts(
 
 
 def _join_parts(stage: Path, out: Path) -> int:
-    """Writes the index's three files from the parts; returns how many terms it has.
+    """Writes the index's three files from the parts; returns the number of terms.
 
-    A part holds the terms whose hashes begin alike, and parts come in the order of
-    their beginnings. So each is sorted in memory by itself, and the whole is sorted.
+    A part holds the terms whose hashes share a prefix, and parts are in the order of
+    their prefixes. So sorting each part in memory sorts the whole.
     """
-    count = place = 0
+    count = offset = 0
     with ExitStack() as stack:
-        hashes, places, records = (
+        hashes_file, offsets_file, records_file = (
             stack.enter_context((stage / name).open("wb"))
-            for name in (_HASHES, _PLACES, _RECORDS)
+            for name in (_HASHES, _OFFSETS, _RECORDS)
         )
-        for part in range(1 << _PART_BITS):
+        for number in range(1 << _PART_BITS):
             concepts: dict[bytes, set[bytes]] = {}
-            for line in read_bytes(stage / str(part)).split(b"\n"):
+            for line in read_bytes(stage / str(number)).split(b"\n"):
                 if line:
-                    term, _, number = line.rpartition(b"\0")
-                    concepts.setdefault(term, set()).add(number)
+                    term, _, concept = line.rpartition(b"\0")
+                    concepts.setdefault(term, set()).add(concept)
 
             ordered = sorted((_hash(term), term) for term in concepts)
             for hashed, term in ordered:
                 record = term + b"\0" + b"".join(sorted(concepts[term]))
-                hashes.write(hashed.to_bytes(8, "little"))
-                places.write(place.to_bytes(8, "little"))
-                records.write(record)
-                place += len(record)
+                hashes_file.write(hashed.to_bytes(8, "little"))
+                offsets_file.write(offset.to_bytes(8, "little"))
+                records_file.write(record)
+                offset += len(record)
 
             count += len(ordered)
 
-        places.write(place.to_bytes(8, "little"))
+        offsets_file.write(offset.to_bytes(8, "little"))
 
-    for name in (_HASHES, _PLACES, _RECORDS):
+    for name in (_HASHES, _OFFSETS, _RECORDS):
         (stage / name).replace(out / name)
 
     return count
@@ -293,52 +298,52 @@ class UmlsIndex:
     """An open index; a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        """Opens an index, and checks that it is whole by the sizes of its files.
+        """Opens an index and checks by the sizes of its files that it is complete.
 
         Raises:
-            UsageError: the folder holds no index, one of another version, or a part of
-                one.
+            UsageError: the folder holds no index, one of another version, or an
+                incomplete one.
         """
         import numpy as np
 
         build = "Build it: medical-tasks umls build --source META_FOLDER --out INDEX"
         try:
-            told = json.loads(read_text(folder / _INFO))
+            stored = json.loads(read_text(folder / _INFO))
         except FileNotFoundError as error:
             raise UsageError(
-                f"{folder}: holds no UMLS index ({_INFO} is not there). {build}"
+                f"{folder}: holds no UMLS index ({_INFO} is missing). {build}"
             ) from error
         except (OSError, ValueError) as error:
             raise UsageError(f"{folder / _INFO}: cannot be read. {build}") from error
 
-        if told.pop("format", None) != _FORMAT:
+        if stored.pop("format", None) != _FORMAT:
             raise UsageError(
-                f"{folder}: is an index of another version of this package. {build}"
+                f"{folder}: the index is from another version of this package. {build}"
             )
 
-        self.info = IndexInfo(**{**told, "types": tuple(told["types"])})
+        self.info = IndexInfo(**{**stored, "types": tuple(stored["types"])})
         self.folding = Folding(
             lowercase=self.info.lowercase, ascii_only=self.info.ascii_only
         )
         try:
             sizes = [
-                (folder / name).stat().st_size for name in (_HASHES, _PLACES, _RECORDS)
+                (folder / name).stat().st_size for name in (_HASHES, _OFFSETS, _RECORDS)
             ]
         except OSError as error:
             raise UsageError(
-                f"{folder}: the index is not whole ({system_reason(error)}). {build}"
+                f"{folder}: the index is incomplete ({system_reason(error)}). {build}"
             ) from error
 
         if (
             sizes[:2] != [8 * self.info.terms, 8 * self.info.terms + 8]
             or not self.info.terms
         ):
-            raise UsageError(f"{folder}: the index is not whole. {build}")
+            raise UsageError(f"{folder}: the index is incomplete. {build}")
 
         self._hashes: np.ndarray = np.memmap(folder / _HASHES, "<u8", "r")
-        self._places: np.ndarray = np.memmap(folder / _PLACES, "<u8", "r")
-        if sizes[2] != self._places[-1]:
-            raise UsageError(f"{folder}: the index is not whole. {build}")
+        self._offsets: np.ndarray = np.memmap(folder / _OFFSETS, "<u8", "r")
+        if sizes[2] != self._offsets[-1]:
+            raise UsageError(f"{folder}: the index is incomplete. {build}")
 
         self._file: BinaryIO = open_file(folder / _RECORDS)
         self._records = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -354,42 +359,39 @@ class UmlsIndex:
         self._records.close()
         self._file.close()
 
-    def find(self, asked: Sequence[str]) -> list[tuple[int, str, tuple[str, ...]]]:
-        """Looks up terms as `Folding.asked` writes them.
+    def find(self, stretches: Sequence[str]) -> list[tuple[int, str, tuple[str, ...]]]:
+        """Looks up stretches in the form of `Folding.looked_up`.
 
-        Returns position, term as stored and sorted ids of those there.
+        Returns the position, stored term and sorted concept ids of those in the index.
         """
         import numpy as np
 
         terms = [
             (text if text.isascii() else unicodedata.normalize("NFKD", text)).encode()
-            for text in asked
+            for text in stretches
         ]
         if not terms:
             return []
 
         digests = b"".join([_digest(term) for term in terms])
         hashes = np.frombuffer(digests, "<u8")
-        places = np.minimum(
-            np.searchsorted(self._hashes, hashes), len(self._hashes) - 1
-        )
-        found = []
-        for position in np.flatnonzero(self._hashes[places] == hashes).tolist():
-            concepts = self._concepts(int(places[position]), terms[position])
+        slots = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+        hits = []
+        for position in np.flatnonzero(self._hashes[slots] == hashes).tolist():
+            concepts = self._concepts(int(slots[position]), terms[position])
             if concepts:
-                found.append((position, terms[position].decode(), concepts))
+                hits.append((position, terms[position].decode(), concepts))
 
-        return found
+        return hits
 
-    def _concepts(self, place: int, term: bytes) -> tuple[str, ...]:
-        """The concepts of a term from `place` on; () where the term is not there.
+    def _concepts(self, slot: int, term: bytes) -> tuple[str, ...]:
+        """Returns the concepts of a term, searching from `slot`; () if it is not there.
 
-        Different terms can have one hash. They are neighbours, so each of them is
-        compared.
+        Different terms may have the same hash. They are neighbours, so each is compared.
         """
-        hashed = self._hashes[place]
-        while place < len(self._hashes) and self._hashes[place] == hashed:
-            record = self._records[self._places[place] : self._places[place + 1]]
+        hashed = self._hashes[slot]
+        while slot < len(self._hashes) and self._hashes[slot] == hashed:
+            record = self._records[self._offsets[slot] : self._offsets[slot + 1]]
             stored, _, numbers = record.rpartition(b"\0")
             if stored == term:
                 return tuple(
@@ -397,7 +399,7 @@ class UmlsIndex:
                     for at in range(0, len(numbers), 8)
                 )
 
-            place += 1
+            slot += 1
 
         return ()
 
@@ -416,22 +418,23 @@ _CONCEPT_WITH_TYPE, _CONCEPT_OF_WANTED_TYPE = 1, 2
 
 def find_file(folder: Path, name: str) -> Path:
     """Finds a file of the Metathesaurus."""
-    places = [
+    candidates = [
         folder / middle / (name + end) for middle in ("", "META") for end in ("", ".gz")
     ]
-    for place in places:
-        if place.is_file():
-            return place
+    for path in candidates:
+        if path.is_file():
+            return path
     raise MissingError(f"{folder}: holds no {name}. {STEPS}")
 
 
 def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
-    """Reads by the number of a concept's id.
+    """Reads a flag for each concept, by the number of its id.
 
-    0 not in the file, 1 of other types alone, 2 of a type asked for.
+    It is 0 if the concept is not in the file, 1 if it has only other types, 2 if it has
+    a wanted type.
     """
     flags = bytearray(_CONCEPTS)
-    asked = {each.encode() for each in types}
+    wanted_types = {name.encode() for name in types}
     line = 0
     for line, row in enumerate(_lines(path, lambda _: None), start=1):
         fields = row.split(b"|", 2)
@@ -443,7 +446,9 @@ def read_wanted_concepts(path: Path, types: Collection[str]) -> bytearray:
 
         flags[number] = max(
             flags[number],
-            _CONCEPT_OF_WANTED_TYPE if fields[1] in asked else _CONCEPT_WITH_TYPE,
+            _CONCEPT_OF_WANTED_TYPE
+            if fields[1] in wanted_types
+            else _CONCEPT_WITH_TYPE,
         )
 
     if not line:
@@ -457,7 +462,7 @@ def read_strings(
 ) -> Generator[tuple[int, int, str], None, None]:
     """Reads the English strings: line, number of the concept's id, string.
 
-    `digest` is given every unpacked byte.
+    `digest` is updated with every unpacked byte.
     """
     for line, row in enumerate(_lines(path, on_read, digest), start=1):
         fields = row.split(b"|", _STRING + 1)
@@ -494,7 +499,7 @@ _AGAIN = "The file is damaged or another one; unpack it from the release again."
 def _lines(
     path: Path, on_read: Callable[[int], None], digest: hashlib._Hash | None = None
 ) -> Generator[bytes, None, None]:
-    """The lines of a file in bytes; `digest` takes in all that is read."""
+    """Yields the lines of a file in bytes; updates `digest` with all that is read."""
     rest = b""
     for chunk in read_chunks(path, again=_AGAIN, on_read=on_read):
         if digest is not None:

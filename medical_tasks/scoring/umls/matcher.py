@@ -1,10 +1,10 @@
-"""Concepts of texts by exact lookup.
+"""Finds the concepts of texts by exact lookup.
 
-What QuickUMLS finds at a threshold of 1 (docs/medcon.md), without its near-exact slips.
-
-QuickUMLS compares sets of three-letter pieces, so it also takes a few terms whose
-pieces are the same in another order. In its overlap rule a stretch with accents, whose
-pieces differ from the decomposed term's, comes behind those without; that is kept.
+The results are those of QuickUMLS at a threshold of 1 (docs/medcon.md), without its
+inexact matches: QuickUMLS compares sets of three-letter pieces, so it also matches a few
+terms with the same pieces in another order. Its overlap rule is kept: a stretch with
+accents, whose pieces differ from those of the decomposed term, ranks after those
+without.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import importlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -24,12 +24,12 @@ from medical_tasks.scoring.umls.index import WINDOW, UmlsIndex
 SHORTEST = 3  # characters
 
 
-# its characters in the text, from and to; what is looked up
+# start and end in the text; the stretch that is looked up
 Span = tuple[int, int, str]
 
 
 def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
-    """Finds every window of up to five tokens (`aci-bench`), verbatim, by their beginning, then their length."""
+    """Returns every window of up to five tokens (`aci-bench`), verbatim, by start, then by length."""
     return [
         (start, end, text[start:end])
         for first, (start, _, _) in enumerate(tokens)
@@ -39,13 +39,13 @@ def every_window(text: str, tokens: Sequence[Token]) -> list[Span]:
 
 
 def phrases(text: str, tokens: Sequence[Token]) -> list[Span]:
-    """Finds what may be a phrase (`archehr`).
+    """Returns possible phrases (`archehr`).
 
-    The text's last token once more at the end, if it may end one.
+    The last token is added again at the end if it may end a phrase.
     """
     ends = [end if word.ends else 0 for _, end, word in tokens]
-    left_out = {place for place, (_, _, word) in enumerate(tokens) if word.left_out}
-    found: list[Span] = []
+    left_out = {index for index, (_, _, word) in enumerate(tokens) if word.left_out}
+    spans: list[Span] = []
     for first, (start, _, (_, begins, _, alone, _)) in enumerate(tokens):
         if not begins:
             continue
@@ -56,17 +56,17 @@ def phrases(text: str, tokens: Sequence[Token]) -> list[Span]:
         for last, end in enumerate(ends[shortest:longest], shortest):
             if end - start >= SHORTEST:
                 words = text[start:end] if whole else _without(tokens[first : last + 1])
-                found.append((start, end, words))
+                spans.append((start, end, words))
 
     if tokens and tokens[-1][2].ends and len(tokens[-1][2].text) >= SHORTEST:
         start, end, word = tokens[-1]
-        found.append((start, end, word.text))
+        spans.append((start, end, word.text))
 
-    return found
+    return spans
 
 
 def _without(tokens: Sequence[Token]) -> str:
-    """The text of some tokens, each with the space behind it, but for those left out."""
+    """Joins the text of tokens with their spaces, without those that are left out."""
     pieces = [
         word.text + (" " if after[0] > end else "")
         for (_, end, word), after in itertools.pairwise(tokens)
@@ -86,22 +86,21 @@ CLOSED_CLASSES: Mapping[str, str] = {
     **dict.fromkeys(_WORDS["determiners"].split(), "DET"),
 }
 STOP_WORDS = frozenset(_WORDS["stop"].split())
-"""NLTK's in English with QuickUMLS's addition, compared as written: "No" at the beginning of a sentence is none."""
+"""NLTK's English stop words with QuickUMLS's addition, compared with case: "No" is none."""
 
 _PARTS = frozenset({"ADP", "DET"})
 
 
 class Word(NamedTuple):
-    """What a token is, wherever it stands.
+    """The properties of a token, independent of its position.
 
     Attributes:
         text: verbatim.
-        begins: whether a phrase may begin with it: no white space, punctuation,
+        begins: whether a phrase may begin with it: it is no white space, punctuation,
             determiner or preposition.
-        ends: whether a phrase may end with it: begins, and is no stop word.
-        alone: whether it may be a phrase by itself: is no stop word and not like a
-            number.
-        left_out: whether it is left out inside a phrase: a determiner.
+        ends: whether a phrase may end with it: `begins`, and it is no stop word.
+        alone: whether it may be a phrase by itself: it is no stop word or number.
+        left_out: whether it is left out inside a phrase: it is a determiner.
     """
 
     text: str
@@ -111,11 +110,11 @@ class Word(NamedTuple):
     left_out: bool
 
 
-Token = tuple[int, int, Word]  # its characters in the text, from and to; what it is
+Token = tuple[int, int, Word]  # start and end in the text, and its properties
 
 
 def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
-    """Makes a tokenizer, whose tokens hold every character but single spaces."""
+    """Returns a tokenizer whose tokens cover every character except single spaces."""
     try:
         spacy = importlib.import_module("spacy")
     except ImportError as error:
@@ -125,44 +124,44 @@ def tokenizer(parts: Mapping[str, str]) -> Callable[[str], list[Token]]:
         ) from error
 
     rules = spacy.blank("en").tokenizer
-    # spaCy cuts at white space first, and what stands between without a look to its
-    # sides: each such piece is cut once.
-    known: dict[str, list[Token]] = {}
+    # spaCy splits at white space first, and then each piece regardless of its context:
+    # so each piece is split once.
+    cached: dict[str, list[Token]] = {}
 
     def cut(piece: str) -> list[Token]:
-        """The tokens of a piece between white space, kept until there are too many."""
-        if len(known) >= _MOST_KNOWN_WORDS:
-            known.clear()
+        """Returns the tokens of a piece between white space, cached up to a limit."""
+        if len(cached) >= _MOST_KNOWN_WORDS:
+            cached.clear()
 
         tokens = []
         for token in rules(piece):
-            part = parts.get(token.text.lower(), "")
-            begins = not (token.is_punct or token.is_space or part in _PARTS)
-            stop = token.text in STOP_WORDS
+            part_of_speech = parts.get(token.text.lower(), "")
+            begins = not (token.is_punct or token.is_space or part_of_speech in _PARTS)
+            is_stop_word = token.text in STOP_WORDS
             word = Word(
                 token.text,
                 begins,
-                begins and not stop,
-                not (stop or token.like_num),
-                part == "DET",
+                begins and not is_stop_word,
+                not (is_stop_word or token.like_num),
+                part_of_speech == "DET",
             )
             tokens.append((token.idx, token.idx + len(token.text), word))
 
-        known[piece] = tokens
+        cached[piece] = tokens
         return tokens
 
     def tokens(text: str) -> list[Token]:
         return [
             (begin + start, begin + end, word)
             for begin, piece in _words_and_blanks(text)
-            for start, end, word in known.get(piece) or cut(piece)
+            for start, end, word in cached.get(piece) or cut(piece)
         ]
 
     return tokens
 
 
 def _words_and_blanks(text: str) -> Iterator[tuple[int, str]]:
-    """The words of a text and the white space between them, but for single spaces, with their places."""
+    """Yields words and the white space between them, except single spaces, with their positions."""
     words = text.split()
     if words == text.split(" "):  # no white space but single spaces
         begin = 0
@@ -189,7 +188,7 @@ VARIANTS: Mapping[str, Callable[[str, Sequence[Token]], list[Span]]] = {
 _LETTERS_OF_A_PIECE = 3
 _MOST_KNOWN_SPANS = 300_000
 
-_Hit = tuple[float, str, tuple[str, ...]]  # likeness, term, concepts
+_Hit = tuple[float, str, tuple[str, ...]]  # similarity, term, concepts
 
 
 class Match(NamedTuple):
@@ -202,11 +201,7 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """Finds concepts.
-
-    `parts` are words in small letters that are determiners (`DET`) or prepositions
-    (`ADP`).
-    """
+    """Finds the concepts of texts."""
 
     def __init__(
         self,
@@ -215,12 +210,13 @@ class Matcher:
         variant: str,
         parts: Mapping[str, str] = CLOSED_CLASSES,
     ) -> None:
-        """Matches by an index, in one of the `VARIANTS`.
+        """Matches with an index, in one of the `VARIANTS`.
 
         Args:
-            index: of the UMLS.
-            variant: which stretches of a text are looked up.
-            parts: the part of speech of each word that is known to have one.
+            index: the UMLS index.
+            variant: selects the stretches of a text that are looked up.
+            parts: words in lower case that are determiners (`DET`) or prepositions
+                (`ADP`).
 
         Raises:
             UsageError: there is no such variant.
@@ -233,43 +229,26 @@ class Matcher:
         self._index = index
         self._spans = VARIANTS[variant]
         self._tokens = tokenizer(parts)
-        self._known: dict[str, _Hit | None] = {}  # stretches that were looked up
+        self._cache: dict[str, _Hit | None] = {}  # stretches that were looked up
 
     def matches(self, text: str) -> list[Match]:
-        """Finds stretches that do not overlap, chosen in this order.
-
-        Most like their term, longest, earliest.
-        """
-        if len(self._known) > _MOST_KNOWN_SPANS:
-            self._known.clear()
-
+        """Finds stretches without overlap, preferring the most similar, longest, earliest."""
         spans = self._spans(text, self._tokens(text))
-        known = self._known
-        try:
-            hits = [
-                (start, end, hit)
-                for start, end, stretch in spans
-                if (hit := known[stretch]) is not None
-            ]
-        except KeyError:
-            self._look_up(
-                list({stretch for _, _, stretch in spans if stretch not in known})
-            )
-            hits = [
-                (start, end, hit)
-                for start, end, stretch in spans
-                if (hit := known[stretch]) is not None
-            ]
-
-        found = [
+        self._look_up({stretch for _, _, stretch in spans})
+        hits = [
+            (start, end, hit)
+            for start, end, stretch in spans
+            if (hit := self._cache[stretch]) is not None
+        ]
+        ranked = [
             (likeness, end - start, Match(start, end, term, concepts))
             for start, end, (likeness, term, concepts) in hits
         ]
-        if len(found) > 1:
-            found.sort(key=_rank, reverse=True)
+        if len(ranked) > 1:
+            ranked.sort(key=_rank, reverse=True)
 
         chosen: list[Match] = []
-        for _, _, match in found:
+        for _, _, match in ranked:
             if all(
                 match.end <= other.start or match.start >= other.end for other in chosen
             ):
@@ -277,27 +256,31 @@ class Matcher:
 
         return chosen
 
-    def _look_up(self, stretches: Sequence[str]) -> None:
-        """Looks up new stretches all at once; None is kept for those without concepts."""
-        asked = [self._index.folding.asked(stretch) for stretch in stretches]
-        self._known.update(dict.fromkeys(stretches))
-        for position, term, concepts in self._index.find(asked):
+    def _look_up(self, spans: Collection[str]) -> None:
+        """Looks up new stretches all at once; None is cached for those without concepts."""
+        if len(self._cache) > _MOST_KNOWN_SPANS:
+            self._cache.clear()
+
+        stretches = [stretch for stretch in spans if stretch not in self._cache]
+        forms = [self._index.folding.looked_up(stretch) for stretch in stretches]
+        self._cache.update(dict.fromkeys(stretches))
+        for position, term, concepts in self._index.find(forms):
             likeness = (
-                1.0 if asked[position] == term else _likeness(asked[position], term)
+                1.0 if forms[position] == term else _likeness(forms[position], term)
             )
             if likeness:
-                self._known[stretches[position]] = (likeness, term, concepts)
+                self._cache[stretches[position]] = (likeness, term, concepts)
 
     def concepts(self, text: str) -> dict[str, frozenset[str]]:
-        """Finds the terms of a text, as the index has them, with the ids of their concepts."""
+        """Finds the terms of a text, as stored in the index, with their concept ids."""
         return {match.term: frozenset(match.concepts) for match in self.matches(text)}
 
 
 _rank = itemgetter(0, 1)
 
 
-def _likeness(asked: str, term: str) -> float:
-    first, second = _pieces(asked), _pieces(term)
+def _likeness(form: str, term: str) -> float:
+    first, second = _pieces(form), _pieces(term)
     return len(first & second) / len(first | second)
 
 

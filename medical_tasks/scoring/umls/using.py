@@ -1,4 +1,4 @@
-"""Building an index of a UMLS release, and looking a text's concepts up, as `umls` is asked to."""
+"""The command `umls`: builds an index of a UMLS release, and looks up the concepts of a text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from medical_tasks.scoring.umls.index import (
 )
 from medical_tasks.scoring.umls.matcher import Match, Matcher
 
-# of an index
+# The files of an index.
 _FILES = frozenset({"umls.json", "hashes.u64", "places.u64", "records.bin"})
 _STAGE = ".building-"
 
 
-class Found(NamedTuple):
+class TextConcepts(NamedTuple):
     """The concepts of a text, in its order, and the index in which they were looked up."""
 
     matches: list[Match]
@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 
 def build(options: UmlsBuild) -> tuple[IndexInfo, bool]:
-    """Builds an index; returns it, and whether it was there already and is kept."""
+    """Builds an index; returns it, and whether an existing one was kept."""
     source, out = options.source.expanduser(), options.out.expanduser()
     folding = Folding(lowercase=options.lowercase, ascii_only=options.ascii_only)
     strings, _ = (find_file(source, name) for name in ("MRCONSO.RRF", "MRSTY.RRF"))
@@ -43,19 +43,19 @@ def build(options: UmlsBuild) -> tuple[IndexInfo, bool]:
     return build_index(source, out, folding=folding), False
 
 
-def find(options: UmlsFind) -> Found:
-    """Looks up which concepts a text has, by the rules of a variant of MEDCON."""
+def find(options: UmlsFind) -> TextConcepts:
+    """Looks up the concepts of a text by the rules of a variant of MEDCON."""
     with UmlsIndex(options.index.expanduser()) as index:
-        found = Matcher(index, variant=options.variant).matches(options.text)
-        return Found(sorted(found, key=lambda match: match.start), index.info)
+        matches = Matcher(index, variant=options.variant).matches(options.text)
+        return TextConcepts(sorted(matches, key=lambda match: match.start), index.info)
 
 
 def _check_out(out: Path) -> None:
-    """An index is a folder of its own: nothing else is written over, or lies among its files."""
+    """Checks that the folder holds nothing but an index, so that no other file is overwritten."""
     if not out.exists():
         return
     if not out.is_dir():
-        raise UsageError(f"{out}: is a file. Give --out the name of a folder to make.")
+        raise UsageError(f"{out}: is a file. Give --out the name of a new folder.")
 
     others = sorted(
         path.name
@@ -64,29 +64,26 @@ def _check_out(out: Path) -> None:
     )
     if others:
         raise UsageError(
-            f"{out}: holds something else than an index ({', '.join(others[:3])}). Give --out "
-            "another folder."
+            f"{out}: holds files that are not part of an index ({', '.join(others[:3])}). Give "
+            "--out another folder."
         )
 
     left = sorted(path.name for path in out.glob(f"{_STAGE}*"))
     if left:
         print(
-            f"note: {out} holds {', '.join(left)} of a build that was killed or still runs; where "
-            "none runs, delete it.",
+            f"note: {out} holds {', '.join(left)} from a build that was killed or is still running; "
+            "if none is running, delete it.",
             file=sys.stderr,
         )
 
 
 def _same_index(out: Path, strings: Path, folding: Folding) -> IndexInfo | None:
-    """What an index holds that this command would build the same again.
-
-    None where there is none.
-    """
+    """Returns the contents of an existing index with the same source and settings, if any."""
     try:
         with UmlsIndex(out) as index:
-            found = index.info
+            info = index.info
     except UsageError:
-        return None  # none, or not whole: it is built
+        return None  # missing or incomplete: it is built
 
     if index.folding != folding:
         return None
@@ -95,4 +92,4 @@ def _same_index(out: Path, strings: Path, folding: Folding) -> IndexInfo | None:
     for chunk in read_chunks(strings, again="Unpack it from the release again."):
         digest.update(chunk)
 
-    return found if found.source == digest.hexdigest() else None
+    return info if info.source == digest.hexdigest() else None

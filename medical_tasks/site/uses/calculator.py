@@ -1,13 +1,14 @@
 """calculator: rows like MedCalc-Bench's, extracted from notes and calculated by its formulas.
 
-`construct medcalc` finds the attributes of calculators in notes, by the maker or by
-words alone (`maker = "lexical"`); reviewers mend values and drop rows; the gold answer
-follows from the values by the formula. No judge is needed.
+`construct medcalc` extracts the inputs of calculators from notes, by the maker or by
+words alone (`maker = "lexical"`); reviewers correct values and drop rows; the formula
+gives the right answer. No judge is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import medical_tasks.construct.shared as construction
@@ -19,13 +20,15 @@ from medical_tasks.construct.options import MedcalcExtract, MedcalcRelease
 from medical_tasks.errors import IncompleteError, UsageError
 from medical_tasks.io.files import make_folder
 from medical_tasks.options import read_settings
+from medical_tasks.runs.results import JsonDict
 from medical_tasks.site.desk.sheets import Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
-from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.making import Drafted, KeptItems, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
 from medical_tasks.site.uses.sheets import (
+    basis_of,
     items_sheet,
     note_texts,
     passages_of,
@@ -34,7 +37,7 @@ from medical_tasks.site.uses.sheets import (
 )
 
 _ALL: Final = 10**6
-"""Rows of a calculator at most: what is drawn are patients."""
+"""The most rows of a calculator: no limit, since patients were sampled."""
 _MISSING: Final = "not mentioned"
 
 
@@ -44,55 +47,72 @@ class Calculator:
     def draft(
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
-        """Extracts, from notes that no earlier command did."""
+        """Extracts from notes that were not read yet by this maker for these calculators."""
         maker = site.settings.models.maker or LEXICAL
         folder = work_folder(site)
-        done = {line["note_id"] for line in read_lines(folder / _DONE)}
         notes = {
             f"{patient.id}-{number}": cells["note"]
             for patient in patients
             for number, cells in enumerate(patient.rows, start=1)
         }
-        missing = {name: note for name, note in notes.items() if name not in done}
+        basis = {
+            name: basis_of(note, maker, site.settings.calculators)
+            for name, note in notes.items()
+        }
+        done = {
+            line["note_id"]: line.get("basis", "")
+            for line in read_lines(folder / _DONE)
+        }
+        missing = {
+            name: note for name, note in notes.items() if done.get(name) != basis[name]
+        }
         failed = 0
         if missing:
-            pairs, failed = _extracted(site, missing, maker, options)
+            extraction = folder / basis_of([basis[name] for name in missing])
+            pairs, failed = _extracted(site, missing, extraction, options)
             if options.forecast:
                 return None
 
-            kept = [*read_lines(folder / _PAIRS), *pairs]
-            construction.write_lines(folder / _PAIRS, kept)
-            read = [*done, *([] if failed else missing)]
-            construction.write_lines(folder / _DONE, ({"note_id": x} for x in read))
+            before = [
+                pair
+                for pair in read_lines(folder / _PAIRS)
+                if pair["note_id"] not in missing
+            ]
+            construction.write_lines(folder / _PAIRS, [*before, *pairs])
+            done |= {} if failed else {name: basis[name] for name in missing}
+            construction.write_lines(
+                folder / _DONE,
+                ({"note_id": name, "basis": own} for name, own in done.items()),
+            )
 
         return Drafted(items=len(_pairs(site, patients)), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
-        """A row a calculator and note, with a field a value."""
-        known = {each.id: each for each in patients}
+        """The sheet: a row for each calculator and note, with a field for each value."""
+        by_id = {patient.id: patient for patient in patients}
         return items_sheet(
             site,
             "Values for calculators",
             "Keep a row if the calculator is meant for this patient and every value is what the "
             f"note says. Mend a value with its unit, or write {_MISSING}. Drop the row if the "
             "calculator is not meant for the patient.",
-            (_item(pair, known[_patient(pair)]) for pair in _pairs(site, patients)),
+            (_item(pair, by_id[_patient(pair)]) for pair in _pairs(site, patients)),
             marked="sentences that share most words with the values",
         )
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
-        """The kept rows, as `construct medcalc release` writes them."""
+    ) -> KeptItems:
+        """The kept rows, in the form of `construct medcalc release`."""
         folder = make_folder(work_folder(site) / "release")
         lines, changed_values, dropped = [], 0, 0
         for pair in _pairs(site, patients):
-            one = decided.get(pair.id)
-            if one is None or one.value != "keep":
-                dropped += one is not None
+            decision = decided.get(pair.id)
+            if decision is None or decision.value != "keep":
+                dropped += decision is not None
                 continue
 
-            entities, changed_here = _mended(pair, one.edits)
+            entities, changed_here = _mended(pair, decision.edits)
             changed_values += changed_here
             lines.append(pair.line(entities))
 
@@ -112,7 +132,7 @@ class Calculator:
         )
         source = folder / "release" / "test.jsonl"
 
-        return Made(
+        return KeptItems(
             source=source,
             patients={
                 str(row["Row Number"]): str(row["Note ID"]).rpartition("-")[0]
@@ -136,17 +156,17 @@ _DONE: Final = "extracted_notes.jsonl"
 
 
 def _extracted(
-    site: Site, notes: Mapping[str, str], maker: str, options: Make
-) -> tuple[list[dict[str, str]], int]:
-    """The pairs of some notes, and whether a reply is missing."""
-    folder = work_folder(site)
-    source = folder / "notes.jsonl"
-    digest = construction.write_lines(
+    site: Site, notes: Mapping[str, str], folder: Path, options: Make
+) -> tuple[list[JsonDict], int]:
+    """The pairs of some notes, and 1 if a reply is missing, else 0.
+
+    The same notes, maker and calculators resume in the same folder.
+    """
+    source = work_folder(site) / "notes.jsonl"
+    construction.write_lines(
         source, ({"note_id": name, "note": note} for name, note in notes.items())
     )
-    # The same notes go on where they stopped.
-    place = folder / digest[:16]
-    asks = maker != LEXICAL
+    maker = site.settings.models.maker or LEXICAL
     failed = 0
     try:
         CONSTRUCTION.steps["extract"](
@@ -154,34 +174,34 @@ def _extracted(
                 benchmark="medcalc",
                 step="extract",
                 source=source,
-                folder=place,
+                folder=folder,
                 model=maker,
                 model_args=read_settings(site.settings.models.args.get("maker", "")),
                 open=site.settings.open,
                 calculators=",".join(site.settings.calculators) or None,
                 most=_ALL,
                 seed=site.settings.seed,
-                forecast=options.forecast and asks,
+                forecast=options.forecast and maker != LEXICAL,
                 allow_remote=options.allow_remote,
                 attest_zero_retention=options.attest_zero_retention,
             )
         )
     except IncompleteError as error:
         failed = 1
-        if not (place / "extracted.jsonl").is_file():
+        if not (folder / "extracted.jsonl").is_file():
             raise error
 
-    return read_lines(place / "extracted.jsonl"), failed
+    return read_lines(folder / "extracted.jsonl"), failed
 
 
 def _pairs(site: Site, patients: Sequence[Patient]) -> list[Pair]:
-    """The extracted pairs of the patients who were drawn, each once."""
-    path, known = work_folder(site) / _PAIRS, {each.id for each in patients}
+    """The extracted pairs of the sampled patients, each once."""
+    path, drawn = work_folder(site) / _PAIRS, {patient.id for patient in patients}
     if not read_lines(path):
         return []
     records = construction.read_lines(path, LINE_FIELDS, step="medcalc extract")
     pairs = {pair.id: pair for pair in map(Pair.read, records)}
-    return [pair for pair in pairs.values() if _patient(pair) in known]
+    return [pair for pair in pairs.values() if _patient(pair) in drawn]
 
 
 def _patient(pair: Pair) -> str:
@@ -193,7 +213,7 @@ def _item(pair: Pair, patient: Patient) -> Item:
         Field(
             name=f"value_{number}",
             label=f"{item.name} ({item.expects})",
-            text=_said(pair.entities.get(item.name)),
+            text=_value_text(pair.entities.get(item.name)),
         )
         for number, item in enumerate(pair.calculator.inputs)
     )
@@ -210,23 +230,23 @@ def _item(pair: Pair, patient: Patient) -> Item:
     )
 
 
-def _said(value: object) -> str:
-    """A value as reviewers see and write it."""
+def _value_text(value: object) -> str:
+    """A value in the form that reviewers see and write."""
     if value is None:
         return _MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return " ".join(map(_said, value))
+        return " ".join(map(_value_text, value))
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _mended(pair: Pair, edits: Mapping[str, str]) -> tuple[dict[str, object], int]:
-    """The values with what a reviewer changed, and how many that are."""
+    """The values with a reviewer's changes, and the number of changes."""
     entities, count = dict(pair.entities), 0
     for number, item in enumerate(pair.calculator.inputs):
         text = edits.get(f"value_{number}")
-        if text is None or text.strip() == _said(pair.entities.get(item.name)):
+        if text is None or text.strip() == _value_text(pair.entities.get(item.name)):
             continue
         entities[item.name] = _read(pair, item, text.strip())
         count += 1

@@ -361,7 +361,7 @@ def test_reads_a_list_or_the_one_in_a_zip_file(tmp_path: Path) -> None:
         (b'[{"case_id": "1", "answer": "\xe9"}]', "not UTF-8 text .* at byte 29"),
         (b"[" + b" " * LARGEST + b"]", "has more than 10,000,000 bytes, the most that is read"),
         (packed(b" " * (LARGEST + 1)), "submission.json has more than 10,000,000 bytes in it"),
-        (packed(method=zipfile.ZIP_LZMA), "is encrypted in it, or packed otherwise than deflated"),
+        (packed(method=zipfile.ZIP_LZMA), "is encrypted in it, or not compressed with deflate"),
         (packed()[:-30], "a damaged zip file .BadZipFile."),
         (packed(b"[1234567890]", method=zipfile.ZIP_STORED).replace(b"[1234567890]", b"[1234567891]"), "a damaged zip file"),
     ],

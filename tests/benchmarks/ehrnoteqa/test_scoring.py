@@ -628,7 +628,7 @@ def test_texts_that_are_cut_are_told(
     told = capsys.readouterr().err
     assert (
         told
-        == "note: clinical_bert: 2 of 5 texts are longer than 24 tokens and were cut there\n"
+        == "note: clinical_bert: 2 of 5 texts are longer than 24 tokens and were cut\n"
     )
     similarities("clinical_bert", bert, [(TEXTS[0], TEXTS[1])])
     assert capsys.readouterr().err == ""

@@ -162,12 +162,13 @@ def test_wrong_use() -> None:
     ):
         load_prompts(KQA, "theirs")
     with pytest.raises(
-        UsageError, match=r"kqa_icl: 'top_k' is no setting of this task. It takes none"
+        UsageError,
+        match=r"kqa_icl: 'top_k' is not a setting of this task. It takes none",
     ):
         load_prompts(KQA_ICL, arguments={"top_k": "3"})
     with pytest.raises(
         UsageError,
-        match=r"kqa_rag: 'topk' is no setting of this task. It takes: documents, top_k, ch",
+        match=r"kqa_rag: 'topk' is not a setting of this task. It takes: documents, top_k, ch",
     ):
         load_prompts(KQA_RAG, arguments={"topk": "3"})
 

@@ -480,7 +480,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.upstream
 def test_golds_score_full_marks_and_n_a_alone_scores_its_69_rows(home: Path) -> None:
     data = load_task_data(MEDCALC, DATASET, data=home, config=CORRECTED)
-    assert (len(data.items), data.found) == (887, {})
+    assert (len(data.items), data.scoring_args) == (887, {})
     for task in (MEDCALC, MEDCALC_DIRECT):
         golds = [gold_response(task, item) for item in data.items]
         scores = score_items(task, data.items, golds)

@@ -21,7 +21,7 @@ from medical_tasks.construct.archehr.files import content_words
 from medical_tasks.construct.archehr.release_files import (
     excerpt_text,
     offsets,
-    phrase_places,
+    phrase_offsets,
 )
 from medical_tasks.construct.archehr.review import (
     label_agreement,
@@ -41,10 +41,10 @@ from tests.case_tables import tables
 from tests.construct.archehr.own_files import (
     NOTES,
     construct,
-    edit_sheet,
     first_round,
     write_sources,
 )
+from tests.construct.sheet_files import edit_sheet
 
 CASES = tables(__file__, "review")
 
@@ -260,7 +260,7 @@ def test_headings_paragraphs_and_wrapped_lines() -> None:
     assert [each.id for each in kept_paragraphs(sentences, {"3"})] == ["3", "4"]
     assert kept_paragraphs(sentences, set()) == ()
     # Phrases stand one behind the other where they can.
-    assert phrase_places("why? and why? so", ("why?", "why?", "so", "and", "no")) == [
+    assert phrase_offsets("why? and why? so", ("why?", "why?", "so", "and", "no")) == [
         0,
         9,
         14,

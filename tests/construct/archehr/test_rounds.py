@@ -34,12 +34,10 @@ from tests.construct.archehr.own_files import (
     aligned,
     choose,
     construct,
-    edit_sheet,
     first_round,
-    read_lines,
-    read_rows,
     write_sources,
 )
+from tests.construct.sheet_files import edit_sheet, read_cells, read_lines
 
 CASES = tables(__file__, "rounds")
 
@@ -139,7 +137,7 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     splits = {split: set(released(folder, split)) for split in ("dev", "test")}
     assert (len(splits["dev"]), len(splits["test"])) == (1, 2)
     export_sheets(folder, ("eve",))
-    rows = read_rows(sheets(folder, 2, "eve")[0])
+    rows = read_cells(sheets(folder, 2, "eve")[0])
     one = {(row["kind"], row["number"]): row for row in rows if row["case_id"] == "1"}
     assert one["sentence", "3"]["relevance"] == "essential"
     assert one["focus", "1"]["text"] == FOCUS["1"]
@@ -194,12 +192,12 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     export_sheets(folder, ("eve",))
     with pytest.raises(
         MedicalTasksError,
-        match="column 'round': must be 3, the round that is read back",
+        match="column 'round': must be 3, the round that is imported",
     ):
         import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
     with pytest.raises(
         MedicalTasksError,
-        match="--dev 3: leaves no case for the split test, of 3 cases",
+        match="--dev 3: leaves none of the 3 cases for the split test",
     ):
         import_sheets(folder, sheets(folder, 3, "eve"), ReviewOptions(dev=3))
     take_back = import_sheets(
@@ -220,7 +218,7 @@ def test_as_spreadsheets_save_them(folder: Path) -> None:
         path: path.read_bytes() for path in (folder / "release" / "test").iterdir()
     }
     for path in sheets(folder):
-        rows = read_rows(path)[::-1]
+        rows = read_cells(path)[::-1]
         lines = [
             COLUMNS,
             *([row[name].replace(", ", ",\n ") for name in COLUMNS] for row in rows),
@@ -311,7 +309,7 @@ def test_sheets_in_work_are_never_written_over(folder: Path) -> None:
     export_sheets(folder, ("ann", "ben"), overlap=1)
     assert {path: path.read_bytes() for path in sheets(folder)} == before
     with pytest.raises(
-        MedicalTasksError, match="exported of other cases or with other settings"
+        MedicalTasksError, match="exported from other cases or with other settings"
     ):
         export_sheets(folder, ("ann", "ben"))
     choose(folder, m1=f"Another message, {SECRET}.")
@@ -321,7 +319,7 @@ def test_sheets_in_work_are_never_written_over(folder: Path) -> None:
         export_sheets(folder, ("ann", "ben"), overlap=1)
     assert SECRET not in str(caught.value)
     (folder / "round_0" / "cases.jsonl").write_text("{}\n")
-    assert "was changed since the sheets of round 1 were written of it" in refused(
+    assert "was changed after the sheets of round 1 were written from it" in refused(
         folder
     )
 
@@ -349,7 +347,7 @@ def test_choosing(tmp_path: Path) -> None:
         match="column 'chosen': must be yes, no or empty, got a text of 18",
     ) as caught:
         chosen_cases(folder)
-    assert str(caught.value).count("are no pair of the candidates") == 2
+    assert str(caught.value).count("are not a pair of the candidates") == 2
     assert SECRET not in str(caught.value)
 
 

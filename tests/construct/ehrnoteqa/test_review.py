@@ -24,13 +24,8 @@ from medical_tasks.construct.ehrnoteqa.review import (
 from medical_tasks.errors import MedicalTasksError, UsageError
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.case_tables import cases, tabled
-from tests.construct.ehrnoteqa.construction_files import (
-    by_hand,
-    edit_sheet,
-    read_lines,
-    read_rows,
-    write_rows,
-)
+from tests.construct.ehrnoteqa.construction_files import by_hand
+from tests.construct.sheet_files import edit_sheet, read_lines, read_rows, write_rows
 
 
 @pytest.fixture
@@ -170,8 +165,7 @@ def test_ids_that_are_changed_lost_twice_or_of_another_sheet(folder: Path) -> No
     write_rows(sheets(folder)[0], header, [*rows[1:], rows[-1]])
     said = refused(folder)
     assert (
-        f"question {ids[-1]} stands in {sheets(folder)[0]}, row {len(rows)}, already"
-        in said
+        f"question {ids[-1]} is already in {sheets(folder)[0]}, row {len(rows)}" in said
     )
     assert f"1 rows are lost (questions {ids[0]})" in said
     foreign = next(row for row in read_rows(sheets(folder)[1])[1:] if row[1] not in ids)

@@ -18,7 +18,7 @@ from medical_tasks.construct.fresh.chart import Setting, draw_person
 from medical_tasks.construct.fresh.findings import (
     FINDINGS,
     GRADES,
-    PLACES,
+    SECTION_OF_KIND,
     STATEMENTS,
     list_sentence,
 )
@@ -63,7 +63,7 @@ def test_the_stock() -> None:
     assert placed == {  # so that nothing said of a patient is left out
         "care course earlier exam family history impression medication opening plan ros social story tests"
     }
-    assert {each.place for each in CLAUSES} | set(PLACES.values()) <= {
+    assert {each.section for each in CLAUSES} | set(SECTION_OF_KIND.values()) <= {
         *" ".join(placed).split()
     }
     places = set(get_args(Setting))
@@ -145,15 +145,15 @@ def test_findings(name: str) -> None:
     assert finding.no
     assert finding.concepts, "a finding without a concept lets distractors speak of it"
     if finding.kind in STATEMENTS:
-        assert finding.told, "prose tells statements in sentences"
+        assert finding.affirmed, "prose tells statements in sentences"
         assert finding.denied
     else:
         for phrase in finding.no:  # stands after "no" and before "or"
             assert not re.match(r"(a|an|the|no|any) ", phrase), phrase
-    for sentence in (*finding.told, *finding.denied):
+    for sentence in (*finding.affirmed, *finding.denied):
         assert re.match(r"(f:|m:)?[A-Z{]", sentence), sentence
         assert sentence.endswith("."), sentence
-    for text in (*finding.yes, *finding.no, *finding.told, *finding.denied):
+    for text in (*finding.yes, *finding.no, *finding.affirmed, *finding.denied):
         assert set(re.findall(r"{(\w+)}", text)) <= PLACEHOLDERS, text
 
 
@@ -163,9 +163,9 @@ def test_grades(name: str) -> None:
     assert len({entry.word for entry in classes}) == len(classes) >= 3
     for entry in classes:
         assert entry.phrases
-        assert entry.told or entry.kind not in STATEMENTS
-        assert entry.told or not entry.absent
-        assert all(sentence.endswith(".") for sentence in entry.told)
+        assert entry.affirmed or entry.kind not in STATEMENTS
+        assert entry.affirmed or not entry.absent
+        assert all(sentence.endswith(".") for sentence in entry.affirmed)
 
 
 @pytest.mark.parametrize("brief", [True, False])

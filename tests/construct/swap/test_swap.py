@@ -175,7 +175,7 @@ def test_both_arms_have_the_same_rows_and_can_be_compared(
         ("ehrnoteqa sex=x --out o", "unknown value. Values of sex: female, male."),
         (
             "medcalc_bench sex=male --out o",
-            "no column of it is known to be about a patient",
+            "none of its columns is declared to be about a patient",
         ),
     ],
 )

@@ -50,7 +50,7 @@ STRINGS = (
 
 def found(folder: Path, *asked: str) -> list[tuple[int, str, tuple[str, ...]]]:
     with UmlsIndex(folder) as umls:
-        return umls.find([umls.folding.asked(text) for text in asked])
+        return umls.find([umls.folding.looked_up(text) for text in asked])
 
 
 def test_what_an_index_holds(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_without_the_umls(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"holds no MRSTY\.RRF"):
         build_index(tmp_path, tmp_path / "index")
     with pytest.raises(
-        UsageError, match=r"holds no UMLS index \(umls\.json is not there\)"
+        UsageError, match=r"holds no UMLS index \(umls\.json is missing\)"
     ):
         UmlsIndex(tmp_path / "index")
 
@@ -195,19 +195,19 @@ def test_a_damaged_index(tmp_path: Path) -> None:
     build_index(write_umls(tmp_path, STRINGS), tmp_path / "index")
     records = tmp_path / "index" / "records.bin"
     records.write_bytes(records.read_bytes()[:-1])
-    with pytest.raises(UsageError, match="the index is not whole"):
+    with pytest.raises(UsageError, match="the index is incomplete"):
         UmlsIndex(tmp_path / "index")
     records.unlink()
     with pytest.raises(
-        UsageError, match=r"the index is not whole \(No such file or directory\)"
+        UsageError, match=r"the index is incomplete \(No such file or directory\)"
     ):
         UmlsIndex(tmp_path / "index")
     (tmp_path / "index" / "hashes.u64").write_bytes(b"")
     records.write_bytes(b"")
-    with pytest.raises(UsageError, match="the index is not whole"):
+    with pytest.raises(UsageError, match="the index is incomplete"):
         UmlsIndex(tmp_path / "index")
     (tmp_path / "index" / "umls.json").write_text('{"format": 0}')
-    with pytest.raises(UsageError, match="of another version of this package"):
+    with pytest.raises(UsageError, match="from another version of this package"):
         UmlsIndex(tmp_path / "index")
     (tmp_path / "index" / "umls.json").write_text("{")
     with pytest.raises(UsageError, match="cannot be read"):

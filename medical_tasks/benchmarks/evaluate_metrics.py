@@ -1,8 +1,7 @@
-"""What the `evaluate` metrics of the benchmarks share: figures of answers at hand.
+"""Helpers of the benchmarks' `evaluate` metrics, which score a caller's lists of answers.
 
-Such answers have no dataset: an item is a row of the caller's lists, known by its
-place, with no level, group or patient. What is not in this module is each benchmark's
-`metric.py`.
+Such answers have no dataset: an item is a row of the lists, named by its number,
+without level, group or patient. Each benchmark's `metric.py` has the rest.
 """
 
 from __future__ import annotations
@@ -17,35 +16,30 @@ from medical_tasks.spec import Item, ItemScore, MetricSpec, TaskSpec
 
 
 def check_counts(predictions: Sized, **columns: Sized | None) -> None:
-    """Refuses a column, by its name, that has not one entry a prediction; None is not given."""
+    """Refuses a named column without exactly one entry per prediction; None is no column."""
     for name, column in columns.items():
         if column is not None and len(column) != len(predictions):
             raise ValueError(
-                f"{name} must be as many as predictions, {len(predictions)}; got {len(column)}"
+                f"{name} must have one entry for each of the {len(predictions)} predictions; got "
+                f"{len(column)}"
             )
 
 
-def item_at_hand(row: int, fields: Mapping[str, object]) -> Item:
-    """Makes an item of a row; its place is its id."""
+def item_of_row(row: int, fields: Mapping[str, object]) -> Item:
+    """Turns a row into an item, with its number as id."""
     return Item(id=str(row), fields=fields, groups={}, cluster=str(row))
 
 
-def task_at_hand(task: TaskSpec, reported: Callable[[MetricSpec], bool]) -> TaskSpec:
-    """The task as answers at hand have it.
-
-    Without groups, and with the metrics that are reported.
-    """
+def reduced_task(task: TaskSpec, reported: Callable[[MetricSpec], bool]) -> TaskSpec:
+    """The task without groups, and with the reported metrics only."""
     metrics = tuple(metric for metric in task.metrics if reported(metric))
     return replace(task, metrics=metrics, groups=(), cluster=None)
 
 
-def figures_at_hand(
+def figures_of_scores(
     task: TaskSpec, items: Sequence[Item], scores: Iterable[ItemScore]
 ) -> Figures:
-    """Sums scores up as a run does.
-
-    Figures of a part, such as a section, are named `METRIC_PART`.
-    """
+    """Summarises scores as a run does; the figure of a group, such as a section, is named `METRIC_GROUP`."""
     summary = summarise(
         task, items, {score.id: score for score in scores}, {}, recipe={}
     )
@@ -57,8 +51,8 @@ def figures_at_hand(
     return figures
 
 
-def judge_at_hand(judge: str, verdicts: Sized | None = None) -> str:
-    """Who decided, as a metric's result says it: the caller's `verdicts`, or the judge."""
+def judge_label(judge: str, verdicts: Sized | None = None) -> str:
+    """Names the source of the verdicts in a metric's result: the caller, or the judge."""
     if verdicts is not None:
         return GIVEN
     return LEXICAL if judge == "lexical" else judge
