@@ -268,16 +268,16 @@ def _read(
 ) -> tuple[Fraction, dict[str, int]] | None:
     """Factor to base units and powers of the dimensions; None when a part is not a unit."""
     total, powers = Fraction(1), dict[str, int]()
-    for position, part in enumerate(folded.split("/")):
+    for position, unit in enumerate(folded.split("/")):
         sign = 1 if position == 0 else -1
-        if ten := _TEN.match(part):
+        if ten := _TEN.match(unit):
             total *= Fraction(10) ** (sign * int(ten[1]))
-            part = part[ten.end() :]
+            unit = unit[ten.end() :]
 
-        if not part and (position == 0 or ten):
+        if not unit and (position == 0 or ten):
             continue
 
-        token = _token(part)
+        token = _token(unit)
         if token is None:
             return None
 
@@ -297,10 +297,10 @@ def _read(
     }
 
 
-def _token(part: str) -> Token | None:
+def _token(unit: str) -> Token | None:
     """A unit by its name, or a power of one: `m^2`."""
-    token = _TOKENS.get(part)
-    powered = _POWERED.match(part) if token is None else None
+    token = _TOKENS.get(unit)
+    powered = _POWERED.match(unit) if token is None else None
     base = _TOKENS.get(powered[1]) if powered else None
     if powered is None or base is None or base[1] != 1:
         return token
@@ -364,14 +364,14 @@ def conversion(
 
     `accepted`, `what` and `shown` are for the message of a refused unit.
     """
-    found = _conversion(fold_unit(unit), fold_unit(to), substance)
-    if found is None:
+    factor = _conversion(fold_unit(unit), fold_unit(to), substance)
+    if factor is None:
         raise UnitError(
             f"{what}: unit {shown or unit!r} is not accepted; give one of: "
             f"{', '.join(accepted or (to,))}"
         )
 
-    return found
+    return factor
 
 
 def convert(

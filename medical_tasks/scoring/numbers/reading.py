@@ -34,15 +34,14 @@ from medical_tasks.io.patterns import Pattern
 from medical_tasks.scoring.normal_form import MAX_REPLY
 from medical_tasks.scoring.numbers.quantities import plain
 from medical_tasks.scoring.numbers.rules import (
-    MAY_REFUSE,
     NAME,
     OTHER_COLUMN,
-    REFUSAL,
     RETRACTION,
-    patterns_for,
+    refusals,
 )
 from medical_tasks.scoring.numbers.statements import (
     BY_NAME,
+    RESULT,
     Statement,
     read_statement,
 )
@@ -176,8 +175,8 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     body = "\n".join(lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
-    if statement.closing == BY_NAME or (
-        statement.closing and not _refuses(body[-ENDINGS[0] :])
+    if statement.tier == BY_NAME or (
+        statement.tier == RESULT and not refusals(body[-ENDINGS[0] :].lower())
     ):
         return statement
 
@@ -225,11 +224,6 @@ def _lines(text: str) -> tuple[list[str], int | None]:
         lines.append(_BULLETS.sub("", line) if first in "-*•>" else line)
 
     return lines, closing
-
-
-def _refuses(text: str) -> bool:
-    small = text.lower()
-    return bool(patterns_for(small) & MAY_REFUSE) and REFUSAL.search(small) is not None
 
 
 def _without_other_columns(lines: Sequence[str], subject: Subject) -> list[str]:
@@ -364,14 +358,16 @@ def _form(text: str, match: re.Match[str]) -> Form | None:
 
     end = text.find("\n", start)
     stop = min(end if end >= 0 else len(text), start + MAX_FORM)
-    said = re.search(r"isn|wasn|cannot", match[0][-8:])
+    negation = re.search(r"isn|wasn|cannot", match[0][-8:])
     content = (
         _NEXT_LINE.sub("", text[start:stop])
         if "\n" in match[0].lstrip()
         else text[start:stop]
     )
 
-    return Form(match.start(), stop, ("not " if said else "") + content, strict=False)
+    return Form(
+        match.start(), stop, ("not " if negation else "") + content, strict=False
+    )
 
 
 _NEXT_LINE: Final = Pattern(r"^(?:[\s>*•]|-\s+(?=\*))+")
@@ -381,10 +377,10 @@ _NEXT_LINE: Final = Pattern(r"^(?:[\s>*•]|-\s+(?=\*))+")
 def _closing_brace(text: str, start: int) -> int:
     """Where the brace closes that is open before `start`; 0 when none does."""
     depth = 1
-    for place in range(start, min(len(text), start + MAX_FORM)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
+    for position in range(start, min(len(text), start + MAX_FORM)):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
         if depth == 0:
-            return place
+            return position
     return 0
 
 
