@@ -60,7 +60,9 @@ def test_an_old_parameter_is_taken_as_the_new_one() -> None:
         assert count(answers=["a", "b"]) == 2  # type: ignore[call-arg]
     assert caught[0].filename == __file__
     assert count(["a"]) == count(responses=["a"]) == 1
-    with pytest.raises(UsageError, match="got answers and responses, which are the same"):
+    with pytest.raises(
+        UsageError, match="got answers and responses, which are the same"
+    ):
         count(responses=[], answers=[])  # type: ignore[call-arg]
 
 

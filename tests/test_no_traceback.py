@@ -172,9 +172,9 @@ def test_most_verbs_and_functions_are_tried() -> None:
         (errno.ENAMETOOLONG, UsageError, "Give another name"),
         (errno.EISDIR, UsageError, "Give another name"),
         (errno.EACCES, UsageError, "readable and writable"),
-        (errno.ENOENT, MissingError, "that is there"),
+        (errno.ENOENT, MissingError, "Give an existing file or folder"),
         (errno.ENOSPC, IncompleteError, "Free some space"),
-        (errno.EROFS, IncompleteError, "another place"),
+        (errno.EROFS, IncompleteError, "another folder"),
     ],
 )
 def test_what_the_system_says_becomes_a_message(

@@ -431,5 +431,7 @@ def _methods(node: ast.ClassDef) -> Iterator[str]:
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
             returns = f" -> {ast.unparse(member.returns)}" if member.returns else ""
             yield f"### {node.name}.{member.name}\n"
-            yield _fence(f"{member.name}({ast.unparse(member.args)}){returns}", "python")
+            yield _fence(
+                f"{member.name}({ast.unparse(member.args)}){returns}", "python"
+            )
             yield _prose(ast.get_docstring(member))

@@ -1,4 +1,4 @@
-"""What `construct`, `decompose`, `swap` and `new-benchmark` take."""
+"""The options of `construct`, `decompose`, `swap` and `new-benchmark`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from medical_tasks.options import (
 
 @dataclass(frozen=True, kw_only=True)
 class WithKqa(Options, heading="kqa"):
-    """What `decompose kqa` takes besides."""
+    """Options of `decompose kqa` alone."""
 
     importance: Annotated[
         Literal["must", "judge"] | None,
@@ -33,7 +33,7 @@ class WithKqa(Options, heading="kqa"):
 
 @dataclass(frozen=True, kw_only=True)
 class WithDocLens(Options, heading="doclens"):
-    """What `decompose doclens` takes besides."""
+    """Options of `decompose doclens` alone."""
 
     side: Annotated[Literal["reference", "output"] | None, Option("whose texts")] = None
     task: Annotated[
@@ -158,7 +158,7 @@ _PATHS = Option(
 )
 _Paths = Annotated[tuple[Path, ...], _PATHS]
 _Seed = Annotated[
-    int | None, Option("decides who and in which order (default 0)", metavar="N")
+    int | None, Option("seed of shares and orders (default 0)", metavar="N")
 ]
 _Reviewers = Annotated[
     str, Option("sheet, answer-sheet: who gets a share", metavar="NAME,...")
@@ -204,7 +204,11 @@ class Construct(WithTables):
 
     benchmark: Annotated[
         Literal["medcalc", "ehrnoteqa", "archehr"],
-        Option("in whose manner", metavar="medcalc|ehrnoteqa|archehr", positional=True),
+        Option(
+            "the benchmark to follow",
+            metavar="medcalc|ehrnoteqa|archehr",
+            positional=True,
+        ),
     ]
     step: Annotated[
         Literal[
@@ -229,6 +233,26 @@ class Construct(WithTables):
             positional=True,
         ),
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sheet(Construct):
+    """Write the sheets of a round."""
+
+    folder: _Folder
+    reviewers: _Reviewers
+    overlap: _Overlap = None
+    seed: _Seed = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Import(Construct):
+    """Read the sheets of a round."""
+
+    folder: _Folder
+    paths: _Paths
+    blank_keeps: _BlankKeeps = False
+    partial: _Partial = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,23 +286,13 @@ class MedcalcExtract(Construct, WithExtraction, heading="medcalc"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcSheet(Construct):
+class MedcalcSheet(_Sheet):
     """Write the annotators' sheets of a round."""
-
-    folder: _Folder
-    reviewers: _Reviewers
-    overlap: _Overlap = None
-    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcImport(Construct):
+class MedcalcImport(_Import):
     """Read the annotators' sheets of a round."""
-
-    folder: _Folder
-    paths: _Paths
-    blank_keeps: _BlankKeeps = False
-    partial: _Partial = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,9 +344,7 @@ class EhrnoteqaSample(Construct, heading="sample"):
         str | None,
         Option("most tokens of level 1 and 2 (default 3000,7000)", metavar="N,N"),
     ] = None
-    allow_fewer: Annotated[
-        bool, Option("take what there is where patients are too few")
-    ] = False
+    allow_fewer: Annotated[bool, Option("accept fewer patients than requested")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,23 +357,13 @@ class EhrnoteqaGenerate(Construct, WithModel, WithAttestation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaSheet(Construct):
+class EhrnoteqaSheet(_Sheet):
     """Write the clinicians' sheets of a round."""
-
-    folder: _Folder
-    reviewers: _Reviewers
-    overlap: _Overlap = None
-    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaImport(Construct):
+class EhrnoteqaImport(_Import):
     """Read the clinicians' sheets of a round."""
-
-    folder: _Folder
-    paths: _Paths
-    blank_keeps: _BlankKeeps = False
-    partial: _Partial = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,7 +397,7 @@ class EhrnoteqaScores(Construct):
 
 @dataclass(frozen=True, kw_only=True)
 class ArchehrFilter(Construct, heading="archehr"):
-    """Keep the messages that speak of a hospital stay."""
+    """Keep the messages that mention a hospital stay."""
 
     folder: _Folder
     source: _Source
@@ -410,7 +412,7 @@ class ArchehrFilter(Construct, heading="archehr"):
 
 @dataclass(frozen=True, kw_only=True)
 class ArchehrExpand(Construct, WithModel, WithAttestation, heading="archehr"):
-    """Add the meaning of codes of notes and messages, which the alignment uses."""
+    """Add descriptions of diagnosis codes to notes and messages, for the alignment."""
 
     folder: _Folder
     model: Annotated[str | None, _MODEL] = None
@@ -473,7 +475,7 @@ class ArchehrImport(Construct, heading="archehr"):
 
 @dataclass(frozen=True, kw_only=True)
 class ArchehrAgreement(Construct):
-    """Measure how far annotators, and rounds, agree."""
+    """Measure the agreement of annotators and of rounds."""
 
     folder: _Folder
 
@@ -501,7 +503,7 @@ CONSTRUCT: Final = Choice(
         ("archehr", "agreement"): ArchehrAgreement,
     },
 )
-"""What `construct` takes, by the benchmark in whose manner and the step."""
+"""The options of `construct`, by benchmark and step."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -149,27 +149,37 @@ def checked_seed(seed: int | None) -> int:
 
 
 def kept_step(
-    path: Path, recipe: Mapping[str, object], *, step: str
-) -> tuple[Any, list[str]]:
-    """Reads what a step wrote before, and compares its recipe with the present one.
+    path: Path,
+    recipe: Mapping[str, object],
+    *,
+    step: str,
+    outcome: str,
+    advice: str = "Work in another --folder.",
+) -> Any:
+    """Reads what a step wrote before; None if it has not been done.
 
     Args:
         path: The file of the step, whose field `recipe` holds the earlier recipe.
         recipe: Everything that decides the outcome now.
         step: Name of the step, for messages.
+        outcome: What the step makes, such as `sample`, for messages.
+        advice: The next step if the recipes differ.
 
-    Returns:
-        The content of the file, None if there is none, and the names of the fields in
-        which the recipes differ.
+    Raises:
+        UsageError: When the earlier recipe differs from `recipe`.
     """
     if not path.exists():
-        return None, []
+        return None
 
     previous = read_json(path, step=step)
     written = previous.get("recipe", {})
-    return previous, [
-        name for name, value in recipe.items() if written.get(name) != value
-    ]
+    differing = [name for name, value in recipe.items() if written.get(name) != value]
+    if differing:
+        raise UsageError(
+            f"{path.parent}: holds another {outcome} (other {', '.join(differing)}). {advice}"
+        )
+
+    return previous
 
 
 def ranked(

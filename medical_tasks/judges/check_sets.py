@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from medical_tasks.data.dataset_source import file_sha256
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
+from medical_tasks.io.csv_files import StreamedRow
 from medical_tasks.io.json_records import json_lines
 from medical_tasks.io.tables import read_content
 from medical_tasks.judges.base import (
@@ -52,6 +53,17 @@ _ANLI_AVERAGE: Final = {"ANLI, mean of rounds": ROUNDS}
 _AVERAGES: Final = {**_ANLI_AVERAGE, "mean of the four sets": (*ROUNDS, MEDNLI)}
 _OFFICIAL: Final = "its official files"
 _NLI_OPTIONS: Final = frozenset({"ways", "split", "style"})
+
+
+def pair_id(*texts: str) -> str:
+    """An id for texts that must not appear in results: 16 hexadecimal digits of their hash."""
+    content = "\0".join(texts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def cell_error(path: Path, row: StreamedRow, column: str, rule: str) -> UsageError:
+    """The error for a cell of a file of labels that breaks a rule."""
+    return UsageError(f"{path}, row {row.number}, column {column!r}: {rule}.")
 
 
 def _mednli_subject(name: str) -> Subject:

@@ -1,8 +1,4 @@
-"""The leaderboard.
-
-Submissions and their states in a store, what they add up to, and the pages that show
-it.
-"""
+"""The leaderboard: submissions in a store, their tables and rankings, and the pages."""
 
 from __future__ import annotations
 

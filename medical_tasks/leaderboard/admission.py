@@ -1,8 +1,8 @@
-"""What this leaderboard accepts, how much may wait, what may be decided, and whose result is shown.
+"""The rules of the leaderboard: admission, the queue, decisions, and whose result is shown.
 
-Whoever was accepted first under a name keeps it: a later submission whose name cannot
-be told apart gets places only when a maintainer says so (`Event.replaces`), and never
-one where a verified result stands and its own is not verified.
+Whoever was accepted first under a name keeps it. A later submission with an
+indistinguishable name is shown only if a maintainer decides so (`Event.replaces`), and an
+unverified result never replaces a verified one.
 """
 
 from __future__ import annotations
@@ -40,30 +40,26 @@ LEAST_COVERAGE: Final = 0.90
 RANKED_COVERAGE: Final = 0.98
 """Share of the items that must be scored for a rank.
 
-A model that fails on the hard ones must not win by that.
+A model must not gain by failing on hard items.
 """
 
 LEAST_IMPORTED: Final = 100
-"""Items that must be scored of published answers which cover a part of a split."""
+"""Items that must be scored if published answers cover only a part of a split."""
 
 _CONFIDENCE: Final = 0.95
-# Not of a dataset that everybody has: the demo, one's own questions, and generated
-# ones.
+# Configurations that not everybody has: the demo, own questions, and generated ones.
 _NOT_SHARED: Final = frozenset({"demo", "own", "fresh", "twins", "fair", "table"})
 BASELINE: Final = "baseline/"
-"""What the name of a model begins with that is a baseline of the suite."""
+"""The prefix of models that are baselines of the suite."""
 _GOLD: Final = f"{BASELINE}reference"
 
 
 class AdmissionError(UsageError):
-    """A package that is well formed, and that this leaderboard does not take.
-
-    The message is for its submitter.
-    """
+    """A package is well formed but not admitted; the message is for its submitter."""
 
 
 def check_admission(package: Package) -> None:
-    """Raises `AdmissionError`, with every task and rule, for a package that may not be submitted."""
+    """Raises `AdmissionError` with every broken rule of each task."""
     specs, entries = tasks(), package.results["tasks"]
     reasons = [
         f"{name}: {reason}"
@@ -75,10 +71,7 @@ def check_admission(package: Package) -> None:
 
 
 def marks(entry: Entry) -> list[str]:
-    """Says why a task's accepted result has no rank, a sentence each.
-
-    Nothing for one that is ranked.
-    """
+    """Lists the reasons, as sentences, why a task's accepted result has no rank."""
     sentences: list[str] = []
     recipe = entry["recipe"]
     asks_nobody = str(mapping(recipe.get("model")).get("name")).startswith(BASELINE)
@@ -89,9 +82,9 @@ def marks(entry: Entry) -> list[str]:
             sentences.append(f"Reported by the source: {figures}.")
 
         if share < RANKED_COVERAGE:
-            scored, asked = entry["coverage"]["scored"], entry["coverage"]["asked"]
+            scored, count = entry["coverage"]["scored"], entry["coverage"]["asked"]
             sentences.append(
-                f"They are to {scored:,} of {asked:,} items, which need not be like the others."
+                f"They are to {scored:,} of {count:,} items, which need not be like the others."
             )
 
         return sentences
@@ -114,19 +107,33 @@ def _published_words(imported: Json) -> str:
     unknown = ", ".join(short(name) for name in imported.get("unknown") or ())
     licence = short(imported["licence"]) if imported.get("licence") else ""
     facts = [licence and f"licence {licence}", unknown and f"not known: {unknown}"]
-    told = "; ".join(filter(None, facts))
-    return f"Answers that others published, scored here{f' ({told})' if told else ''}."
+    facts_text = "; ".join(filter(None, facts))
+    return f"Answers that others published, scored here{f' ({facts_text})' if facts_text else ''}."
 
 
 def is_earlier(task: TaskSpec, recipe: Recipe) -> bool:
-    """Whether a result is of an earlier version of its task, whose numbers are others."""
+    """Whether a result is of an earlier version of its task, which is not comparable."""
     made_with = str(recipe["task_version"])
     return made_with.partition("-")[0] != task.version.partition("-")[0]
 
 
 def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
-    recipe, judge = entry["recipe"], entry["recipe"]["judge"]
-    config, split = recipe["data"]["config"], recipe["data"]["split"]
+    """Yields every rule that a task's result breaks, with the next step."""
+    yield from _recipe_reasons(task, entry["recipe"])
+    yield from _data_reasons(task, entry["recipe"])
+    yield from _coverage_reasons(entry)
+
+    # Published answers that nobody judged are shown by a metric that needs no judge.
+    unjudged = _is_imported(entry) and task.judge and entry["recipe"]["judge"] is None
+    name = (task.unjudged() if unjudged else task).metrics[0].name
+    headline = mapping(entry["metrics"].get(name))
+    if any(not is_number(headline.get(key)) for key in ("value", "ci_low", "ci_high")):
+        yield f"its headline, {name}, has no value with an interval."
+
+
+def _recipe_reasons(task: TaskSpec, recipe: Recipe) -> Iterator[str]:
+    """Yields what is wrong with the version, the settings, the model and the judge."""
+    judge = recipe["judge"]
     if not recipe["metrics"]:
         yield "its recipe lacks metrics. Run it again with this version of medical-tasks."
 
@@ -154,6 +161,10 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
             "--judge JUDGE"
         )
 
+
+def _data_reasons(task: TaskSpec, recipe: Recipe) -> Iterator[str]:
+    """Yields what makes the questions other than those of the leaderboard."""
+    config, split = recipe["data"]["config"], recipe["data"]["split"]
     if config in _NOT_SHARED:
         yield (
             f"its data is the configuration {config}, which not everybody has alike. Run it on the "
@@ -165,42 +176,38 @@ def _reasons(task: TaskSpec, entry: Entry) -> Iterator[str]:
     for reason in other_questions(task, recipe):
         yield f"{reason}. Run it on the dataset as it was released, without these settings."
 
-    imported = bool(mapping(recipe.get("imported")))
-    if (
-        imported
-        and entry["coverage"]["scored"] < LEAST_IMPORTED
-        and _share(entry) < LEAST_COVERAGE
-    ):
+
+def _coverage_reasons(entry: Entry) -> Iterator[str]:
+    """Yields why too few items have a score; published answers may cover fewer."""
+    if _share(entry) >= LEAST_COVERAGE:
+        return
+
+    scored, count = entry["coverage"]["scored"], entry["coverage"]["asked"]
+    if not _is_imported(entry):
         yield (
-            f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score; of "
-            f"published answers at least {LEAST_IMPORTED} items or {100 * LEAST_COVERAGE:.0f} % "
-            "are needed."
+            f"{scored} of {count} items have a score, {100 * LEAST_COVERAGE:.0f} % are needed. "
+            "Give the run's command again: what is missing is asked for again."
+        )
+    elif scored < LEAST_IMPORTED:
+        yield (
+            f"{scored} of {count} items have a score; of published answers at least "
+            f"{LEAST_IMPORTED} items or {100 * LEAST_COVERAGE:.0f} % are needed."
         )
 
-    if not imported and _share(entry) < LEAST_COVERAGE:
-        yield (
-            f"{entry['coverage']['scored']} of {entry['coverage']['asked']} items have a score, "
-            f"{100 * LEAST_COVERAGE:.0f} % are needed. Give the run's command again: what is "
-            "missing is asked for again."
-        )
 
-    # Published answers that nobody judged are shown by what needs no judge.
-    unjudged = imported and task.judge and judge is None
-    name = (task.unjudged() if unjudged else task).metrics[0].name
-    headline = mapping(entry["metrics"].get(name))
-    if any(not is_number(headline.get(key)) for key in ("value", "ci_low", "ci_high")):
-        yield f"its headline, {name}, has no value with an interval."
+def _is_imported(entry: Entry) -> bool:
+    return bool(mapping(entry["recipe"].get("imported")))
 
 
 def is_official(task: TaskSpec, recipe: Recipe) -> bool:
-    """Whether a result is on data that everybody has alike, and on the split of its task."""
+    """Whether a result is on shared data and on the split of its task."""
     data = mapping(recipe.get("data"))
     split = data.get("split")
     return data.get("config") not in _NOT_SHARED and split in _splits(task)
 
 
 def _splits(task: TaskSpec) -> tuple[str, ...]:
-    """The task's split, and another where that one has no key that everybody can have."""
+    """Returns the task's split, and those with a public key if its own key is not public."""
     shared = task.benchmark.shared_task()
     return (task.split, *(shared.KEYED_SPLITS if shared else ()))
 
@@ -211,14 +218,14 @@ def _share(entry: Entry) -> float:
 
 
 class QueueFullError(UsageError):
-    """Too much is pending already; nothing of the package was kept."""
+    """The queue is full; nothing of the package was kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueLimits:
     """How much may be pending at the same time.
 
-    `of_submitter` counts one organisation, or one model where none is named.
+    `of_submitter` applies to one organisation, or to one model if none is named.
     """
 
     count: int = 500
@@ -235,7 +242,7 @@ def check_room(
     waiting: Sequence[tuple[Submitter, int]],
     limits: QueueLimits,
 ) -> None:
-    """Raises `QueueFullError` where one more package of this size may not wait."""
+    """Raises `QueueFullError` if there is no room for a package of this size."""
     later = "Nothing of this package was kept: submit it again when a maintainer has decided some."
 
     def name(of: Submitter) -> tuple[str, str]:
@@ -280,13 +287,13 @@ class AlreadySubmittedError(AlreadyStoredError):
 
 
 def check_decision(
-    submission: Submission, wanted: Event, same_name: Sequence[Submission]
+    submission: Submission, decision: Event, same_name: Sequence[Submission]
 ) -> Event:
-    """Makes the event of a decision as it is stored.
+    """Checks a decision, and returns the event to store.
 
-    `same_name` are the accepted submissions of its name, the first in front.
+    `same_name` are the accepted submissions of the same name, the earliest first.
     """
-    before, state, verified = submission.history[-1], wanted.state, wanted.verified
+    before, state, verified = submission.history[-1], decision.state, decision.verified
     if state not in TRANSITIONS[before.state]:
         choices = " or ".join(TRANSITIONS[before.state])
         raise UsageError(
@@ -294,9 +301,11 @@ def check_decision(
             f"{before.by or 'the submitter'}) and cannot become {state}. It can become {choices}."
         )
 
-    who = check_line("--by", wanted.by, longest=_LONGEST_BY, needed=True)
+    who = check_line("--by", decision.by, longest=_LONGEST_BY, needed=True)
     needed = not (before.state == "pending" and state == "accepted")
-    why = check_line("--reason", wanted.reason, longest=_LONGEST_REASON, needed=needed)
+    why = check_line(
+        "--reason", decision.reason, longest=_LONGEST_REASON, needed=needed
+    )
     if verified is not None and (
         state != "accepted"
         or verified.get("package") != submission.id
@@ -308,8 +317,8 @@ def check_decision(
             f"{ascii(verified.get('matches'))[:10]}. See: medical-tasks verify"
         )
 
-    # Who was first keeps the name, unless it is said who takes it.
-    if state == "accepted" and same_name and not wanted.replaces:
+    # The first submission keeps the name, unless the decision names it as replaced.
+    if state == "accepted" and same_name and not decision.replaces:
         first = same_name[0]
         raise UsageError(
             f"{named(submission)}: its name is taken: it cannot be told apart from {named(first)}, "
@@ -319,17 +328,17 @@ def check_decision(
             "name."
         )
 
-    if wanted.replaces and wanted.replaces not in [
+    if decision.replaces and decision.replaces not in [
         accepted.id for accepted in same_name
     ]:
         choices = ", ".join(map(named, same_name)) or "none; leave it out"
         raise UsageError(
             f"{submission.id}: --replace takes the id of an accepted submission of the same name, "
-            f"got {wanted.replaces[:60]!a}. There is {choices}."
+            f"got {decision.replaces[:60]!a}. There is {choices}."
         )
 
-    # Whatever the clock says, not before the last.
-    return replace(wanted, at=max(wanted.at, before.at), by=who, reason=why)
+    # Not before the preceding event, even if the clock was set back.
+    return replace(decision, at=max(decision.at, before.at), by=who, reason=why)
 
 
 Row = tuple[str, str]
@@ -337,12 +346,12 @@ Row = tuple[str, str]
 
 
 def key_of(submission: Submission) -> tuple[str, str]:
-    """Names the model that a submission says it is of."""
+    """Returns the key of the model that a submission names."""
     return model_key(submission.submitter.organisation, submission.submitter.model)
 
 
 def rows_of(submission: Submission, results: Json) -> list[Row]:
-    """The rows that a submission's results would have, of tasks that this version has."""
+    """Returns the rows of a submission's results, for tasks that this version has."""
     specs = tasks()
     return [
         (name, group_of(specs[name], results["tasks"][name]["recipe"]))
@@ -352,10 +361,9 @@ def rows_of(submission: Submission, results: Json) -> list[Row]:
 
 
 def state_of(submission: Submission, task: str) -> EntryState:
-    """What is shown of a task.
+    """Returns the state shown for a task.
 
-    Verified only where nothing of it rests on the submitter's word for what a judge
-    said.
+    It is verified only if no verdict of a judge rests on the submitter's word.
     """
     verified = submission.history[-1].verified
     return (
@@ -368,29 +376,29 @@ def state_of(submission: Submission, task: str) -> EntryState:
 def places(
     accepted: Iterable[tuple[Submission, Sequence[Row]]],
 ) -> dict[tuple[tuple[str, str], Row], Submission]:
-    """Says whose result stands where: model and row to the submission that is shown there."""
-    held: dict[tuple[tuple[str, str], Row], Submission] = {}
-    taken: set[tuple[str, str]] = set()
+    """Decides which submission is shown for each model and row."""
+    shown_at: dict[tuple[tuple[str, str], Row], Submission] = {}
+    keys_seen: set[tuple[str, str]] = set()
     for submission, rows in sorted(accepted, key=lambda pair: _order_accepted(pair[0])):
         key = key_of(submission)
-        if key in taken and not submission.history[-1].replaces:
+        if key in keys_seen and not submission.history[-1].replaces:
             continue  # two were accepted at the same moment
 
-        taken.add(key)
+        keys_seen.add(key)
         for row in rows:
-            before = held.get((key, row))
+            current = shown_at.get((key, row))
             if (
-                before is None
-                or state_of(before, row[0]) != "verified"
+                current is None
+                or state_of(current, row[0]) != "verified"
                 or state_of(submission, row[0]) == "verified"
             ):
-                held[key, row] = submission
+                shown_at[key, row] = submission
 
-    return held
+    return shown_at
 
 
 def holders(submission: Submission, others: Iterable[Submission]) -> list[Submission]:
-    """Those accepted under a name that cannot be told apart from this one's, the first in front."""
+    """Lists the accepted submissions with an indistinguishable name, the earliest first."""
     key = key_of(submission)
     return sorted(
         (
@@ -403,39 +411,42 @@ def holders(submission: Submission, others: Iterable[Submission]) -> list[Submis
 
 
 def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str]:
-    """Says what a maintainer must know of a submission's name.
-
-    Whose it is already, or who else has results under it.
-    """
-    taken = holders(submission, others)
+    """Lists notes for maintainers if somebody else has a submission's name."""
+    earlier_holders = holders(submission, others)
     if submission.state == "pending":
-        if taken:
+        if earlier_holders:
             return [
-                f"its name is taken: it cannot be told apart from {named(taken[0])}"
+                f"its name is taken: it cannot be told apart from {named(earlier_holders[0])}"
             ]
 
         name = name_key(submission.submitter.model)
-        same = [
+        alike = [
             other
             for other in others
             if _is_other(other, submission) and name_key(other.submitter.model) == name
         ]
-        listed = ", ".join(map(named, same))
+        listed = ", ".join(map(named, alike))
         return (
             [f"under this model's name another organisation has results: {listed}"]
-            if same
+            if alike
             else []
         )
 
     hidden = submission.state == "accepted" and not submission.history[-1].replaces
-    if hidden and taken and _order_accepted(taken[0]) < _order_accepted(submission):
-        return [f"it is not shown: its name was taken before by {named(taken[0])}"]
+    if (
+        hidden
+        and earlier_holders
+        and _order_accepted(earlier_holders[0]) < _order_accepted(submission)
+    ):
+        return [
+            f"it is not shown: its name was taken before by {named(earlier_holders[0])}"
+        ]
 
     return []
 
 
 def named(submission: Submission) -> str:
-    """A submission for a message: its id, and the name it has."""
+    """Formats a submission for a message: its id and name."""
     who = submission.submitter
     organisation = one_line(who.organisation) or "no organisation named"
     return f"{submission.id} ({one_line(who.model)}, {organisation})"
@@ -446,9 +457,6 @@ def _is_other(other: Submission, submission: Submission) -> bool:
 
 
 def _order_accepted(submission: Submission) -> tuple[str, bool, str, str]:
-    """The order in which submissions were accepted.
-
-    Within one second whoever takes another's place comes later.
-    """
+    """Orders submissions by acceptance; within one second, replacements come last."""
     last = submission.history[-1]
     return last.at, bool(last.replaces), submission.history[0].at, submission.id

@@ -1,8 +1,8 @@
 """The board: submissions in a store, the history of their decisions, and the entries shown.
 
-`submissions/ID/package.zip` is the package, `events/ID/0001.json` what happened to it,
-one file an event. A package without an event was left by a killed process or a full
-store: it is pending, and gets its event when it is seen.
+`submissions/ID/package.zip` is the package, and `events/ID/0001.json` and so on are its
+events, one file each. A package without an event was left by a killed process or a full
+store: it is pending, and its event is written when it is next listed.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ PACKAGE: Final = re.compile(r"submissions/([0-9a-f]{16})/package\.zip")
 EVENT: Final = re.compile(r"events/([0-9a-f]{16})/([0-9]{4})\.json")
 _ID: Final = re.compile(r"[0-9a-f]{16}")
 _READERS: Final = 8
-"""How many files are read at once: a store far away answers each slowly."""
+"""How many files are read at once, since each read from a remote store is slow."""
 
 _Read = tuple[Event, Submitted | None]
 
 
 def package_name(submission: str) -> str:
-    """Name of a submission's package in the store."""
+    """The name of a submission's package in the store."""
     return f"submissions/{submission}/package.zip"
 
 
 def event_name(submission: str, number: int) -> str:
-    """Name of a submission's event in the store, counted from 1."""
+    """The name of a submission's event in the store, counted from 1."""
     return f"events/{submission}/{number:04d}.json"
 
 
 class Board:
     """Submissions in a store, whose files never change.
 
-    They are listed anew at each call, since other threads and processes may use it.
+    Each call lists them again, since other threads and processes may use the store.
     """
 
     def __init__(
@@ -78,21 +78,19 @@ class Board:
     ) -> None:
         self.storage = storage
         self._clock, self._limits, self._queue = clock, limits, queue
-        # One at a time from here, so that the queue's limits hold: only other processes
-        # can come between.
+        # Submissions are serialised, so that the queue's limits hold within a process.
         self._submitting = threading.Lock()
         self._unsaved: dict[str, str] = {}
         self._events: dict[str, _Read] = {}
         self.damaged: dict[str, str] = {}
-        """Id to what is wrong with it, of those that the last `submissions()` left out."""
+        """Id to problem, of the submissions that the last `submissions()` left out."""
         self.unshown: list[Unshown] = []
-        """What the last tables left out, as nothing here has the task."""
+        """Results that the last tables left out because their task is not installed."""
 
     def submit(self, content: bytes) -> Submission:
-        """Takes a package.
+        """Stores a package as pending.
 
-        Whatever it raises for the submitter, nothing of it was kept, and submitting
-        again is safe.
+        If it raises, nothing of the package was kept, and submitting again is safe.
         """
         package = self.read_new(content)
         name = package.manifest.id
@@ -112,7 +110,7 @@ class Board:
             return self._record(name, package, content)
 
     def read_new(self, content: bytes) -> contents.Package:
-        """Reads a package that can be submitted: it is sound, admitted and not known yet."""
+        """Reads a package to submit, which must be sound, admitted and new."""
         package = self._read_package(content)
         if self.storage.names(f"submissions/{package.manifest.id}/"):
             raise AlreadySubmittedError(self.submission(package.manifest.id))
@@ -125,22 +123,19 @@ class Board:
         return read_package(content, limits=self._limits)
 
     def submissions(self, state: State | None = None) -> list[Submission]:
-        """Lists the sound submissions, the newest first.
-
-        `damaged` says what is wrong with the others that were read.
-        """
+        """Lists the sound submissions, the newest first; `damaged` has the others."""
         packages, events = self._listed()
-        # What waits has one event at most: of the others none is read where only those
-        # are asked for.
-        wanted = [
+        # Pending submissions have one event at most, so that the events of others need
+        # not be read for them.
+        names = [
             name
             for name in sorted(packages | set(events))
             if state != "pending" or len(events.get(name, [])) <= 1
         ]
-        self._prefetch([event for name in wanted for event in events.get(name, [])])
+        self._prefetch([event for name in names for event in events.get(name, [])])
         submissions: list[Submission] = []
         damaged: dict[str, str] = {}
-        for name in wanted:
+        for name in names:
             try:
                 submissions.append(
                     self._submission(
@@ -177,7 +172,7 @@ class Board:
         return self._submission(name, events, has_package=has_package)
 
     def package(self, name: str) -> contents.Package:
-        """Reads a submission's package, with every check that is made on submission."""
+        """Reads a submission's package, with all checks that are made on submission."""
         self.submission(name)
         if name in self._unsaved:
             return self.orphan(name)[0]
@@ -202,12 +197,12 @@ class Board:
         verified: Json | None = None,
         replaces: str = "",
     ) -> Submission:
-        """Accepts or rejects a submission, or withdraws it.
+        """Accepts, rejects or withdraws a submission.
 
-        `replaces` is the id of the accepted one whose places it takes.
+        `replaces` is the id of the accepted submission that it replaces.
         """
         at = records.timestamp(self._clock())
-        wanted = Event(
+        decision = Event(
             state=state,
             at=at,
             by=by,
@@ -215,7 +210,7 @@ class Board:
             verified=verified,
             replaces=replaces,
         )
-        submission, event = self.check(name, wanted)
+        submission, event = self.check(name, decision)
         if replaces:
             self._check_verified(
                 replace(submission, history=(*submission.history, event))
@@ -237,22 +232,22 @@ class Board:
 
         return self.submission(name)
 
-    def check(self, name: str, wanted: Event) -> tuple[Submission, Event]:
+    def check(self, name: str, decision: Event) -> tuple[Submission, Event]:
         """Checks whether `decide` would succeed, before a long verification.
 
         Returns the submission and the event to follow.
         """
         submission = self.submission(name)
         if name in self._unsaved:
-            # a decision must not come before the submission
+            # The event of the submission must be stored before that of a decision.
             raise MissingError(self._unsaved[name])
 
         same_name = (
             admission.holders(submission, self.submissions("accepted"))
-            if wanted.state == "accepted"
+            if decision.state == "accepted"
             else []
         )
-        return submission, admission.check_decision(submission, wanted, same_name)
+        return submission, admission.check_decision(submission, decision, same_name)
 
     def _check_verified(self, submission: Submission) -> None:
         accepted = []
@@ -268,9 +263,11 @@ class Board:
                 )
 
         rows = admission.rows_of(submission, self.results(submission.id))
-        held = admission.places([*accepted, (submission, rows)])
+        shown_at = admission.places([*accepted, (submission, rows)])
         for row in rows:
-            if (holder := held[admission.key_of(submission), row]) is not submission:
+            if (
+                holder := shown_at[admission.key_of(submission), row]
+            ) is not submission:
                 raise UsageError(
                     f"{submission.id}: {row[0]} of {admission.named(holder)} is verified, and of "
                     "this one it is not: a verified result is not replaced. Nothing was changed. "
@@ -300,7 +297,7 @@ class Board:
         self, name: str, events: list[str], *, has_package: bool
     ) -> Submission:
         if not (has_package and _is_whole(name, events)):
-            # others may have written while all of the store was listed
+            # Other processes may have written while the store was listed.
             events, has_package = self._look(name)
 
         if not has_package:
@@ -330,7 +327,7 @@ class Board:
         )
 
     def _look(self, name: str) -> tuple[list[str], bool]:
-        # Events first: where there is one, the package was there before it.
+        # Events first, since a package is stored before its event.
         events = [
             event
             for event in self.storage.names(f"events/{name}/")
@@ -371,12 +368,12 @@ class Board:
                 event_name(name, 1), records.event_bytes(event, submitted)
             )
         except AlreadyStoredError:
-            # Somebody who listed the store saw the package first and gave it its event.
+            # Another process listed the store and wrote the event of the package first.
             self._unsaved.pop(name, None)
             return self.submission(name)
         except MissingError as error:
-            # The package is safe, and a store that is full or may only be read must
-            # still be shown: the event comes later.
+            # The package is stored, and a full or read-only store must still be shown:
+            # the event is written later.
             self._unsaved[name] = str(error)
         else:
             self._unsaved.pop(name, None)
@@ -389,7 +386,7 @@ class Board:
         )
 
     def submitted(self, name: str) -> Submitted:
-        """What the first event of a submission says of its package."""
+        """Reads the facts about a package from the first event of its submission."""
         submitted = self._event(event_name(name, 1))[1]
         if submitted is None:
             raise RuntimeError(f"{name}: the first event was read as another one")
@@ -423,10 +420,7 @@ def _is_whole(name: str, events: list[str]) -> bool:
 
 
 def entries_of(board: Board, *, published: bool = True) -> list[Entry]:
-    """Lists the entries by task, in the catalogue's order.
-
-    Submitted ones, the newest first, then those of papers.
-    """
+    """Lists the entries by task: submitted ones, the newest first, then those of papers."""
     read: list[tuple[Submission, Json]] = []
     for submission in board.submissions("accepted"):  # the newest first
         try:
@@ -447,7 +441,7 @@ def sorted_entries(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def submitted_entries(read: Sequence[tuple[Submission, Json]]) -> list[Entry]:
-    """Makes the entries that accepted submissions have, given with their results."""
+    """Makes the entries of accepted submissions, given with their results."""
     rows = [
         (submission, admission.rows_of(submission, results))
         for submission, results in read
@@ -463,10 +457,10 @@ def submitted_entries(read: Sequence[tuple[Submission, Json]]) -> list[Entry]:
 
 
 def unshown_results(read: Sequence[tuple[Submission, Json]]) -> list[Unshown]:
-    """Lists the accepted results of tasks that nothing here has, given with all results.
+    """Lists the accepted results of tasks that are not installed.
 
-    Their package was uninstalled, or is another version's. They are kept, and stand in
-    the tables again once it is back.
+    Their package was removed or has another version. They are kept, and are shown again
+    once it is installed.
     """
     return [
         Unshown(
@@ -531,7 +525,7 @@ def published_entries() -> list[Entry]:
             setting=", ".join(
                 filter(None, (result.setting, result.judge and f"judge {result.judge}"))
             ),
-            # Figures of one table stand side by side there, and beside nothing else.
+            # Figures of one table are comparable with one another alone.
             group=hashlib.sha256(
                 f"{result.source}\n{result.task}\n{result.judge}".encode()
             ).hexdigest()[:10],

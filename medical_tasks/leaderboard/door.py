@@ -1,9 +1,7 @@
-"""How many packages arrive at once, how long each may take, and how large it may be.
+"""Limits the number, duration and size of uploads.
 
-None fills memory or disk, or shuts others out.
-
-None is refused for the number of others: where an address, or all together, would have
-too many at once, the slowest ends.
+No upload can fill memory or disk, or block others. If there are too many uploads, from
+one address or in all, the slowest one is ended and the new one is accepted.
 """
 
 from __future__ import annotations
@@ -39,16 +37,16 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How long and large requests may be, and how many uploads there may be at once.
+    """The limits of requests.
 
     Attributes:
-        seconds: for a whole upload.
-        idle: seconds without a byte.
-        bytes: of a package.
-        uploads: at once, from all addresses.
-        share: at once, from one address.
-        slow: bytes a second below which all count as equally slow, so that the oldest
-            of them ends first.
+        seconds: Longest duration of an upload.
+        idle: Longest time without a byte, in seconds.
+        bytes: Largest package.
+        uploads: Most uploads at once, from all addresses.
+        share: Most uploads at once from one address.
+        slow: Rate in bytes a second below which all uploads count as equally slow, so
+            that the oldest is ended first.
     """
 
     seconds: float = 300.0
@@ -60,19 +58,19 @@ class Limits:
 
 
 class _RefusedError(Exception):
-    """A request goes on for more bytes than it may."""
+    """A request has more bytes than allowed."""
 
 
 @dataclass(eq=False)
 class _Arriving:
-    """A request whose body is on its way.
+    """A request whose body is arriving.
 
     Attributes:
-        address: of the sender.
-        began: when, by the event loop's clock.
-        clock: ends the request.
-        count: bytes so far.
-        refusal: status and sentence of the reply, once it is refused.
+        address: The sender's address.
+        began: The start, by the event loop's clock.
+        clock: The timeout that ends the request.
+        count: Bytes received.
+        refusal: Status and text of the reply, once it is refused.
     """
 
     address: str
@@ -82,14 +80,14 @@ class _Arriving:
     refusal: tuple[int, str] = field(default=(0, ""))
 
     def end(self, status: int, text: str) -> None:
-        """Ends it, wherever it waits."""
+        """Ends the request, whatever it is waiting for."""
         self.refusal = status, text
         if not self.clock.expired():
             self.clock.reschedule(0.0)
 
 
 class Door:
-    """Passes requests on, within the limits; `proxied`: a proxy in front names the visitor."""
+    """Forwards requests within the limits; if `proxied`, a proxy's header has the address."""
 
     def __init__(
         self, app: App, *, proxied: bool = False, limits: Limits | None = None
@@ -158,7 +156,7 @@ class Door:
 
         async def unless_refused(message: Message) -> None:
             nonlocal began
-            # What is behind answers the error as its own before it lets it through.
+            # The application would otherwise answer its own error first.
             if not arriving.refusal[0]:
                 began = True
                 await send(message)
@@ -183,7 +181,7 @@ class Door:
     def _among_uploads(self, arriving: _Arriving) -> Iterator[None]:
         """Counts an upload while it arrives.
 
-        One too many ends the slowest of those that have most at once.
+        If there are too many, the slowest one of the busiest addresses is ended.
         """
         own = [other for other in self._arriving if other.address == arriving.address]
         if len(own) >= self._limits.share:
@@ -227,10 +225,10 @@ class Door:
         )
 
     def _address(self, scope: Message) -> str:
-        """Whose request it is.
+        """Returns the sender's address.
 
-        The last public address that the proxies name, as visitors can write what they
-        like before it.
+        Behind proxies it is the last public address in the header, since visitors can
+        forge all addresses before it.
         """
         named = [(scope.get("client") or ("",))[0]]
         if self._proxied:
@@ -250,7 +248,7 @@ class Door:
         address = next(
             (text for text in reversed(addresses) if text.is_global), addresses[-1]
         )
-        # One visitor has all of an IPv6 network.
+        # One visitor can have a whole IPv6 network.
         return str(
             address
             if address.version == 4
@@ -261,7 +259,7 @@ class Door:
 async def say(send: Send, status: int, text: str) -> None:
     """Answers a request whose body is not read."""
     body = text.encode()
-    # The rest of a body that is not read would be taken for the next request.
+    # Closed, since the rest of the unread body would be parsed as the next request.
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),

@@ -1,9 +1,9 @@
-"""A finished run in the forms that other tools read; `export_formats` lists them.
+"""Exports a finished run in the formats of other tools; `export_formats` lists them.
 
-What a report may show is what is exported: of credentialed data ids, scores and hashes,
-and no text. Paths and addresses of this machine are taken out. A field that the run
-does not know is left out, or empty where the form demands it, and named. Forms of
-fields are templates in `report/templates`.
+An export has what a report may show: for credentialed data ids, scores and hashes, and no
+text. Paths and addresses of this machine are removed. Fields that the run cannot fill are
+left out, or empty if the format requires them, and reported. The templates of the formats
+are in `report/templates`.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ _OWNERLESS: Final = ("baseline", "imported", "inspect", "openai-api", "responses
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a run has to export, made fit for strangers.
+    """The public content of a run.
 
     Attributes:
-        tasks: of the run.
-        written: when its results were.
-        named: the model as owner and name, where the user says it.
-        left_open: what its form asks for and the run does not know.
+        tasks: The tasks of the run.
+        written: The time of its results.
+        named: The model as owner and name, if given by the user.
+        left_open: Fields of the format that the run cannot fill.
     """
 
     tasks: Sequence[ReportTask]
@@ -73,16 +73,15 @@ class Run:
     left_open: list[str] = field(default_factory=list)
 
     def leave_open(self, name: str) -> str:
-        """Leaves a field empty, and says so."""
+        """Leaves a field empty, and records its name."""
         if name not in self.left_open:
             self.left_open.append(name)
         return ""
 
     def replies(self, task: ReportTask, item: ReportItem) -> list[str]:
-        """The answer that was scored.
+        """Returns the scored answer, or none if it is unknown.
 
-        One that is not known is left open, for an empty one would be scored again as
-        wrong.
+        An empty answer would be scored again as wrong.
         """
         if item.answer_sha256 and task.access == "open":
             return [item.answer]
@@ -109,7 +108,7 @@ class Run:
 
     @property
     def owner(self) -> str:
-        """Whose model it is, "" where its name does not say."""
+        """The owner of the model; "" if its name does not have one."""
         kind, _, rest = self.model.partition("/")
         if self.local and not self.named:
             kind = rest.rpartition("/")[0]
@@ -123,11 +122,11 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportFormat:
-    """A form that runs are exported in; packages register some (`medical_tasks.exports`).
+    """A format for exports; packages can register some (`medical_tasks.exports`).
 
     Attributes:
-        name: what `--to` calls it.
-        files: makes the content of its files, by path below `--out`.
+        name: Its name in `--to`.
+        files: Makes the contents of its files, by path below `--out`.
     """
 
     name: str
@@ -135,32 +134,32 @@ class ExportFormat:
 
 
 class Exported(NamedTuple):
-    """What was written."""
+    """The outcome of an export."""
 
     files: list[Path]
-    left_open: list[str]  # fields that the form has and the run does not know
+    left_open: list[str]  # fields of the format that the run cannot fill
 
 
 def export_formats() -> dict[str, ExportFormat]:
-    """Every form by name: the project's own, then those of other packages."""
-    known: dict[str, ExportFormat] = {}
-    for plugin, each in plugins.objects("medical_tasks.exports", ExportFormat):
-        if each.name in known:
-            plugins.leave_out(plugin, f"there is a form {each.name} already")
+    """Returns all formats by name: the project's own, then those of other packages."""
+    formats: dict[str, ExportFormat] = {}
+    for plugin, form in plugins.objects("medical_tasks.exports", ExportFormat):
+        if form.name in formats:
+            plugins.leave_out(plugin, f"there is a form {form.name} already")
         else:
-            known[each.name] = each
-    return known
+            formats[form.name] = form
+    return formats
 
 
 def export_format(name: str) -> ExportFormat:
-    """Finds a form by its name."""
-    known = export_formats()
-    if name not in known:
+    """Finds a format by name."""
+    formats = export_formats()
+    if name not in formats:
         raise UsageError(
-            f"--to {name}: no form of this name.{did_you_mean(name, known)} Forms: "
-            f"{', '.join(known)}."
+            f"--to {name}: no form of this name.{did_you_mean(name, formats)} Forms: "
+            f"{', '.join(formats)}."
         )
-    return known[name]
+    return formats[name]
 
 
 def export_run(
@@ -172,15 +171,15 @@ def export_run(
     model_name: str = "",
     force: bool = False,
 ) -> Exported:
-    """Writes a finished run in another tool's form, one of `export_formats`, into the folder `out`.
+    """Exports a finished run in another tool's format.
 
     Args:
-        folder: of the run.
-        form: its name, such as `csv`.
-        out: where the files go.
-        places: where texts of open data are looked for.
-        model_name: the model as owner and name, where the run has a path or an address.
-        force: overwrite files with other content.
+        folder: The folder of the run.
+        form: The name of the format, such as `csv`.
+        out: The folder for the files.
+        places: Where to look for texts of open data.
+        model_name: The model as owner and name, if the run has a path or an address.
+        force: Whether to overwrite files with other content.
     """
     folder = folder.expanduser()
     named = [
@@ -216,7 +215,7 @@ def export_run(
 
 
 def _exported(task: ReportTask) -> Sequence[ReportItem]:
-    """Its items, without the one answer that a report shows beside the mean of several."""
+    """Returns a task's items; without the answer if their scores are means of several."""
     if "repeats" not in task.entry["recipe"]:
         return task.items
     return [
@@ -228,7 +227,7 @@ def _exported(task: ReportTask) -> Sequence[ReportItem]:
 def write_files(
     files: Mapping[str, str], folder: Path, *, force: bool, whole: bool = False
 ) -> list[Path]:
-    """Writes files that are not there yet and returns them, or the `whole` list.
+    """Writes files that do not exist with this content, and returns them, or all if `whole`.
 
     All are checked before the first is written.
     """
@@ -236,14 +235,14 @@ def write_files(
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; --out must be a folder.")
 
-    there = {name: _content(folder / name) for name in files}
+    existing = {name: _content(folder / name) for name in files}
     texts = {
         name: text.encode("utf-8", "backslashreplace") for name, text in files.items()
     }
     other = [
         str(folder / name)
         for name, text in texts.items()
-        if there[name] not in (None, text)
+        if existing[name] not in (None, text)
     ]
     if other and not force:
         raise UsageError(
@@ -252,12 +251,12 @@ def write_files(
         )
 
     for name, text in texts.items():
-        if there[name] != text:
+        if existing[name] != text:
             with WholeFile(folder / name) as file:
                 file.write_bytes(text)
 
     return [
-        folder / name for name, text in texts.items() if whole or there[name] != text
+        folder / name for name, text in texts.items() if whole or existing[name] != text
     ]
 
 
@@ -267,12 +266,12 @@ def _content(path: Path) -> bytes | None:
 
 
 def _portable(name: str) -> str:
-    """A name that is one part of a path on every system."""
+    """Makes a name that is a valid part of a path on every system."""
     return _NOT_PORTABLE.sub("-", name).strip(".-")[:_LONGEST_NAME] or "unnamed"
 
 
 def _digest(run: Run, task: ReportTask) -> bytes:
-    """Tells this result from every other, and is the same each time it is exported."""
+    """Returns a digest that identifies this result in every export."""
     return hashlib.sha256(
         json.dumps(
             [run.model, task.name, task.entry], sort_keys=True, default=str
@@ -297,7 +296,7 @@ def _reported(task: ReportTask) -> list[tuple[MetricSpec, Json]]:
 
 
 def _decided(task: ReportTask) -> list[tuple[int, ReportItem, dict[str, float]]]:
-    """The items that have a value, with their places and values; what has none is no zero."""
+    """Lists the items that have a value, with index and values; a missing value is not 0."""
     decided = (
         {_named(task, name): v for name, v in item.values.items() if v is not None}
         for item in task.items
@@ -310,13 +309,13 @@ def _decided(task: ReportTask) -> list[tuple[int, ReportItem, dict[str, float]]]
 
 
 def _named(task: ReportTask, name: str) -> str:
-    """A metric's name where nothing else tells of its judge: as in the harnesses."""
+    """Returns a metric's name, marked as in the harnesses if it is not comparable."""
     comparable = task.entry["metrics"].get(name, {}).get("comparable", True)
     return name if comparable else f"{name}_not_comparable"
 
 
 def _strings(values: Json) -> dict[str, str]:
-    """Key to text, for forms that take nothing else; what is not there is left out."""
+    """Converts values to texts, for formats with texts only; leaves out empty values."""
     kept = {name: value for name, value in values.items() if value not in (None, "")}
     return {
         name: v if isinstance(v, str) else json.dumps(v, default=str, sort_keys=True)
@@ -339,15 +338,12 @@ _SETTINGS: Final = (
 
 
 def _settings(task: ReportTask) -> dict[str, str]:
-    """What matters of the recipe."""
+    """Returns the relevant settings of the recipe."""
     return _strings({name: task.entry["recipe"].get(name) for name in _SETTINGS})
 
 
 def _facts(task: ReportTask) -> dict[str, str]:
-    """What a text says of a recipe, which strangers may have written.
-
-    Each a phrase, "unknown" where it is not there.
-    """
+    """Describes an untrusted recipe in phrases, "unknown" for missing fields."""
     recipe = task.entry["recipe"]
     data = mapping(recipe.get("data"))
     parts = [
@@ -379,8 +375,8 @@ def _sha256(text: str) -> str:
 
 
 _NAMES: Final[Json] = {
-    each.__name__.lstrip("_"): each
-    for each in (
+    function.__name__.lstrip("_"): function
+    for function in (
         *(
             bounds,
             entry_notes,
@@ -404,11 +400,11 @@ _NAMES: Final[Json] = {
         ),
     )
 }
-"""What templates call."""
+"""The functions that templates call."""
 
 
 def _inert(value: object) -> Any:
-    """In XML, neither that nor Markdown acts on it."""
+    """Escapes a value for XML and Markdown."""
     return value if isinstance(value, Markup) else str(cell(value))
 
 
@@ -432,7 +428,7 @@ def _lines(rows: Iterable[Any]) -> str:
 
 
 def _every_eval_ever(run: Run) -> dict[str, str]:
-    """A record a task in the folders of the datastore, and a line an item of its headline."""
+    """Makes a record for each task in the datastore's folders, and a line for each item."""
     files = {}
     for task in run.tasks:
         path = f"data/{_portable(task.name)}/{run.path}/{uuid.UUID(bytes=_digest(run, task)[:16], version=4)}"
@@ -459,7 +455,7 @@ def _every_eval_ever(run: Run) -> dict[str, str]:
 
 
 def _lm_eval(run: Run) -> dict[str, str]:
-    """A file of results, and one of samples a task."""
+    """Makes a file of results, and a file of samples for each task."""
     filled_in = _values("lm_eval.json", run)
     folder, day = (
         run.path.replace("/", "__"),
@@ -474,7 +470,7 @@ def _lm_eval(run: Run) -> dict[str, str]:
 
 
 def _inspect(run: Run) -> dict[str, str]:
-    """A log a task."""
+    """Makes a log for each task."""
     try:
         from medical_tasks.harness.inspect_adapter import eval_log
     except ModuleNotFoundError as error:
@@ -496,7 +492,7 @@ _ENDS: Final = ("value", "ci_low", "ci_high", "n", "bound_low", "bound_high")
 
 
 def _csv(run: Run) -> dict[str, str]:
-    """Two tables: the metrics with their breakdowns, and the items."""
+    """Makes two tables: the metrics with their breakdowns, and the items."""
     numbers: list[dict[str, object]] = []
     items: list[dict[str, object]] = []
     for task in run.tasks:
@@ -585,4 +581,4 @@ EXPORTS: Final = (
     ExportFormat(name="lm-eval-json", files=_lm_eval),
     ExportFormat(name="csv", files=_csv),
 )
-"""The project's own forms, as it registers them."""
+"""The project's own formats, as it registers them."""

@@ -1,9 +1,8 @@
-"""What strangers' files must be: the members of a submission package, and the events of a store.
+"""Forms of untrusted files: the members of a submission package, and the events of a store.
 
-Every form is strict and closed: a field that is none of its own is refused. Sizes,
-depth and hidden characters of all settings are limited before (`json_reader`). What
-values have to do with one another, and what no package may reveal, is checked where a
-package is read.
+Every form is strict and closed, so that unknown fields are refused. `json_reader` has
+limited sizes, depth and hidden characters before. The reader of a package checks how
+values relate to one another, and what no package may reveal.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 
 LONGEST_ID: Final = 200
 LARGEST: Final = 1e9
-"""The largest value, and denominator, of an item on a metric that has no end of its own."""
+"""The largest value, and denominator, of an item on an unbounded metric."""
 
 _LONGEST_NOTE: Final = 200_000
 _LONGEST_ANSWER: Final = 1_000_000
@@ -51,9 +50,9 @@ _LONGEST_URL: Final = 300
 
 
 def check(where: str, form: type[Form], value: object) -> JsonDict:
-    """Returns an object of a package as it is; `PackageError` for one that breaks its form."""
-    if said := complaint(form, value):
-        raise not_sound(f"{where}, {said}")
+    """Returns an object of a package unchanged; raises `PackageError` if it breaks its form."""
+    if problem := complaint(form, value):
+        raise not_sound(f"{where}, {problem}")
     return cast(JsonDict, value)
 
 
@@ -89,7 +88,7 @@ Name = Annotated[Tidy, AfterValidator(_name)]
 
 
 class SubmitterForm(Form):
-    """What a submitter says of the model; `parameters` in billions."""
+    """The submitter's statements about the model; `parameters` are in billions."""
 
     model: Name = Field(min_length=1, max_length=96)
     organisation: Name = Field(max_length=96)
@@ -123,7 +122,7 @@ class ManifestForm(Form):
 
 
 class Coverage(results.Coverage):
-    """As in every run; that it says nothing else follows from the items."""
+    """The coverage of a run; its numbers are computed again from the items."""
 
     asked: Count = Field(ge=1)
 
@@ -180,7 +179,7 @@ class Truncation(OpenForm):
 
 
 class Imported(OpenForm):
-    """Where answers come from that this suite did not ask for."""
+    """The source of answers that were not generated with this suite."""
 
     address: Annotated[
         str, Field(max_length=_LONGEST_URL), AfterValidator(_address)
@@ -192,17 +191,14 @@ class Imported(OpenForm):
 
 
 class RegisteredBy(Form):
-    """The package whose task it is; the version is "" where nothing states it."""
+    """The package that provides the task; the version is "" if none is stated."""
 
     name: Plain = Field(min_length=1, max_length=100)
     version: Plain = Field(max_length=64)
 
 
 class Recipe(Form):
-    """What the numbers depend on.
-
-    What a recipe may lack, older suites or other tasks do not have.
-    """
+    """What the numbers depend on; older suites and some tasks lack the optional fields."""
 
     suite: Suite
     task: TaskName
@@ -230,7 +226,7 @@ class Recipe(Form):
 
 
 class Judge(results.Judge):
-    """What the judge did; tokens of their own are of older suites."""
+    """What the judge did; only older suites state its tokens here."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -244,7 +240,7 @@ class Judge(results.Judge):
 
 
 class ReportedFigure(Form):
-    """A figure that whoever collected imported answers reports of them."""
+    """A figure reported by the source of imported answers."""
 
     metric: Id
     value: Number
@@ -287,7 +283,7 @@ class ResultsForm(Form):
 
 
 def _whole_text(value: object) -> object:
-    # pydantic's own text takes no half of a surrogate pair, which a model may write.
+    # pydantic's str refuses half of a surrogate pair, which a model may write.
     if not isinstance(value, str) or len(value) > _LONGEST_ANSWER:
         raise ValueError(f"must be a text of at most {_LONGEST_ANSWER:,} characters")
     return value
@@ -331,7 +327,7 @@ class VerdictForm(PrivateVerdict):
 
 
 def item_form(task: TaskSpec, *, private: bool) -> type[Form]:
-    """The form of a task's lines in `items.jsonl`, which has a column for each metric and group."""
+    """Makes the form of a task's lines in `items.jsonl`, with its metrics and groups."""
     group = Annotated[Plain, Field(max_length=2 * LONGEST_ID)]
     columns: dict[str, Any] = {"task": TaskName, "id": Id, "cluster": Id}
     columns |= {f"group_{name}": group for name in task.groups}
@@ -354,13 +350,12 @@ def item_form(task: TaskSpec, *, private: bool) -> type[Form]:
     unclear = (
         Annotated[Plain, Field(max_length=LONGEST_ID)] if task.reads else Literal[""]
     )
-    # Of suites that never told unclear answers, and of runs that were asked for a part.
+    # Older suites lack `unclear`, and only partial runs have `asked`.
     sometimes = {
         "unclear": unclear,
         "asked": Annotated[float, Field(ge=0, le=1e6)] | None,
     }
-    # By other names of their own: a metric may be called as anything of pydantic's
-    # models.
+    # With aliases, since a metric may have the name of a method of pydantic's models.
     fields = {
         f"f{n}": (kind, Field(alias=name))
         for n, (name, kind) in enumerate(columns.items())
@@ -374,7 +369,7 @@ def item_form(task: TaskSpec, *, private: bool) -> type[Form]:
 
 
 def _value_of(metric: MetricSpec) -> object:
-    """A metric's value; null is not decided, and the text `nan` has no denominator."""
+    """A metric's value: null if undecided, the text `nan` if it has no denominator."""
     low, high = metric.limits
     step = 1 if metric.kind == "proportion" else None
     number = Annotated[
@@ -408,7 +403,7 @@ Moment = Annotated[
 
 
 class StoredSubmitter(Form):
-    """A submitter as an earlier version may have taken it."""
+    """A submitter as stored by any version."""
 
     model: Line
     organisation: Line = ""
@@ -467,7 +462,7 @@ class StoredCoverage(OpenForm):
 
 
 class StoredEntry(OpenForm):
-    """A task's result in the store, of any version: what the tables rest on."""
+    """A task's result as stored by any version: what the tables need."""
 
     metrics: dict[str, Settings]
     breakdown: dict[str, dict[str, dict[str, Settings]]]

@@ -1,7 +1,4 @@
-"""A maintainer's work on the board.
-
-Verify before accepting, check the store, and the tables that the command prints.
-"""
+"""The maintainers' tools: verification before accepting, checks of the store, and tables."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ _ENTRY_HEADER: Final = (
 )
 _REPORTED: Final = "reported: of papers, not verified, without a rank; how each differs: `differences` of --json"
 
-Told = tuple[list[str], Any]
+Listing = tuple[list[str], Any]
 """Lines for people, and what `--json` prints."""
 
 
@@ -55,7 +52,7 @@ def verified_report(
 ) -> Mapping[str, object]:
     """Verifies a submission's package and returns the report.
 
-    Raises for one that does not match.
+    Raises `UsageError` unless it matches.
     """
     from medical_tasks.leaderboard.submission_package.verifying import verify_guarded
 
@@ -71,12 +68,11 @@ def verified_report(
             f"its submitter.\n{problems}"
         )
 
-    # Hashes of answers that the package itself holds prove nothing: they must have been
-    # scored.
+    # Matching hashes of the package's own answers prove nothing without scoring them.
     if verification.unproven:
         raise UsageError(
-            f"{name}: of {', '.join(verification.unproven)} nothing could be scored again, and it "
-            f"was not accepted. Give what is lacking, or accept it with --unverified.\n{problems}"
+            f"{name}: {', '.join(verification.unproven)} could not be scored again, and it was not "
+            f"accepted. Give what is missing, or accept it with --unverified.\n{problems}"
         )
 
     return verification.as_json()
@@ -84,11 +80,16 @@ def verified_report(
 
 @dataclass(frozen=True, kw_only=True)
 class StoreCheck:
-    """What is in a store.
+    """The content of a store.
 
-    `strangers` are files that nobody reads, `waiting` ids of packages without an event,
-    `unread` those of packages with a task that nothing here has: whole files, whose
-    numbers cannot be checked.
+    Attributes:
+        packages: The number of packages.
+        events: The number of events.
+        problems: What is wrong with the store.
+        strangers: Files that do not belong to a store.
+        waiting: Ids of packages without an event.
+        unread: Ids of intact packages with a task that is not installed, whose numbers
+            cannot be checked.
     """
 
     packages: int
@@ -100,7 +101,7 @@ class StoreCheck:
 
 
 def check_store(board: Board) -> StoreCheck:
-    """Reads the whole store; changes nothing."""
+    """Checks the whole store without changing it."""
     names = board.storage.names()
     packages, events = (
         [match[1] for file in names if (match := form.fullmatch(file))]
@@ -114,7 +115,7 @@ def check_store(board: Board) -> StoreCheck:
                 board.orphan(name)
                 continue
 
-            # What a package and the event that it was submitted by say otherwise.
+            # A package must agree with the event of its submission.
             submission, manifest = board.submission(name), board.package(name).manifest
             if manifest.id != name:
                 problems.append(f"{package_name(name)}: is the package {manifest.id}.")
@@ -148,35 +149,31 @@ def check_store(board: Board) -> StoreCheck:
 
 def submission_lines(
     submissions: Sequence[Submission], accepted: Sequence[Submission]
-) -> Told:
-    """A line a submission, as a table with what is to be known of their names."""
+) -> Listing:
+    """Formats submissions as a table, with notes on their names."""
+    notes_of = {
+        submission.id: name_notes(submission, accepted) for submission in submissions
+    }
     content = [
-        {**_submission(submission), "notes": name_notes(submission, accepted)}
+        {**_submission(submission), "notes": notes_of[submission.id]}
         for submission in submissions
     ]
     if not submissions:
         return ["no submissions"], content
 
-    rows = []
-    for submission in submissions:
-        who = (
+    rows = [
+        (
+            submission.id,
+            submission.state,
             one_line(submission.submitter.model),
             one_line(submission.submitter.organisation),
+            submission.history[0].at,
+            listed(submission.tasks, 3),
         )
-        rows.append(
-            (
-                submission.id,
-                submission.state,
-                *who,
-                submission.history[0].at,
-                listed(submission.tasks, 3),
-            )
-        )
-
-    notes = [
-        f"note: {submission.id}: {note}"
         for submission in submissions
-        for note in name_notes(submission, accepted)
+    ]
+    notes = [
+        f"note: {name}: {note}" for name, notes in notes_of.items() for note in notes
     ]
     return [
         *align(("id", "state", "model", "organisation", "submitted", "tasks"), rows),
@@ -184,8 +181,8 @@ def submission_lines(
     ], content
 
 
-def history_lines(submissions: Sequence[Submission]) -> Told:
-    """A line an event, the newest submission first."""
+def history_lines(submissions: Sequence[Submission]) -> Listing:
+    """Formats the events of submissions, one a line, the newest submission first."""
     lines: list[str] = []
     for submission in submissions:
         lines.append(
@@ -193,13 +190,10 @@ def history_lines(submissions: Sequence[Submission]) -> Told:
         )
         for event in submission.history:
             by = f" by {event.by}" if event.by else ""
-            verified = (
-                ""
-                if event.state != "accepted"
-                else " (unverified)"
-                if event.verified is None
-                else " (verified)"
-            )
+            verified = ""
+            if event.state == "accepted":
+                verified = " (unverified)" if event.verified is None else " (verified)"
+
             replaced = f" in place of {event.replaces}" if event.replaces else ""
             why = f": {event.reason}" if event.reason else ""
             lines.append(f"  {event.at} {event.state}{verified}{replaced}{by}{why}")
@@ -211,8 +205,8 @@ def history_lines(submissions: Sequence[Submission]) -> Told:
 
 def package_lines(
     submission: Submission, package: Package, accepted: Sequence[Submission]
-) -> Told:
-    """What a submission is, what is to be known of its name, and its headline numbers."""
+) -> Listing:
+    """Formats a submission: its facts, notes on its name, and its metrics."""
     notes = name_notes(submission, accepted)
     more = {"notes": notes, "results": package.results, "suite": package.manifest.suite}
     who = submission.submitter
@@ -249,8 +243,8 @@ def package_lines(
     return [*lines, *align(header, rows)], {**_submission(submission), **more}
 
 
-def entry_lines(entries: Sequence[Entry]) -> Told:
-    """A line an entry, by its task's headline, with its places."""
+def entry_lines(entries: Sequence[Entry]) -> Listing:
+    """Formats entries as a table, with the headline metric of their task and their ranks."""
     ranks = _ranks(entries)
     content = [
         {**asdict(entry), "rank": rank and asdict(rank)} for entry, rank in ranks
@@ -281,14 +275,16 @@ def entry_lines(entries: Sequence[Entry]) -> Told:
             one_line(entry.organisation, 40),
             entry.state,
         )
-        place = str(rank or "n/a")
-        rows.append((entry.task, *names, counted, *figures, scored, place, entry.group))
+        rank_text = str(rank or "n/a")
+        rows.append(
+            (entry.task, *names, counted, *figures, scored, rank_text, entry.group)
+        )
 
     return [*align(_ENTRY_HEADER, rows), *(f"note: {note}" for note in notes)], content
 
 
 def _ranks(entries: Sequence[Entry]) -> list[tuple[Entry, RankRange | None]]:
-    """Entries with their ranks by the headline of their task, in their order."""
+    """Returns entries with their ranks by the headline metric, in their order."""
     ranks: dict[int, RankRange | None] = {}
     for name, task in tasks().items():
         of_task = [entry for entry in entries if entry.task == name]
@@ -299,17 +295,17 @@ def _ranks(entries: Sequence[Entry]) -> list[tuple[Entry, RankRange | None]]:
 
 
 def unshown_lines(unshown: Sequence[Unshown]) -> list[str]:
-    """Says of each result that stands in no table why, and what would show it again."""
+    """Says why each unshown result is not in the tables, and how to show it again."""
     return [
-        f"note: {one.task} of {one_line(one.model, 40)} ({one.submission}) is kept and not shown: "
-        f"nothing here has this task. Install {one.package or 'its package'}, or name it in "
+        f"note: {result.task} of {one_line(result.model, 40)} ({result.submission}) is kept and not shown: "
+        f"nothing here has this task. Install {result.package or 'its package'}, or name it in "
         "MEDICAL_TASKS_PLUGINS, to show it again."
-        for one in unshown
+        for result in unshown
     ]
 
 
-def check_lines(check: StoreCheck) -> Told:
-    """What is wrong with a store, or that nothing is."""
+def check_lines(check: StoreCheck) -> Listing:
+    """Lists the problems of a store, and its state."""
     lines = [f"problem: {problem}" for problem in check.problems]
     lines += [
         f"note: {name}: its event was not written; it is pending, and gets it when it is listed"

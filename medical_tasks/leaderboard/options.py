@@ -1,4 +1,4 @@
-"""What the verbs of submissions and leaderboards take."""
+"""The options of the verbs for submissions and leaderboards."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ from medical_tasks.options import (
     WithRunData,
     WithTables,
 )
+
+_ScoredFile = Annotated[
+    Path | None, Option("for a run of `score`: the file that it scored", metavar="FILE")
+]
+_Checkout = Annotated[
+    Path | None,
+    Option("the authors' checkout, if the run used --prompts official", metavar="DIR"),
+]
+_OwnSource = Annotated[
+    Path | None,
+    Option("what a dataset of your own is made of, in place of --data", metavar="FILE"),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,23 +76,10 @@ class SubmitSpace(Submit):
     task: Annotated[
         tuple[str, ...], Option("only this task; may be repeated", metavar="NAME")
     ] = ()
-    responses: Annotated[
-        Path | None,
-        Option("for a run of `score`: the file that it scored", metavar="FILE"),
-    ] = None
+    responses: _ScoredFile = None
     data: BuiltData = None
-    source: Annotated[
-        Path | None,
-        Option(
-            "what a dataset of your own is made of, in place of --data", metavar="FILE"
-        ),
-    ] = None
-    upstream: Annotated[
-        Path | None,
-        Option(
-            "the authors' checkout, if the run used --prompts official", metavar="DIR"
-        ),
-    ] = None
+    source: _OwnSource = None
+    upstream: _Checkout = None
     allow_partial: Annotated[
         bool, Option("also of demo records, another split, or a part of the items")
     ] = False
@@ -113,16 +112,8 @@ class SubmitSharedTask(Submit):
         str | None,
         Option("the task, where the run or the file leaves it open", metavar="NAME"),
     ] = None
-    responses: Annotated[
-        Path | None,
-        Option("for a run of `score`: the file that it scored", metavar="FILE"),
-    ] = None
-    upstream: Annotated[
-        Path | None,
-        Option(
-            "the authors' checkout, if the run used --prompts official", metavar="DIR"
-        ),
-    ] = None
+    responses: _ScoredFile = None
+    upstream: _Checkout = None
     check: Annotated[
         Path | None,
         Option("check this submission instead, write nothing", metavar="FILE"),
@@ -254,12 +245,7 @@ class WithVerification(
     """What a package's answers are scored against, and who judges them again."""
 
     data: BuiltDatasets = None
-    source: Annotated[
-        Path | None,
-        Option(
-            "what a dataset of your own is made of, in place of --data", metavar="FILE"
-        ),
-    ] = None
+    source: _OwnSource = None
     responses: Annotated[
         Path | None,
         Option(

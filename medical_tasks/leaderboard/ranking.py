@@ -1,4 +1,4 @@
-"""Which results can stand in one ranking, and their ranks as ranges.
+"""Decides which results can be ranked together, and computes their ranks as ranges.
 
 `docs/leaderboard.md` has the rules.
 """
@@ -22,7 +22,7 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 
 @dataclass(frozen=True, kw_only=True)
 class RankRange:
-    """The best and worst place an entry can have, from 1."""
+    """The best and the worst possible rank of an entry, from 1."""
 
     first: int
     last: int
@@ -37,10 +37,7 @@ Limits = tuple[float, float]
 
 
 def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange | None]:
-    """Ranks entries by one metric, those of each group among themselves.
-
-    None for one without a rank.
-    """
+    """Ranks the entries of each group by one metric; None for an entry without a rank."""
     keyed: list[tuple[tuple[str, ...], Limits] | None] = []
     for entry in entries:
         stated = mapping(entry.metrics.get(metric.name))
@@ -65,7 +62,7 @@ def places_of(
     *,
     higher_is_better: bool = True,
 ) -> list[RankRange | None]:
-    """Ranks intervals among those of the same key; None stays without a rank."""
+    """Ranks intervals with the same key; None remains without a rank."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, pair in enumerate(keyed):
         if pair is not None:
@@ -85,7 +82,7 @@ def places_of(
 def ranges(
     intervals: Sequence[Limits], *, higher_is_better: bool = True
 ) -> list[RankRange]:
-    """Ranks intervals (lower, upper), in their order; those that touch overlap."""
+    """Ranks intervals (lower, upper), in their order; touching intervals overlap."""
     turned = (
         intervals if higher_is_better else [(-high, -low) for low, high in intervals]
     )
@@ -101,10 +98,7 @@ def ranges(
 
 
 def limits_of(metric: Json) -> Limits | None:
-    """The interval by which a metric's entry is ranked.
-
-    None where it has none, or its judge's numbers cannot be compared.
-    """
+    """Returns the interval that ranks an entry; None if it has none or is not comparable."""
     value, low, high = (metric.get(key) for key in ("value", "ci_low", "ci_high"))
     if (
         not (is_number(value) and is_number(low) and is_number(high))
@@ -117,22 +111,19 @@ def limits_of(metric: Json) -> Limits | None:
 
 
 _DIGITS: Final = 10
-# Each model's answers have claims of their own; only how they were made separates.
+# Each model's answers have their own claims; only the way they were made must be the same.
 _OUTPUT_CLAIMS: Final = "output_claims"
 
 
 def group_of(task: TaskSpec, recipe: Recipe) -> str:
-    """Names the group of a result.
-
-    A short hash, the same for results whose numbers can be ranked together.
-    """
+    """Returns the group of a result: a short hash, equal if results can be ranked together."""
     needed = {metric.needs for metric in task.metrics}
     scoring = mapping(recipe.get("scoring"))
     decides = {
         key: recipe.get(key)
         for key in ("metrics", "prompts", "protocol", "baseline", "judge")
     }
-    # Answers that others published stand apart from those that were given to be scored.
+    # Published answers are separated from those that were generated here.
     imported = {"imported": True} if recipe.get("imported") else {}
 
     return _digest(
@@ -140,7 +131,7 @@ def group_of(task: TaskSpec, recipe: Recipe) -> str:
             **_questions(task, recipe),
             **imported,
             **decides,
-            # What only some metrics need separates these alone: `measure_of`.
+            # Settings of some metrics separate these alone: `measure_of`.
             "scoring": {
                 key: _setting(key, value)
                 for key, value in scoring.items()
@@ -151,14 +142,14 @@ def group_of(task: TaskSpec, recipe: Recipe) -> str:
 
 
 def data_of(task: TaskSpec, recipe: Recipe) -> str:
-    """Names the questions of a result: a short hash, the same whatever they were asked with."""
+    """Returns a short hash of a result's questions, independent of prompts and settings."""
     return _digest(_questions(task, recipe))
 
 
 def _questions(task: TaskSpec, recipe: Recipe) -> JsonDict:
-    """A task's version and its data.
+    """Returns the version of a task and its data.
 
-    The same rows can come from a renamed file, and be those of another version.
+    File names and dataset versions are left out, since the rows can be the same.
     """
     data = mapping(recipe.get("data"))
     return {
@@ -169,14 +160,13 @@ def _questions(task: TaskSpec, recipe: Recipe) -> JsonDict:
 
 
 def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
-    """Names what else a metric's numbers depend on within a group: a short hash, "" for nothing.
+    """Returns a short hash of what else a metric depends on within a group; "" for nothing.
 
     `entry` is the metric's.
     """
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":
-        # Of other components, or of components by other checkpoints, it is another
-        # measure.
+        # With other components, or components by other checkpoints, it is another measure.
         settings = {key: _setting(key, value) for key, value in scoring.items()}
         return _digest({"scoring": settings, "of": entry.get("missing_components")})
 
@@ -188,7 +178,7 @@ def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
 
 
 def group_label(recipe: Recipe) -> str:
-    """Says in words what a group has in common, beside the task.
+    """Describes what a group has in common besides the task.
 
     Example: `v1.0 test (952aa5a194), prompts own, judge X, 5 votes`.
     """
@@ -213,7 +203,7 @@ def group_label(recipe: Recipe) -> str:
 
 
 def group_words(recipe: Recipe) -> str:
-    """The same without hashes, as people name it (`v1.0 test, own prompts, judged by X`)."""
+    """Describes a group without hashes (`v1.0 test, own prompts, judged by X`)."""
     data, judge = mapping(recipe.get("data")), mapping(recipe.get("judge"))
     prompts = mapping(recipe.get("prompts")).get("set")
     votes = (
@@ -234,9 +224,9 @@ def group_words(recipe: Recipe) -> str:
 
 
 def setting_of(task: TaskSpec, recipe: Recipe) -> str:
-    """Says what tells a result from others of the same model.
+    """Describes what distinguishes a result from others of the same model.
 
-    Its group, and the settings that belong to the model.
+    These are its group and the settings of the model.
     """
     parts = [group_label(recipe)]
     parts += [
@@ -256,7 +246,7 @@ def setting_of(task: TaskSpec, recipe: Recipe) -> str:
 def _setting(key: str, value: object) -> Any:
     if key == _OUTPUT_CLAIMS:
         return isinstance(value, Mapping)
-    # A file is known by its hash, not by its name.
+    # A file is identified by its hash, not by its name.
     return (
         {**value, "file": None}
         if isinstance(value, Mapping) and "sha256" in value

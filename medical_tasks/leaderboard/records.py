@@ -1,9 +1,7 @@
-"""What a leaderboard knows: submissions with their history, and the entries that it shows.
+"""The records of a leaderboard: submissions with their history, and the entries shown.
 
-How events are written and read.
-
-The store is read without trust. A package was checked when it was submitted, and its
-first event holds its hash.
+Writes and reads the events. The store is not trusted: a package was checked when it was
+submitted, and its first event holds its hash.
 """
 
 from __future__ import annotations
@@ -34,15 +32,15 @@ EntryState = Literal["unverified", "verified", "imported", "reported"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened to a submission.
+    """An event in the history of a submission.
 
     Attributes:
-        state: of the submission since then.
-        at: when.
-        by: who decided; "" is the submitter.
-        reason: for whoever reads the history.
-        verified: the report of the verification; None if nobody verified.
-        replaces: the id of the submission that it replaces.
+        state: The state of the submission after the event.
+        at: The time.
+        by: The person who decided; "" for the submitter.
+        reason: The reason, for readers of the history.
+        verified: The report of the verification, if any.
+        replaces: The id of the submission that this one replaces.
     """
 
     state: State
@@ -64,7 +62,7 @@ class Submission:
 
     @property
     def state(self) -> State:
-        """What it is now."""
+        """The present state."""
         return self.history[-1].state
 
 
@@ -73,25 +71,25 @@ class Entry:
     """One model's result on one task: a row of a benchmark's table.
 
     Attributes:
-        model: as the submitter, or the paper, names it.
-        organisation: who submitted it; of a published result the paper.
-        task: the task's name.
-        benchmark: the title of its benchmark.
-        metrics: as in `results.json`; of a published result values alone.
-        state: how far it was checked.
-        group: what it can be ranked with: `ranking.group_of`.
-        breakdown: as in `results.json`.
-        coverage: likewise; None where a paper does not say.
-        setting: what tells it from other results of the same model.
-        recipe: as in `results.json`; {} for a published result.
-        submission: the id of the submission that it is of; "" for a published result.
-        at: the day when it was submitted.
-        url: a page of the model, or of the paper.
-        differences: why it has no rank, or how a paper's setting differs, a sentence
-            each.
-        beside: of a published result, our metric for one of the authors'
+        model: The name given by the submitter or the paper.
+        organisation: The submitter's organisation, or the paper.
+        task: The name of the task.
+        benchmark: The title of its benchmark.
+        metrics: As in `results.json`; for a published result, values alone.
+        state: How far it was checked.
+        group: The results with which it can be ranked: `ranking.group_of`.
+        breakdown: As in `results.json`.
+        coverage: As in `results.json`; None if a paper does not state it.
+        setting: What distinguishes it from other results of the same model.
+        recipe: As in `results.json`; {} for a published result.
+        submission: The id of the submission; "" for a published result.
+        at: The day of the submission.
+        url: A page about the model, or the paper.
+        differences: Sentences that say why it has no rank, or how a paper's setting
+            differs.
+        beside: For a published result, our counterparts of the authors' metrics
             (`PublishedResult`).
-        usage: as in `results.json`; empty where it does not say.
+        usage: As in `results.json`; empty if not stated.
     """
 
     model: str
@@ -113,20 +111,20 @@ class Entry:
     usage: Json = field(default_factory=dict)
 
     def counted_by(self, headline: str) -> str:
-        """The headline, or, of a paper that lacks it, the metric that its authors count by."""
+        """Returns the headline metric, or the authors' own if a paper lacks it."""
         theirs = (name for name, ours in self.beside.items() if ours == headline)
-        known = (
+        available = (
             name for name in (headline, *theirs, *self.metrics) if name in self.metrics
         )
-        return next(known, headline)
+        return next(available, headline)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unshown:
-    """An accepted result that stands in no table: nothing here has its task.
+    """An accepted result that is not shown, since its task is not installed.
 
     Attributes:
-        package: as its recipe names it, such as `toy-bench 1.0`; "" where it does not.
+        package: The task's package in the recipe, such as `toy-bench 1.0`, or "".
     """
 
     task: str
@@ -142,7 +140,7 @@ TRANSITIONS: Final[Mapping[State, tuple[State, ...]]] = {
     "accepted": ("rejected",),
     "rejected": ("accepted",),
 }
-"""What a submission may become. An accepted one that is rejected is withdrawn."""
+"""The possible next states. Rejecting an accepted submission withdraws it."""
 
 _FORMAT: Final = 2
 _BEFORE: Final = 1
@@ -150,14 +148,14 @@ _BEFORE: Final = 1
 
 
 class DamagedError(UsageError):
-    """A file of the store is not what this package writes."""
+    """A file in the store is not as this package writes it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submitted:
-    """What the first event of a submission says of its package.
+    """The facts about a package in the first event of its submission.
 
-    By its hash the stored file is recognised.
+    The hash identifies the stored file.
     """
 
     submitter: Submitter
@@ -167,14 +165,14 @@ class Submitted:
 
 
 def timestamp(moment: datetime) -> str:
-    """Writes a moment as an event has it: to the second, in UTC."""
+    """Formats a time for an event: to the second, in UTC."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
-    """Returns a name or reason as it is stored.
+    """Returns a name or reason stripped.
 
-    `UsageError` where it is empty, too long, or not one plain line.
+    Raises `UsageError` if it is empty but needed, too long, or not one plain line.
     """
     line = text.strip()
     if needed and not line:
@@ -194,7 +192,7 @@ def check_line(name: str, text: str, *, longest: int, needed: bool) -> str:
 
 
 def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
-    """Writes an event; the first one of a submission with what was submitted."""
+    """Serialises an event; the first event of a submission has the package's facts."""
     content: JsonDict = {"format": _FORMAT, **asdict(event)}
     if submitted is not None:
         content["submission"] = asdict(submitted)
@@ -206,9 +204,9 @@ def event_bytes(event: Event, submitted: Submitted | None = None) -> bytes:
 def read_event(
     name: str, content: bytes, *, first: bool
 ) -> tuple[Event, Submitted | None]:
-    """Reads an event, a submission's `first` one or a later one.
+    """Reads an event, the `first` one of a submission or a later one.
 
-    `DamagedError` where it is none.
+    Raises `DamagedError` if it is invalid.
     """
     from medical_tasks.io.forms import complaint
     from medical_tasks.leaderboard import forms
@@ -243,7 +241,7 @@ def read_event(
 
 
 def check_history(name: str, events: Sequence[Event]) -> None:
-    """Raises `DamagedError` unless these events can be one submission's, the oldest first."""
+    """Raises `DamagedError` unless these events are a valid history, the oldest first."""
     if events[0].state != "pending":
         raise DamagedError(
             f"{name}: its history begins with {events[0].state}, not with pending."
@@ -264,7 +262,7 @@ def check_history(name: str, events: Sequence[Event]) -> None:
 
 
 def check_hash(name: str, content: bytes, submitted: Submitted) -> None:
-    """Raises `DamagedError` where a package is not the one that was submitted."""
+    """Raises `DamagedError` if a package is not the submitted one."""
     digest = hashlib.sha256(content).hexdigest()
     if digest != submitted.package_sha256:
         raise DamagedError(
@@ -276,14 +274,14 @@ def check_hash(name: str, content: bytes, submitted: Submitted) -> None:
 def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json:
     """Reads `results.json` of a package in the store.
 
-    `DamagedError` where it is not the submitted file or has none.
+    Raises `DamagedError` if the package is not the submitted file or has no results.
     """
     from medical_tasks.io.forms import complaint
     from medical_tasks.leaderboard import forms
 
     check_hash(name, content, submitted)
     try:
-        # Its hash vouches for it, so no limit of today's is applied.
+        # Its hash was checked, so that present limits need not apply.
         with zipfile.ZipFile(io.BytesIO(content)) as package:
             results: JsonDict = json.loads(package.read(RESULTS))
     except (
@@ -294,7 +292,7 @@ def read_stored_results(name: str, content: bytes, submitted: Submitted) -> Json
         RecursionError,
         RuntimeError,
     ) as error:
-        # Its first event was changed with it.
+        # Both the package and its first event were changed.
         raise DamagedError(
             f"{name}: no package with results ({type(error).__name__})."
         ) from error

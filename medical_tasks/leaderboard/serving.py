@@ -1,10 +1,8 @@
-"""Serves the leaderboard's pages, makes them anew when the store changes, and takes packages.
+"""Serves the leaderboard's pages, rebuilds them when the store changes, and accepts packages.
 
-POST the zip file to `/submit`.
-
-The pages are files (`site.py`); nothing is computed for a reader, and another process
-makes them. `/submit` checks a package and says what would be shown; with `?confirm=yes`
-it submits it. Nothing that is served asks another host for anything.
+The pages are files (`site.py`), built by another process; nothing is computed on request.
+A package is sent by POST to `/submit`, which checks it and replies what would be shown;
+with `?confirm=yes` it is submitted. The pages request nothing from other hosts.
 """
 
 from __future__ import annotations
@@ -50,14 +48,11 @@ _LOG: Final = logging.getLogger(__name__)
 STORE_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_STORE"
 PORT_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PORT"
 PROXY_VARIABLE: Final = "MEDICAL_TASKS_LEADERBOARD_PROXY"
-"""Set to anything where a reverse proxy of one's own passes visitors on.
-
-On a Space there always is one.
-"""
+"""Set to any value if a reverse proxy forwards the visitors, as on a Space."""
 DEFAULT_PORT: Final = 7860
 _HIGHEST_PORT: Final = 65535
 _HEAD_S: Final = 20.0
-"""How long the first line and the headers of a request may take."""
+"""The longest time for the first line and the headers of a request."""
 _LOOK_S: Final = 5.0
 _LOOK_HUB_S: Final = 60.0
 
@@ -65,7 +60,7 @@ _LOOK_HUB_S: Final = 60.0
 def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
     """Reads store, host and port from the environment.
 
-    Only on a Space are the pages reached from outside of this machine.
+    The pages are reachable from other machines only on a Space.
     """
     store = environment.get(STORE_VARIABLE, "").strip()
     if not store:
@@ -82,7 +77,7 @@ def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
             f"{DEFAULT_PORT}."
         )
 
-    # A Space's proxy reaches the container from outside of it and asks for this port.
+    # The proxy of a Space connects to the container from outside, at this port.
     if on_space:
         return store, "0.0.0.0", DEFAULT_PORT  # noqa: S104
 
@@ -90,7 +85,7 @@ def settings_of(environment: Mapping[str, str]) -> tuple[str, str, int]:
 
 
 def main() -> int:
-    """Serves the leaderboard that the environment names until it is stopped; its exit code."""
+    """Serves the leaderboard named by the environment until stopped; returns the exit code."""
     try:
         serve(*settings_of(os.environ))
     except MedicalTasksError as error:
@@ -100,7 +95,7 @@ def main() -> int:
 
 
 def serve(store: str, host: str, port: int) -> None:
-    """Serves a leaderboard until it is stopped; port 0 takes a free one."""
+    """Serves a leaderboard until stopped; port 0 selects a free port."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
 
@@ -131,25 +126,21 @@ def serve(store: str, host: str, port: int) -> None:
 
 
 class Pages:
-    """The folder of pages, which follows the store."""
+    """The folder of pages, kept up to date with the store."""
 
-    def __init__(self, place: str, folder: Path) -> None:
+    def __init__(self, store: str, folder: Path) -> None:
         self.folder = folder
-        self.board = Board(open_storage(place))
-        self._place = place
+        self.board = Board(open_storage(store))
+        self._store = store
         self._names: Sequence[str] | None = None
 
     def update(self) -> None:
-        """Makes the pages anew if the store has other files than at the last time.
-
-        Its files never change.
-        """
+        """Rebuilds the pages if the set of files in the store has changed."""
         names = tuple(self.board.storage.names())
         if names == self._names:
             return
 
-        # In a process of its own: readers do not wait for it, and what it took of
-        # memory goes with it.
+        # In a separate process, so that readers do not wait and its memory is released.
         command = [
             sys.executable,
             "-m",
@@ -159,7 +150,7 @@ class Pages:
             "--uploads",
         ]
         done = subprocess.run(
-            [*command, "--store", self._place, "--out", str(self.folder)],
+            [*command, "--store", self._store, "--out", str(self.folder)],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:
@@ -173,9 +164,9 @@ class Pages:
         self._names = names
 
     def try_update(self) -> None:
-        """Updates them, or leaves what was.
+        """Updates the pages, or leaves the old ones and logs why.
 
-        Why is for the server's owner alone, since it names places of this machine.
+        The reason is only logged, since it names paths of this machine.
         """
         try:
             self.update()
@@ -183,11 +174,8 @@ class Pages:
             _LOG.error("the pages are not up to date: %s", error)
 
     async def follow(self, changed: asyncio.Event) -> None:
-        """Updates the pages for ever.
-
-        At once when something was submitted, else every few seconds.
-        """
-        pause = _LOOK_HUB_S if self._place.startswith(HUB) else _LOOK_S
+        """Updates the pages forever: after a submission at once, else every few seconds."""
+        pause = _LOOK_HUB_S if self._store.startswith(HUB) else _LOOK_S
         while True:
             await asyncio.to_thread(self.try_update)
             with contextlib.suppress(TimeoutError):
@@ -196,7 +184,7 @@ class Pages:
 
 
 def server_of(store: str, folder: Path) -> uvicorn.Server:
-    """Makes the pages once, and the server, not yet started."""
+    """Makes the pages once, and the server, which is not started yet."""
     import uvicorn
     from starlette.applications import Starlette
     from starlette.routing import Route
@@ -251,7 +239,7 @@ def server_of(store: str, folder: Path) -> uvicorn.Server:
     app = Starlette(
         routes=[Route("/submit", submit, methods=["POST"]), shown], lifespan=followed
     )
-    # A file has one address; to make another of a query that is no UTF-8 would fail.
+    # Redirects are not needed, and would fail for a query that is not UTF-8.
     app.router.redirect_slashes = False
 
     return uvicorn.Server(
@@ -270,24 +258,24 @@ def server_of(store: str, folder: Path) -> uvicorn.Server:
 
 
 class Files:
-    """Answers with the files of a site, packed where a browser takes that; with no hidden one."""
+    """Serves the files of a site, compressed if the browser accepts it; no hidden files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
         self._kept: dict[Path, tuple[str, bytes]] = {}
 
     async def __call__(self, request: Request) -> Response:
-        """Answers a request; the pages and their tables are kept in memory, packages are not."""
+        """Answers a request; small files other than packages are cached in memory."""
         from starlette.responses import FileResponse, PlainTextResponse, Response
 
-        # As it was sent: the route's pattern takes `/` and a line end for `/`.
+        # The raw path, since the route's pattern would treat `/` with a line end as `/`.
         name = request.scope["path"].removeprefix("/") or "index.html"
         path = self._folder / name
-        # A file has one address: `index.html/` and `data//queue.json` are none.
+        # A file has exactly one address; `index.html/` and `data//queue.json` are invalid.
         spelt = path.as_posix() == f"{self._folder.as_posix()}/{name}"
         hidden = any(name_part.startswith(".") for name_part in name.split("/"))
-        there = spelt and not hidden and found_at(path) == "file"
-        if not there or not path.resolve().is_relative_to(self._folder):
+        is_served = spelt and not hidden and found_at(path) == "file"
+        if not is_served or not path.resolve().is_relative_to(self._folder):
             if not (self._folder / "index.html").is_file():
                 return PlainTextResponse(
                     "The leaderboard's store cannot be read now. Reload the page later.",
@@ -309,8 +297,8 @@ class Files:
             path, headers["content-encoding"] = packed, "gzip"
 
         about = path.stat()
-        # It may be kept, and is asked for again with its mark: what has not changed is
-        # not sent again.
+        # Browsers may cache it and revalidate with this tag; an unchanged file is not
+        # sent again.
         mark = headers["etag"] = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
         if request.headers.get("if-none-match") == mark:
             return Response(status_code=304, headers=headers)
@@ -324,7 +312,7 @@ class Files:
 
 _KEPT_BYTES: Final = 1 << 20
 _CHECKED: Final = asyncio.Semaphore(2)
-"""Packages that are read at once: each may unpack to 96 MiB."""
+"""Limits the packages read at once, since each may unpack to 96 MiB."""
 _KINDS: Final = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -335,14 +323,14 @@ _KINDS: Final = {
 
 
 async def _submitted(request: Request, board: Board) -> Response:
-    """Takes the body as a package.
+    """Reads the body as a package.
 
-    What is said of it is JSON with `state`, `said` and, of a sound one, `shown`.
+    Replies with JSON: `state`, `said` and, for a sound package, `shown`.
     """
     from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse
 
-    # A page of another host cannot send this kind without asking first, and is told no.
+    # A page of another host cannot send this type without a preflight, which is refused.
     if request.headers.get("content-type") != "application/zip":
         return JSONResponse(
             {"state": "refused", "said": ["Send the package as application/zip."]}, 415
@@ -368,13 +356,13 @@ async def _submitted(request: Request, board: Board) -> Response:
 
 
 def _answered(work: Callable[..., Json], board: Board, content: bytes) -> Json:
-    """Does what an upload asks for; a refusal becomes a reply that the page shows."""
+    """Checks or submits an upload; a refusal becomes a reply that the page shows."""
     try:
         return work(board, content)
     except AlreadyStoredError as error:
         return {"state": "known", "said": [str(error)]}
     except (PackageError, AdmissionError, QueueFullError) as error:
-        # The heading says the same as the first line of several reasons.
+        # The page's heading repeats the first line of several reasons.
         lines = [
             line.strip()
             for line in str(error).splitlines()
@@ -382,7 +370,7 @@ def _answered(work: Callable[..., Json], board: Board, content: bytes) -> Json:
         ]
         return {"state": "refused", "said": lines}
     except MedicalTasksError as error:
-        # Of where this server keeps its store a visitor learns nothing.
+        # Visitors must not learn where the server keeps its store.
         _LOG.error("a package could not be stored: %s", error)
         later = "The server could not store it now. Upload it again later, or tell the maintainers."
         return {"state": "refused", "said": [later]}
@@ -402,10 +390,7 @@ def _submit(board: Board, content: bytes) -> Json:
 
 
 def _shown(package: Package) -> Json:
-    """What a sound package would put on the board.
-
-    The submitter's words as they will be shown, and the numbers.
-    """
+    """Returns what a sound package would show: the submitter's words and the numbers."""
     who, warnings, rows = package.manifest.submitter, [], []
     for task in package.manifest.tasks:
         entry = package.results["tasks"][task]
@@ -434,9 +419,9 @@ def _shown(package: Package) -> Json:
 
 
 class Sparing(logging.Filter):
-    """Passes a kind of record its 1st, 10th, 100th ... time.
+    """Passes the 1st, 10th, 100th, ... record of a kind.
 
-    Of an error its type and place, since its text may quote a visitor.
+    Errors are reduced to type and location, since their text may quote a visitor.
     """
 
     def __init__(self) -> None:
@@ -469,7 +454,7 @@ class Sparing(logging.Filter):
 
 def _listening(host: str, port: int) -> socket.socket:
     try:
-        # As servers do: a port whose last connection ended just now is free.
+        # With SO_REUSEADDR, a port whose last connection has just ended is free.
         return socket.create_server((host, port))
     except OSError as error:
         raise UsageError(

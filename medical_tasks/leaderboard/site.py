@@ -1,13 +1,12 @@
-"""The leaderboard's pages as plain files, made from a store.
+"""Writes the leaderboard's pages as static files, from a store.
 
-Any web server, or a static Space, serves them.
+Any web server, or a static Space, can serve them.
 
-`index.html` holds every view. It reads `data/board.json` (each result with its
-headline), `data/tasks/TASK.json` (every metric, and what papers report),
-`data/queue.json` (submissions and their history) and, for details, items and answers,
-`packages/ID.zip`: the package as it was accepted, or of credentialed data the scores
-alone. The whole table is in `leaderboard.csv`, `.json` and `.parquet`. A file that a
-browser would unpack has a twin that ends in `.gz`.
+`index.html` has every view. It reads `data/board.json` (each result with its headline),
+`data/tasks/TASK.json` (every metric, and published results), `data/queue.json`
+(submissions and their history) and, for items and answers, `packages/ID.zip`: the
+accepted package, or only its scores if the data are credentialed. The whole table is in
+`leaderboard.csv`, `.json` and `.parquet`. Compressible files also have a `.gz` version.
 """
 
 from __future__ import annotations
@@ -65,9 +64,9 @@ from medical_tasks.runs.results import Json, JsonDict
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 CACHE: Final = ".results.jsonl"
-"""What was read of the packages, a line a submission, so that each is read once.
+"""Caches the results of packages, one line for each submission, so that each is read once.
 
-By it a folder is known as a site.
+It also identifies a folder as a site.
 """
 _FORMAT: Final = 4
 _ASSETS: Final = "leaderboard/assets"
@@ -100,16 +99,18 @@ STATES: Final[Mapping[str, str]] = {
 }
 
 _Found = JsonDict
-"""What is kept of a submission's result on a task; JSON."""
+"""A submission's result on a task, as JSON."""
 
 
 def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
-    """Writes or updates the pages in `out`; returns how many results they show.
+    """Writes or updates the pages in `out`, and returns the number of results shown.
 
-    `out` is a folder that is new, empty or a site.
+    Files are replaced atomically, tables after the packages that they refer to.
 
-    Each file is replaced as a whole, the tables after the packages that they name.
-    `uploads`: the server takes submissions.
+    Args:
+        board: The submissions.
+        out: A folder that is new, empty or a site.
+        uploads: Whether the server accepts submissions.
     """
     _check_folder(out)
     submissions = board.submissions()
@@ -119,11 +120,10 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
         and queue.is_file()
         and read_bytes(queue) != b"[]"
     ):
-        # A folder that is not there looks like an empty store, and submissions never
-        # go.
+        # A missing folder looks like an empty store, but submissions are never deleted.
         raise MissingError(
-            f"{out}: these pages show submissions, and the store has none. See whether its folder "
-            "is where --store says. To begin anew, choose another --out."
+            f"{out}: these pages show submissions, but the store has none. See whether its folder "
+            "is where --store says. To start over, choose another --out."
         )
 
     accepted = [
@@ -167,15 +167,15 @@ def _check_folder(out: Path) -> None:
 def _read_packages(
     board: Board, accepted: Sequence[Submission], out: Path
 ) -> dict[str, Json]:
-    """Reads the results of packages that were not read before; puts these beside the pages.
+    """Returns the results of accepted submissions, without breakdowns, which no page shows.
 
-    Returns results by submission, without breakdowns, which no page shows.
+    Packages that are not in the cache are read and copied beside the pages.
     """
     versions = {name: task.version for name, task in tasks().items()}
     head = json.dumps({"format": _FORMAT, "suite": __version__, "tasks": versions})
     cached: dict[str, Json] = {}
     cache = out / CACHE
-    # Where it is not there, or not what this version wrote, each package is read again.
+    # Without a cache, or with that of another version, each package is read again.
     with contextlib.suppress(
         MedicalTasksError, OSError, ValueError, LookupError, TypeError
     ):
@@ -202,7 +202,7 @@ def _read_packages(
 
 
 def _read_package(board: Board, submission: Submission, path: Path) -> Json:
-    """Reads a package's results, and writes what is public of it."""
+    """Reads a package's results, and writes the public version of the package."""
     content = board.storage.read(package_name(submission.id))
     results = read_stored_results(
         package_name(submission.id), content, board.submitted(submission.id)
@@ -219,13 +219,10 @@ def _open(name: str) -> bool:
 
 
 def _public(content: bytes, names: Sequence[str]) -> bytes:
-    """The package as everybody may have it.
+    """Returns the public version of a package.
 
-    With results on credentialed data it has the scores of items, and what breakdowns go
-    by, alone.
-
-    An item's hashes would let anybody who guesses an answer, such as a letter, find the
-    right ones.
+    For credentialed data it has only the scores of items and their groups. With hashes of
+    answers, anybody could find a short answer, such as a letter, by guessing.
     """
     if all(map(_open, names)):
         return content
@@ -261,7 +258,7 @@ def _public(content: bytes, names: Sequence[str]) -> bytes:
 
 
 _Ranks = Mapping[tuple[str, str, str], ranking.RankRange | None]
-"""By submission, task and metric."""
+"""Ranks by submission, task and metric."""
 
 
 def _ranks(entries: Sequence[Entry]) -> _Ranks:
@@ -278,7 +275,7 @@ def _ranks(entries: Sequence[Entry]) -> _Ranks:
 def _submitted_row(
     entry: Entry, submission: Submission, results: Json, ranks: _Ranks
 ) -> _Found:
-    """A result with its headline, by the names of the columns."""
+    """Makes the row of a submitted result with its headline, by column."""
     task, result = tasks()[entry.task], results["tasks"][entry.task]
     metrics: dict[str, _Found] = {}
     for metric in task.metrics:
@@ -290,7 +287,7 @@ def _submitted_row(
                 "last": rank and rank.last,
             }
 
-    # Of published answers that nobody judged the first figure that needs no judge.
+    # Published answers that nobody judged have the first metric that needs no judge.
     headline = entry.counted_by(task.metrics[0].name)
     coverage = result["coverage"]
     took, cost = an_answer(result), entry.usage.get("cost_usd")
@@ -324,13 +321,13 @@ def _submitted_row(
 
 
 def _notes(entry: Entry, task: TaskSpec, result: Json) -> list[str]:
-    """What to know of a result; first of all where its answers come from, if not from here."""
+    """Lists notes on a result; for imported answers, their source comes first."""
     lines, marks = comparability_lines(task, result), list(entry.differences)
     return [*marks, *lines] if entry.state == "imported" else [*lines, *marks]
 
 
 def _paper_row(entry: Entry) -> _Found:
-    """What a paper reports, by the metric that its authors count by where it lacks ours."""
+    """Makes the row of a published result, with the authors' metric if it lacks ours."""
     metric = entry.counted_by(tasks()[entry.task].metrics[0].name)
     return {
         **dict.fromkeys((*_COLUMNS, "official", "words", "data")),
@@ -347,9 +344,9 @@ def _paper_row(entry: Entry) -> _Found:
 
 
 def _key(name: Any) -> str:
-    """Names alike have the same.
+    """Returns a key that is the same for indistinguishable names.
 
-    Which these are takes more than a browser has (Unicode's table of confusables).
+    A browser cannot compute it without Unicode's table of confusables.
     """
     return hashlib.sha256(repr(name).encode()).hexdigest()[:10]
 
@@ -424,21 +421,23 @@ def _write_tables(
 
 
 def _packages() -> list[_Found]:
-    """What this board knows: each package, its version and its tasks, the suite first."""
+    """Lists the installed packages with versions and tasks, the suite first."""
     return [
         {
             "name": package.name,
             "version": package.version,
-            "tasks": [task.name for known in benchmarks for task in known.tasks],
+            "tasks": [
+                task.name for benchmark in benchmarks for task in benchmark.tasks
+            ],
         }
         for package, benchmarks in benchmarks_by_package().items()
     ]
 
 
 def _groups(rows: Sequence[_Found]) -> list[_Found]:
-    """The groups of results: official data before any other, then what most results are of.
+    """Lists the groups of results: on official data first, then by number of results.
 
-    Published answers, which have no rank, come last: they stand beside every group on
+    Published answers, which have no rank, come last: they are shown beside every group on
     their data.
     """
     groups: dict[tuple[str, str], _Found] = {}
@@ -474,8 +473,8 @@ def _metric(metric: MetricSpec) -> _Found:
         "higher": metric.higher_is_better,
         "said": metric.description,
     }
-    # Of what is no mean over items two packages alone do not give the interval of the
-    # difference.
+    # The interval of a difference can be computed from two packages only if the metric is
+    # a mean over items.
     return {**about, "item_mean": metric.kind in ("proportion", "mean")}
 
 
@@ -516,11 +515,11 @@ _DOWNLOADED: Final[Mapping[str, str]] = {
     "open": "open_weights", "parameters": "parameters_billion", "tokens": "output_tokens_per_answer",
     "cost": "usd_per_1000_answers", "words": "group_in_words",
 }  # fmt: skip
-"""What columns are called where no page explains them."""
+"""Self-explanatory column names for the downloads."""
 
 
 def _write_downloads(out: Path, rows: Iterable[_Found]) -> None:
-    """Writes the whole table, a row for each metric of each result."""
+    """Writes the whole table, with a row for each metric of each result."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
@@ -572,7 +571,7 @@ def _write_json(path: Path, content: Any) -> None:
 
 
 def _write(path: Path, content: bytes, *, zipped: bool = True) -> None:
-    """Replaces a file, unless it says so already: a browser that has it need not load it again."""
+    """Replaces a file if its content differs, so that browsers can keep unchanged files."""
     if (
         path.is_file()
         and path.stat().st_size == len(content)

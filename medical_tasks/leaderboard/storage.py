@@ -1,11 +1,11 @@
 """Where a leaderboard keeps its files: a local folder, or a dataset repository of the Hub.
 
 Every file is written once. In a local folder it is written under a hidden name, synced
-and then linked to its own name, which fails where there is one: safe between processes
-without a lock that a killed one could leave behind. On the Hub each is a commit,
-refused where another came first; its title ends with a word of its own, by which a
-writer recognises it when the reply was lost. A package (`*.zip`) is uploaded by plain
-HTTP and not by Xet: a failure is then an answer with a status that comes in time.
+and then linked to its own name, which fails if that exists. This is safe between
+processes and needs no lock that a killed process could leave behind. On the Hub each file
+is a commit, refused if another commit came first; its title ends with a unique word, by
+which the writer recognises it if the reply was lost. A package (`*.zip`) is uploaded by
+plain HTTP and not by Xet, so that failures are replies with a status and in time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from medical_tasks.runs.results import JsonDict
 
 
 class AlreadyStoredError(MedicalTasksError):
-    """A file of that name is there already; nothing was changed."""
+    """A file of this name already exists; nothing was changed."""
 
     exit_code = 2
 
@@ -51,23 +51,23 @@ class Storage(Protocol):
     """
 
     def create(self, name: str, content: bytes) -> None:
-        """Writes a file whole, or not at all."""
+        """Writes a file completely, or not at all."""
 
     def read(self, name: str) -> bytes:
-        """Reads a file; `MissingError` where there is none, or the store cannot be reached."""
+        """Reads a file; raises `MissingError` if there is none or the store is unreachable."""
 
     def names(self, prefix: str = "") -> Sequence[str]:
-        """Lists the names that begin so, sorted; files that are not of a store are left out."""
+        """Lists the names with a prefix, sorted, without files that are not of a store."""
 
 
 HUB: Final = "hub:"
-"""What a place on the Hub begins with; a folder of such a name is `./hub:...`."""
+"""The prefix of a store on the Hub; a local folder with such a name is `./hub:...`."""
 
 
 def open_storage(store: str) -> Storage:
-    """Opens a local folder, made with the first file, or `hub:OWNER/NAME`.
+    """Opens a local folder, created with the first file, or `hub:OWNER/NAME`.
 
-    Nothing is asked of the Hub yet.
+    No request is sent to the Hub yet.
     """
     if store.startswith(HUB):
         return HubStorage(store.removeprefix(HUB))
@@ -82,8 +82,8 @@ def open_storage(store: str) -> Storage:
 
 
 _LONGEST_NAME: Final = 200
-# A part begins with a letter or digit: no `..`, no hidden file, no option. Lower case
-# alone: two names never differ in case only, which some file systems take for one.
+# A part begins with a letter or digit, which excludes `..`, hidden files and options.
+# Names are in lower case, since some file systems ignore case.
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*)*")
 
 
@@ -93,7 +93,7 @@ def is_name(name: str) -> bool:
 
 
 def check_name(name: str) -> str:
-    """Returns the name; `UsageError` where no store can have it."""
+    """Returns the name; raises `UsageError` if no store can have it."""
     if not is_name(name):
         raise UsageError(
             f"{name[:80]!a}: no name of a stored file. Its parts, joined by `/`, begin with a "
@@ -103,29 +103,28 @@ def check_name(name: str) -> str:
     return name
 
 
-def _chosen(prefix: str, listed: Callable[[str], Iterable[str]]) -> list[str]:
-    """Names that begin so, of those `listed` in a folder.
+def _chosen(prefix: str, list_folder: Callable[[str], Iterable[str]]) -> list[str]:
+    """Selects the names with a prefix.
 
     Of the prefix only whole parts say where to look.
     """
-    inside, slash, _ = prefix.rpartition("/")
-    if slash and not is_name(inside):
+    folder, slash, _ = prefix.rpartition("/")
+    if slash and not is_name(folder):
         return []
     return sorted(
-        name for name in listed(inside) if name.startswith(prefix) and is_name(name)
+        name
+        for name in list_folder(folder)
+        if name.startswith(prefix) and is_name(name)
     )
 
 
 _PARTS: Final = ".parts"
 _OLD_S: Final = 3600.0
-"""Nobody takes an hour to write one file."""
+"""Writing one file never takes an hour."""
 
 
 class LocalStorage:
-    """Files under one folder, made with the first file, for its owner alone.
-
-    Implements `storage.Storage`.
-    """
+    """Files below a folder, readable by its owner alone. Implements `storage.Storage`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.expanduser().absolute()
@@ -155,7 +154,7 @@ class LocalStorage:
         try:
             _sync_folder(path.parent)
         except OSError as error:
-            # it would be lost with the power: better not there at all
+            # A power failure could lose the file, so that it is not kept at all.
             path.unlink(missing_ok=True)
             raise self._unwritable(name, error) from error
 
@@ -208,32 +207,32 @@ def _already(name: str) -> AlreadyStoredError:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Creates a file and waits until the disk has it; fails where there is one.
+    """Creates a file and syncs it to the disk; fails if it exists.
 
-    No link is followed: whoever may write into the folder could otherwise send the
-    content elsewhere.
+    No link is followed, since others who can write into the folder could use one to
+    redirect the content.
     """
     number = os.open(
         path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
     )
     with os.fdopen(number, "wb") as file:
-        os.fchmod(file.fileno(), 0o600)  # also under a mask that takes more away
+        os.fchmod(file.fileno(), 0o600)  # regardless of the umask
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
 
 
 def _make_folder(folder: Path, *, top: Path) -> None:
-    """Makes folders, each closed to others and brought to the disk."""
+    """Makes private folders, and syncs each to the disk."""
     if folder.is_dir():
         return
     if folder != folder.parent:
         _make_folder(folder.parent, top=top)
 
-    # Above the store it is the user's own rule who may look in.
+    # Above the store, the user's umask decides who has access.
     mode = 0o700 if folder == top or top in folder.parents else 0o777
     try:
-        # another writer may have made it meanwhile
+        # Another writer may have made it meanwhile.
         folder.mkdir(mode=mode, exist_ok=True)
     except FileExistsError as error:
         raise NotADirectoryError(
@@ -252,9 +251,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _walk(top: Path, inside: str) -> Iterator[str]:
-    """The names of files below a folder.
+    """Yields the names of files below a folder.
 
-    Links are not followed, nor folders entered whose names no store can have.
+    Does not follow links, or enter folders whose names no store can have.
     """
     try:
         entries = list(os.scandir(top / inside))
@@ -278,9 +277,9 @@ _DEADLINE_S: Final = 60.0
 
 
 class HubStorage:
-    """Files of a dataset repository, which must exist; for several threads.
+    """Files of an existing dataset repository; safe for several threads.
 
-    Each may take `deadline_s`, retries included.
+    Each operation may take `deadline_s`, including retries.
     """
 
     def __init__(
@@ -303,9 +302,9 @@ class HubStorage:
         self._api = HfApi(endpoint=endpoint, token=token)
         self._where: JsonDict = {"repo_id": repo_id, "repo_type": "dataset"}
         self._deadline_s, self._first_wait_s = deadline_s, first_wait_s
-        # One commit at a time from here: only other processes can come first.
+        # Commits are serialised within this process.
         self._writing = threading.Lock()
-        # That a buffer is uploaded over HTTP is meant so.
+        # The upload of a buffer over HTTP is intended, so that its warning is dropped.
         logging.getLogger("huggingface_hub._commit_api").addFilter(
             lambda record: "binary IO buffer" not in str(record.msg)
         )
@@ -337,15 +336,15 @@ class HubStorage:
         )
 
     def _create_once(self, name: str, content: bytes, title: str) -> None:
-        """Tries once to add a file; `Conflict` where another commit came first."""
+        """Tries once to add a file; raises `Conflict` if another commit came first."""
         from huggingface_hub import CommitOperationAdd
 
         head = self._head()
         if self._is_stored(name, head, title):
-            return  # an earlier try whose reply was lost
+            return  # by an earlier try whose reply was lost
 
         self._api.create_commit(
-            # Of a buffer an LFS object goes over HTTP also where hf_xet is installed.
+            # The LFS object of a buffer is uploaded over HTTP even if hf_xet is installed.
             operations=[
                 CommitOperationAdd(
                     path_in_repo=name, path_or_fileobj=io.BytesIO(content)
@@ -356,8 +355,7 @@ class HubStorage:
             revision=_BRANCH,
             **self._where,
         )
-        # Where the same bytes were there by now, huggingface_hub sends no commit and
-        # says nothing.
+        # If the same bytes exist by now, huggingface_hub silently sends no commit.
         if not self._is_stored(name, _BRANCH, title):
             raise Conflict
 
@@ -372,9 +370,9 @@ class HubStorage:
         )
 
     def _is_stored(self, name: str, revision: str, title: str) -> bool:
-        """Whether the file is there by our own commit.
+        """Whether our own commit stored the file.
 
-        Raises `AlreadyStoredError` where it is by another.
+        Raises `AlreadyStoredError` if another commit did.
         """
         infos = self._api.get_paths_info(
             paths=[name], expand=True, revision=revision, **self._where
@@ -389,7 +387,7 @@ class HubStorage:
     def _download(self, name: str) -> bytes:
         from huggingface_hub import hf_hub_url
 
-        # Documented, and not declared as exported.
+        # Documented, but not declared as exported.
         utils: Any = importlib.import_module("huggingface_hub.utils")
 
         address = hf_hub_url(
@@ -418,17 +416,14 @@ class HubStorage:
             return []  # no such folder yet
 
     def _retried(self, work: Callable[[], Any], doing: str) -> Any:
-        """Does it again after what passes.
-
-        Another's commit, too many requests, trouble of the server.
-        """
+        """Retries after conflicts, too many requests and server errors."""
         wait, end = self._first_wait_s, time.monotonic() + self._deadline_s
         while True:
             try:
                 return _within(end - time.monotonic(), work)
             except outside_errors() as error:
-                trouble, after_s = told(error, doing=doing, repo=self.repo_id)
-                # Those that met once do not meet again in step.
+                trouble, after_s = trouble_of(error, doing=doing, repo=self.repo_id)
+                # Random, so that writers that collided do not collide again.
                 pause = max(after_s, wait * random.uniform(0.5, 1.0))  # noqa: S311
                 if time.monotonic() + pause >= end:
                     raise MissingError(trouble) from error
@@ -438,10 +433,7 @@ class HubStorage:
 
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Waits so long and no longer.
-
-    Huggingface_hub sends most requests without any limit of time.
-    """
+    """Runs work with a timeout, since huggingface_hub sends most requests without one."""
     outcome: Future[Any] = Future()
 
     def run() -> None:
@@ -472,11 +464,11 @@ class Conflict(Exception):  # noqa: N818 - not an error: it is tried again
 
 
 def outside_errors() -> tuple[type[Exception], ...]:
-    """What huggingface_hub raises when the Hub or the way to it is in trouble."""
+    """The exceptions that huggingface_hub raises for failures of the Hub or the network."""
     import httpx
 
-    # Its HTTP errors and time limits are OSErrors; replies it cannot read, and refused
-    # uploads, ValueErrors; hf_xet's own are RuntimeErrors.
+    # HTTP errors and timeouts are OSErrors; unreadable replies and refused uploads are
+    # ValueErrors; hf_xet raises RuntimeErrors.
     return (OSError, ValueError, RuntimeError, httpx.HTTPError, Conflict)
 
 
@@ -497,10 +489,10 @@ _TROUBLES: Final = {
 _UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."
 
 
-def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
-    """Puts one of `outside_errors` into words, with the seconds to wait first.
+def trouble_of(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
+    """Describes one of `outside_errors`, and returns the seconds to wait before a retry.
 
-    `doing` is what was being done (`store NAME`).
+    `doing` is the operation (`store NAME`).
     """
     from huggingface_hub.errors import OfflineModeIsEnabled
 
@@ -531,5 +523,5 @@ def told(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:
 
 def _status(error: BaseException) -> int:
     status = int(getattr(getattr(error, "response", None), "status_code", 0) or 0)
-    # A failed upload is told as a RuntimeError whose cause has the answer.
+    # A failed upload raises a RuntimeError whose cause has the response.
     return status or (0 if error.__cause__ is None else _status(error.__cause__))

@@ -1,13 +1,14 @@
-"""Eval Results of the Hugging Face Hub: a run's headline numbers, as files of a model's page.
+r"""Eval Results of the Hugging Face Hub: a run's headline numbers, as files for a model's page.
 
-    medical-tasks submit runs/my-run --to eval-results --dataset-repo kqa=OWNER/kqa --dataset-repo
-    medcalc_bench=OWNER/medcalc medical-tasks submit runs/my-run --to eval-results --tasks kqa
-    --dataset-repo OWNER/kqa --out my-model/.eval_results
+    medical-tasks submit runs/my-run --to eval-results \
+        --dataset-repo kqa=OWNER/kqa --dataset-repo medcalc_bench=OWNER/medcalc
+    medical-tasks submit runs/my-run --to eval-results --tasks kqa \
+        --dataset-repo OWNER/kqa --out my-model/.eval_results
 
-The files go into the folder .eval_results of the model's repository, by its owner's
-commit or by anybody's pull request. Values are in percent; the notes have the interval,
-the coverage and what matters of the recipe. Nothing is sent anywhere. Refused are demo
-data, baselines, parts of a benchmark, and judges whose verdicts cannot be compared.
+The files belong in the folder .eval_results of the model's repository, by a commit of its
+owner or anybody's pull request. Values are in percent; the notes have the interval, the
+coverage and the relevant settings of the recipe. Nothing is sent anywhere. Demo data,
+baselines, parts of a benchmark, and judges whose verdicts are not comparable are refused.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ DEFAULT_OUT: Final = Path(".eval_results")
 _DECIMALS: Final = 2
 _OLDEST: Final = "1.4"
 _WIDEST: Final = 1_000_000
-"""Very wide, so that notes stay in one line; one line is what the Hub shows."""
+"""Very wide, so that notes stay on one line, which is all that the Hub shows."""
 _HASH_DIGITS: Final = 12
 _LONGEST_NOTE: Final = 5000
 _LONGEST: Final = 500
@@ -66,7 +67,7 @@ _VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
 def run(arguments: SubmitEvalResults) -> int:
-    """Writes a run's headline number of each task, a file a task."""
+    """Writes a file with the headline number of each task of a run."""
     folder, out = arguments.run, arguments.out or DEFAULT_OUT
     source = _checked_source(arguments)
     variant, notes = (
@@ -138,7 +139,7 @@ def _check_publishable(
     *,
     allow_partial: bool,
 ) -> None:
-    """Refuses to write results that would mislead; all reasons in one message."""
+    """Refuses to write misleading results, with all reasons in one message."""
     from medical_tasks.leaderboard import forms
 
     problems: list[str] = []
@@ -182,7 +183,7 @@ def _hub() -> Any:
 def result_notes(
     task: TaskSpec, entry: Entry, *, variant: str = "", more: str = ""
 ) -> str:
-    """Writes a result's notes, one line; `more` is the submitter's own words."""
+    """Writes the notes on a result as one line; `more` is the submitter's own text."""
     recipe, metric = entry["recipe"], entry["metrics"][task.metrics[0].name]
     name = metric_label(task.metrics[0].name, metric) + (
         "" if metric.get("unit") else " in %"
@@ -248,7 +249,7 @@ def _judge(judge: Recipe | None) -> str:
 
 
 def _public(value: str) -> str:
-    """A value as strangers may read it: of a path the last part, of anything else all."""
+    """Returns the public form of a value: of a path, the last part alone."""
     path = PurePath(value)
     is_path = path.is_absolute() or value.startswith(("~", ".")) or len(path.parts) > 2
     return f"[{path.name}]" if is_path else value
@@ -257,7 +258,7 @@ def _public(value: str) -> str:
 def refusals(
     task: TaskSpec, spec: DatasetSpec, entry: Entry, *, allow_partial: bool
 ) -> list[str]:
-    """Says why a number cannot be published as an eval result, a sentence each."""
+    """Lists the reasons, as sentences, why a number cannot be published as an eval result."""
     recipe, headline = entry["recipe"], entry["metrics"].get(task.metrics[0].name)
     name = str(recipe["model"]["name"])
     reasons: list[str] = []
@@ -302,7 +303,7 @@ def refusals(
 
 
 def _other_data(task: TaskSpec, spec: DatasetSpec, recipe: Recipe) -> list[str]:
-    """Why a run was not over the data of the benchmark's leaderboard."""
+    """Lists the reasons why a run was not on the data of the benchmark's leaderboard."""
     config, split = recipe["data"]["config"], recipe["data"]["split"]
     official = accepted_configs(task, spec)
     reasons: list[str] = []
@@ -341,7 +342,7 @@ def _other_data(task: TaskSpec, spec: DatasetSpec, recipe: Recipe) -> list[str]:
 
 
 def _check_headline(path: Path, task: TaskSpec, entry: Entry) -> None:
-    """The headline of a result must lie within the limits of its metric."""
+    """Refuses a headline that exceeds the limits of its metric."""
     metric = mapping(entry["metrics"].get(task.metrics[0].name))
     low, high = task.metrics[0].limits
     for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high"):
@@ -355,7 +356,7 @@ def _check_headline(path: Path, task: TaskSpec, entry: Entry) -> None:
 
 
 def dataset_repos(words: Sequence[str], needed: Collection[str]) -> dict[str, str]:
-    """Reads `--dataset-repo`: dataset to repository, for each dataset that is needed."""
+    """Parses `--dataset-repo`: dataset to repository, for each needed dataset."""
     repos = _by_dataset("--dataset-repo", words, needed, "OWNER/NAME")
     for repo in repos.values():
         if not _is_repo(repo):
@@ -390,7 +391,7 @@ def _is_repo(name: str) -> bool:
 def _by_dataset(
     option: str, words: Sequence[str], needed: Collection[str], form: str
 ) -> dict[str, str]:
-    """Reads words like `DATASET=VALUE`; of one dataset alone its name can be left out."""
+    """Parses words like `DATASET=VALUE`; the name of the only dataset can be left out."""
     values: dict[str, str] = {}
     for word in words:
         dataset, mark, value = word.partition("=")
@@ -421,7 +422,7 @@ def _by_dataset(
 
 
 def _checked_variant(variant: str | None) -> str:
-    """It becomes part of a file name."""
+    """Checks the variant, which becomes part of a file name."""
     if variant is not None and _VARIANT.fullmatch(variant) is None:
         raise UsageError(
             f"--variant {variant!r}: up to 40 letters, digits, _ and -, such as with-tools."
@@ -438,7 +439,7 @@ def _checked_notes(notes: str | None) -> str:
 
 
 def check_date(text: str) -> str:
-    """Takes a date, or date and time, of ISO 8601 as every reader of it knows; not one to come."""
+    """Checks a common ISO 8601 date, or date and time, which must not be in the future."""
     example = "Write it like 2026-08-31 or 2026-08-31T14:00:00Z."
     if _DATE.fullmatch(text) is None:
         raise UsageError(f"--date {text!r}: not a date. {example}")
@@ -459,7 +460,7 @@ def check_date(text: str) -> str:
 
 
 def _checked_source(arguments: SubmitEvalResults) -> dict[str, str]:
-    """Where a result is from: `url`, `name`, and `user` or `org`, those that are given."""
+    """Returns the given fields of a result's source: `url`, `name`, `user` or `org`."""
     stated = {
         "url": arguments.source_url,
         "name": arguments.source_name,

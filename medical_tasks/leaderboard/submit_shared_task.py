@@ -1,4 +1,4 @@
-"""A submission to a benchmark's shared task, written from a run's answers or checked.
+"""Writes a submission to a benchmark's shared task from a run's answers, or checks one.
 
     medical-tasks submit runs/my-run --to archehr --out submission.json
     medical-tasks submit runs/evidence --to archehr --out submission.zip
@@ -6,16 +6,16 @@
     medical-tasks submit --check submission.zip --to archehr --task archehr_question --split dev
     --source RELEASE
 
-The file is a JSON list with a record a case, by itself or in a zip file, as the shared
-task takes it: an --out that ends in .json is the list itself. Answers are written in
-the official form, so that the official scorer reads what was scored here. Checked are:
-every case of the split once and no other, the words that count, known ids, the form of
-each record. A submission with problems is not written, and they are told case by case
-(exit code 5); --allow-problems writes it all the same. --check tells those of a file
-that is there.
+The file is a JSON list with a record for each case, or a zip file of it, as the shared
+task requires; an --out that ends in .json is the list itself. Answers are written in the
+official form, so that the official scorer reads what was scored here. The checks: every
+case of the split once and no other, the words that count, known ids, the form of each
+record. A submission with problems is not written, and the problems are listed by case
+(exit code 5); --allow-problems writes it all the same. --check lists the problems of an
+existing file.
 
-The file may quote credentialed notes: only its owner can read it, and it may not lie in
-a run's folder or a git work tree.
+The file may quote credentialed notes, so that only its owner can read it, and it must not
+be in a run's folder or a git work tree.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from medical_tasks.catalog import benchmarks, dataset_spec, parse_task_names, task_spec
-from medical_tasks.data.shared_task import Problem, SharedTask
+from medical_tasks.data.shared_task import Problem, SharedTask, Submission
 from medical_tasks.data.task_data import (
     TaskData,
     load_task_data,
@@ -55,13 +55,13 @@ _SHOWN: Final = 10
 
 
 def shared_tasks() -> dict[str, SharedTask]:
-    """The shared tasks, by the short name of the benchmark whose they are."""
+    """Returns the shared tasks by the short names of their benchmarks."""
     by_name = {benchmark.short: benchmark.shared_task() for benchmark in benchmarks()}
     return {name: target for name, target in by_name.items() if target is not None}
 
 
 def run(arguments: SubmitSharedTask) -> int:
-    """Writes or checks a submission; exit code 5 when it has problems."""
+    """Writes or checks a submission; exit code 5 if it has problems."""
     to, checked = arguments.to, arguments.check
     if (arguments.run is None) == (checked is None):
         raise UsageError(
@@ -74,10 +74,10 @@ def run(arguments: SubmitSharedTask) -> int:
         if checked is None
         else (_OF_RUN, "--check writes nothing")
     )
-    given = [name for name in names if getattr(arguments, name)]
-    if given:
+    unusable = [name for name in names if getattr(arguments, name)]
+    if unusable:
         raise UsageError(
-            f"--{given[0].replace('_', '-')}: has no meaning here, {why}. Leave it out."
+            f"--{unusable[0].replace('_', '-')}: has no meaning here, {why}. Leave it out."
         )
 
     if checked is not None:
@@ -94,8 +94,8 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
     Raises `IncompleteError` for its problems.
     """
     target, name = shared_tasks()[arguments.to], arguments.task
-    records, found = target.read_records(path)
-    problems = [*found]
+    records, form_problems = target.read_records(path)
+    problems = [*form_problems]
     named = [
         task.name for task in parse_task_names(name or target.recognised(path, records))
     ]
@@ -109,7 +109,7 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
         with with_source(
             task, source=arguments.source, data=arguments.data, config=arguments.config
         ) as (built, chosen):
-            there = load_task_data(
+            split_data = load_task_data(
                 every,
                 spec,
                 data=built,
@@ -117,7 +117,7 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
                 split=arguments.split or task.split,
             )
 
-        cases = target.cases(task, there.items)
+        cases = target.cases(task, split_data.items)
         problems += target.problems_of(task, cases, records)
 
     _tell([problem for problem in problems if problem.note])
@@ -126,16 +126,16 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
 
     tell(
         f"{path}: no problems; it has an answer to each of the {len(cases)} cases of "
-        f"{_where(there)}, as {task.name} takes it.",
+        f"{_where(split_data)}, as {task.name} takes it.",
         file=path,
         cases=len(cases),
     )
 
 
 def _write(folder: Path, arguments: SubmitSharedTask) -> None:
-    """Writes a submission of a run's answers; tells what is in it.
+    """Writes a submission of a run's answers, and reports what is in it.
 
-    Raises `IncompleteError` where it has problems, unless they are allowed.
+    Raises `IncompleteError` if it has problems, unless they are allowed.
     """
     to, responses, out = arguments.to, arguments.responses, arguments.out
     data, source = arguments.data, arguments.source
@@ -159,18 +159,20 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
         # All cases of the split, and the run's answers to those that it was asked.
         with run_data(
             task, spec, recipe, data=data, source=source, whole=True
-        ) as there:
-            of_run = replace(there, items=subset(there.items, recipe["max_samples"]))
+        ) as split_data:
+            run_cases = replace(
+                split_data, items=subset(split_data.items, recipe["max_samples"])
+            )
             answers = run_responses(
                 task,
-                of_run,
+                run_cases,
                 recipe,
                 folder,
                 responses=responses,
                 upstream=arguments.upstream,
             )
 
-        submission = target.make_submission(task, there.items, answers)
+        submission = target.make_submission(task, split_data.items, answers)
         if not submission.answered:
             raise IncompleteError(
                 f"{folder}: no case is answered, so there is nothing to submit. Give its command "
@@ -178,27 +180,16 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
             )
 
         if submission.problems and not arguments.allow_problems:
-            some_lack = submission.answered < len(there.items)
+            some_lack = submission.answered < len(split_data.items)
             again = (
                 "Give the run's command again for what is missing. Or write"
                 if some_lack
                 else "Write"
             )
-            where = ["--source", source] if source else ["--data", data] if data else []
-            where += [] if source else ["--config", recipe["data"]["config"]]
-            words = [
-                "--to",
-                to,
-                "--task",
-                task.name,
-                "--split",
-                recipe["data"]["split"],
-                *where,
-            ]
             raise IncompleteError(
-                f"{folder}: the submission is not written: {_counted(submission.problems)}\n"
-                f"{again} it all the same (--allow-problems), mend it by hand and check it: "
-                f"medical-tasks submit --check {out} {' '.join(map(str, words))}"
+                f"{folder}: the submission was not written: {_counted(submission.problems)}\n"
+                f"{again} it all the same (--allow-problems), correct it by hand and check it: "
+                f"{_check_command(arguments, out, task, recipe)}"
             )
 
         content = submission.text.encode("ascii")
@@ -206,6 +197,32 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
             zipped = out.suffix.lower() == _ZIP
             file.write_bytes(zip_bytes({SUBMISSION: content}) if zipped else content)
 
+    _tell_written(folder, out, split_data, submission)
+    if private:
+        tell(
+            "It may quote credentialed notes: only you can read it. Nothing was sent anywhere."
+        )
+
+
+def _check_command(
+    arguments: SubmitSharedTask, out: Path, task: TaskSpec, recipe: Recipe
+) -> str:
+    """The command that checks a submission on the same data."""
+    data, source = arguments.data, arguments.source
+    location = ["--source", source] if source else ["--data", data] if data else []
+    location += [] if source else ["--config", recipe["data"]["config"]]
+    options = [
+        *("--to", arguments.to),
+        *("--task", task.name),
+        *("--split", recipe["data"]["split"]),
+        *location,
+    ]
+    return f"medical-tasks submit --check {out} {' '.join(map(str, options))}"
+
+
+def _tell_written(
+    folder: Path, out: Path, split_data: TaskData, submission: Submission
+) -> None:
     _tell(submission.notes)
     if submission.problems:
         print(
@@ -214,11 +231,11 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
         )
 
     tell(
-        f"{out}: {submission.answered} of the {len(there.items)} cases of {_where(there)}, as "
+        f"{out}: {submission.answered} of the {len(split_data.items)} cases of {_where(split_data)}, as "
         f"answered in {folder}",
         file=out,
         answered=submission.answered,
-        cases=len(there.items),
+        cases=len(split_data.items),
         rewritten=submission.rewritten,
     )
     if submission.rewritten:
@@ -228,23 +245,18 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
             f"{listed(submission.rewritten, _SHOWN)}"
         )
 
-    if private:
-        tell(
-            "It may quote credentialed notes: only you can read it. Nothing was sent anywhere."
-        )
-
 
 def _task(
     folder: Path, entries: Mapping[str, Entry], name: str | None, to: str
 ) -> tuple[TaskSpec, Recipe]:
-    """The task of a run that is submitted: the one that fits, or the one that is named."""
+    """Returns the task of a run to submit: the named one, or the only one that fits."""
     names = shared_tasks()[to].TASKS
     fitting = [task for task in entries if task in names]
-    wanted = fitting
+    chosen = fitting
     if name is not None:
-        wanted = [task.name for task in parse_task_names(name) if task.name in fitting]
+        chosen = [task.name for task in parse_task_names(name) if task.name in fitting]
 
-    if len(wanted) != 1:
+    if len(chosen) != 1:
         step = (
             f"Choose one with --task: {', '.join(fitting)}."
             if fitting
@@ -255,9 +267,9 @@ def _task(
             f"{', '.join(names)}. {step}"
         )
 
-    recipe = entries[wanted[0]]["recipe"]
+    recipe = entries[chosen[0]]["recipe"]
     check_recipe(folder, recipe)
-    return task_spec(wanted[0]), recipe
+    return task_spec(chosen[0]), recipe
 
 
 def _tell(notes: Sequence[Problem]) -> None:

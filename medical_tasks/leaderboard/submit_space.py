@@ -1,15 +1,15 @@
-"""A package for the leaderboard Space, written from a finished run. Nothing is sent anywhere.
+r"""Writes a package for the leaderboard Space from a finished run. Nothing is sent anywhere.
 
     medical-tasks submit runs/my-run --to space --model-name "My Model 7B"
-    medical-tasks submit runs/my-run --to space --model-name "My Model 7B" --organisation "My Lab"
-    --url https://example.org/model
-        --open-weights yes --parameters 7 --out my-model.zip
+    medical-tasks submit runs/my-run --to space --model-name "My Model 7B" \
+        --organisation "My Lab" --url https://example.org/model --open-weights yes \
+        --parameters 7 --out my-model.zip
 
-The package holds the results with their recipe, a line an item with hashes of answer
-and verdicts, and for open data the answers themselves, so that anybody with the same
-data can check it: medical-tasks verify my-model.zip. For credentialed data it holds no
-text. Paths, addresses and file names of this machine are taken out of the recipe. What
-is said of the submitter is shown as it is.
+The package holds the results with their recipe, a line for each item with hashes of
+answer and verdicts, and for open data the answers themselves, so that anybody with the
+same data can check it: medical-tasks verify my-model.zip. For credentialed data it holds
+no text. Paths, addresses and file names of this machine are removed from the recipe. The
+submitter's statements are shown unchanged.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def run(arguments: SubmitSpace) -> int:
         ),
     ]
     if any(
-        each is not None and out.expanduser().resolve() == each.expanduser().resolve()
-        for each in needed
+        path is not None and out.expanduser().resolve() == path.expanduser().resolve()
+        for path in needed
     ):
         raise UsageError(f"{out}: is a file that the run needs. Choose another --out.")
 
-    names = [task.name for each in arguments.task for task in parse_task_names(each)]
+    names = [task.name for path in arguments.task for task in parse_task_names(path)]
     ran = parse_task_names(",".join(names or read_results(folder)["tasks"]))
     options = VerifyOptions(
         **{

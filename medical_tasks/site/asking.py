@@ -1,7 +1,7 @@
-"""`site run`: the models of `site.toml` asked, or their files of answers scored.
+"""`site run`: asks the models of `site.toml`, or scores their files of answers.
 
-The items are built of what people kept, if they are not yet. When all is scored, a part
-of the answers is drawn for people to label: what the judge is checked against.
+It first builds the items that people kept. After scoring, it draws answers for people to
+label, against which the judge is checked.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from medical_tasks.site.uses import use_of
 
 
 def run(options: Run) -> int:
-    """Asks and scores; exit code 5 when an item has no answer or no score."""
+    """Asks and scores; exit code 5 if an item has no answer or no score."""
     site = open_site(options.folder)
-    wanted = _wanted(site, options.only)
+    requested = _requested_roles(site, options.only)
     ready_items(site)
     code = 0
-    for role in wanted:
+    for role in requested:
         tell(f"{role}: {getattr(site.settings.models, role)}")
         try:
             answered(
@@ -62,7 +62,7 @@ def run(options: Run) -> int:
             for role in roles(site)
             if (run_folder(site, role) / RESULTS_FILE).is_file()
         ],
-        figures={role: coverage(site, role) for role in wanted},
+        figures={role: coverage(site, role) for role in requested},
     )
     if use_of(site.settings).judged and site.settings.judge.labels:
         hand_over_labels(site)
@@ -70,22 +70,22 @@ def run(options: Run) -> int:
     return code
 
 
-def _wanted(site: Site, only: Sequence[str]) -> list[str]:
-    known = roles(site)
+def _requested_roles(site: Site, only: Sequence[str]) -> list[str]:
+    evaluated = roles(site)
     for role in only:
-        if role not in known:
+        if role not in evaluated:
             raise UsageError(
-                f"--only {role}: site.toml has {' and '.join(known)}.{did_you_mean(role, known)}"
+                f"--only {role}: site.toml has {' and '.join(evaluated)}.{did_you_mean(role, evaluated)}"
             )
-    return [role for role in known if role in only or not only]
+    return [role for role in evaluated if role in only or not only]
 
 
 def state(site: Site) -> State:
-    """Where the step stands."""
+    """The state of the step."""
     cost = _cost(site)
-    found = journal_state(site, "run", ready="ask the models", cost=cost)
+    by_journal = journal_state(site, "run", ready="ask the models", cost=cost)
     built = last(site, BUILT)
-    if found.kind == "done" and built is not None and changed(site, built):
+    if by_journal.kind == "done" and built is not None and changed(site, built):
         return State(
             "stale", "the items, or what people decided of them, changed", cost
         )
@@ -96,26 +96,28 @@ def state(site: Site) -> State:
         if (counts := coverage(site, role))["scored"] < counts["asked"]
         or not counts["asked"]
     ]
-    if found.kind == "done" and missing:
+    if by_journal.kind == "done" and missing:
         return State("next", f"unfinished: {', '.join(missing)}", cost)
 
-    if found.kind == "next" and not items_file(site).is_file():
+    if by_journal.kind == "next" and not items_file(site).is_file():
         text = "build the items that people kept, and ask the models"
         return State("next", text, cost)
 
-    return found
+    return by_journal
 
 
 def _cost(site: Site) -> str:
-    """What the models that are asked have to read, by the items that were drafted."""
-    asked = [role for role in roles(site) if role not in site.settings.models.answers]
-    made = last(site, "make")
-    if not asked or made is None:
+    """The requests and tokens of the models that are asked, estimated from the drafts."""
+    asked_roles = [
+        role for role in roles(site) if role not in site.settings.models.answers
+    ]
+    last_make = last(site, "make")
+    if not asked_roles or last_make is None:
         return ""
 
-    items, tokens = made.figures["items"], made.figures["tokens"]
-    names = " and ".join(getattr(site.settings.models, role) for role in asked)
+    items, tokens = last_make.figures["items"], last_make.figures["tokens"]
+    names = " and ".join(getattr(site.settings.models, role) for role in asked_roles)
     return (
-        f"about {items * len(asked):,} requests and {tokens * len(asked):,} tokens read by "
+        f"about {items * len(asked_roles):,} requests and {tokens * len(asked_roles):,} tokens read by "
         f"{names}"
     )

@@ -29,18 +29,18 @@ from medical_tasks.site.sampling import read_patients
 from medical_tasks.site.steps import State
 
 LEAVING: Final = ("evidence", "share")
-"""Steps that write what is handed on: they need a clean check."""
+"""Steps whose output leaves the site: they need a clean check."""
 _NOT_CHECKED: Final = frozenset({JOURNAL_NAME, "work", "demo", *LEAVING})
-"""What is no part of the answer whether the check is still true: what those steps write, the journal."""
+"""Names whose change does not outdate the check: what those steps write, and the journal."""
 _SHOWN: Final = 10
 
 
 def run(options: Check) -> int:
-    """Looks through the folder; exit code 4 where text of notes stands in it, 5 if something is unread."""
+    """Searches the folder; exit code 4 if it holds text of notes, 5 if a file is unreadable."""
     site = open_site(options.folder)
     if site.settings.open:
         _note(site, {"found": 0, "unread": 0, "open": True})
-        tell("The notes are open: there is nothing to hold back.", found=0)
+        tell("The notes are open: nothing has to be kept back.", found=0)
         return 0
 
     report = check_leaks(site.path, sources(site))
@@ -55,13 +55,13 @@ def run(options: Check) -> int:
     )
     tell(None, report)
     if report.found:
-        raise RefusedError(_found(site, report))
+        raise RefusedError(_leak_message(site, report))
 
     if report.unreadable:
         names = listed(list(report.unreadable), _SHOWN)
         raise IncompleteError(
-            f"{len(report.unreadable)} files could not be looked into ({names}), so that nothing "
-            "is proved. Move them out of the folder, and check again."
+            f"{len(report.unreadable)} files cannot be read ({names}), so the check is incomplete. "
+            "Move them out of the folder, and check again: medical-tasks site check"
         )
 
     tell(
@@ -72,7 +72,7 @@ def run(options: Check) -> int:
 
 
 def sources(site: Site) -> list[Path]:
-    """The texts that must not be in the folder: the notes, and the items made of them."""
+    """The texts that must not be in the folder: the notes, and the items built from them."""
     path = make_folder(site.private / "check") / "notes.jsonl"
     strata = {"patient_id", "note_id", "date", *site.settings.strata}
     write_lines(
@@ -89,37 +89,37 @@ def sources(site: Site) -> list[Path]:
 
 
 def _note(site: Site, figures: dict[str, object]) -> None:
-    inputs = sorted(
-        each.name
-        for each in site.path.iterdir()
-        if each.name not in _NOT_CHECKED and not each.name.startswith(".")
+    checked = sorted(
+        path.name
+        for path in site.path.iterdir()
+        if path.name not in _NOT_CHECKED and not path.name.startswith(".")
     )
-    note_step(site, "check", inputs=inputs, figures=figures)
+    note_step(site, "check", inputs=checked, figures=figures)
 
 
-def _found(site: Site, report: LeakReport) -> str:
+def _leak_message(site: Site, report: LeakReport) -> str:
     files = listed(
         [f"{name} ({count})" for name, count in report.found.items()], _SHOWN
     )
     return (
-        f"{site.path}: text of the notes stands in {len(report.found)} files: {files}. Nothing "
-        "may leave this folder. Move what does not belong here out of it, such as the notes "
-        "themselves, and check again: medical-tasks site check"
+        f"{site.path}: {len(report.found)} files contain text of the notes: {files}. Nothing may "
+        "leave this folder. Move these files out of it, such as the notes themselves, and check "
+        "again: medical-tasks site check"
     )
 
 
 def require_clean(site: Site) -> None:
-    """Refuses when the last check is missing, found something, or is older than the folder.
+    """Refuses if the last check is missing, found text, or is older than the folder.
 
     Raises:
         MissingError: there is no check.
-        RefusedError: it found something, or is older than what would leave.
+        RefusedError: it found text, or the folder has changed since.
     """
     done = last(site, "check")
     if done is None:
         raise MissingError(
             f"{site.path}: nothing leaves this folder before it was checked for text of the "
-            f"notes: medical-tasks site check {site.path}"
+            f"notes. Check it: medical-tasks site check {site.path}"
         )
 
     if problem := _problem(site, done):
@@ -129,7 +129,7 @@ def require_clean(site: Site) -> None:
 
 
 def _problem(site: Site, done: Done) -> str:
-    """What is wrong with a check; "" for nothing."""
+    """What is wrong with a check; "" if it is clean and current."""
     figures = done.figures
     if figures["found"] or figures["unread"]:
         return (
@@ -137,17 +137,17 @@ def _problem(site: Site, done: Done) -> str:
             f"read {figures['unread']}"
         )
 
-    now = {
-        each.name
-        for each in site.path.iterdir()
-        if each.name not in _NOT_CHECKED and not each.name.startswith(".")
+    present = {
+        path.name
+        for path in site.path.iterdir()
+        if path.name not in _NOT_CHECKED and not path.name.startswith(".")
     }
-    others = [*changed(site, done), *sorted(now - set(done.inputs))]
+    others = [*changed(site, done), *sorted(present - set(done.inputs))]
     return f"the last check is older than {listed(others, _SHOWN)}" if others else ""
 
 
 def state(site: Site) -> State:
-    """Where the step stands."""
+    """The state of the step."""
     done = last(site, "check")
     if done is None:
         return State("next", "prove that no text of the notes is in the folder")

@@ -1,4 +1,4 @@
-"""The verb `site` on the command line: which step is done, and under which guard."""
+"""The verb `site` on the command line: runs a step under its guard."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from medical_tasks.site.steps import RUNS, step_named
 
 
 def run(options: SiteOptions) -> int:
-    """Does one step; the exit code is the step's own."""
+    """Runs a step, and returns its exit code."""
     if not is_main_process():
-        return 0  # there is nothing to share among processes
+        return 0  # other processes have nothing to do
 
     step = load(RUNS[options.step])
     if not isinstance(options, InFolder) or isinstance(options, New):
         return int(step(options))
     if isinstance(options, Review) and options.open is not None:
-        return int(step(options))  # what is labelled belongs to no site
+        return int(step(options))  # labels a file without a site
 
     site = open_site(options.folder)
     with guarded(site, options), _alone(site, options.step):
@@ -41,8 +41,8 @@ def run(options: SiteOptions) -> int:
 def guarded(site: Site, options: SiteOptions) -> Iterator[None]:
     """Guards the text of a site's notes for the length of a `with` block.
 
-    Whatever the step: an error about text that is held may not be told in its own
-    words, and no model elsewhere may be asked.
+    In every step, errors that may quote text are not printed verbatim, and models
+    elsewhere are not asked.
     """
     attestation = (
         policy.attestation_from(options)
@@ -55,17 +55,17 @@ def guarded(site: Site, options: SiteOptions) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _alone(site: Site, step: str) -> Iterator[None]:
-    """Lets one step at a time write into a folder; reading and labelling go on beside it."""
-    found = step_named(step)
-    if found is None or not found.alone:
+    """Locks a folder against other steps that write, but not against reading and labelling."""
+    definition = step_named(step)
+    if definition is None or not definition.alone:
         yield
         return
 
     with folder_lock(site.path, wait=False) as locked:
         if not locked:
             raise UsageError(
-                f"{site.path}: another step is at work in this folder. Wait until it has ended, "
-                "and give the command again."
+                f"{site.path}: another step is running in this folder. Wait until it has ended, and "
+                "give the command again."
             )
 
         yield

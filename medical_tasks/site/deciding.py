@@ -1,8 +1,7 @@
-"""`site gate`: a preset becomes a policy, the policy a verdict, and the verdict a line of the history.
+"""`site gate`: turns a preset into a policy, decides by it, and adds the verdict to the history.
 
-The policy is a file that `medical-tasks gate` reads, with the same verdict. A preset
-says how strict it is; which metrics count, and which of them are harms, follows from
-the use (`MEASURES`).
+`medical-tasks gate` reads the same policy file and reaches the same verdict. The preset
+sets the strictness; the use sets the metrics, and which of them are harms (`MEASURES`).
 
 | rule | exploratory | standard | strict |
 |---|---|---|---|
@@ -12,12 +11,11 @@ the use (`MEASURES`).
 | share of items that are scored, at least | 0.9 | 0.95 | 0.98 |
 | the judge's kappa with people, at least | no | 0.6 | 0.7 |
 
-Without a baseline nothing is there to be worse than. Then each metric must reach a floor
-of its own (`Measure.floors`), which is a place to begin, and no more: set yours in
-site.toml.
+Without a baseline each metric must reach a floor instead (`Measure.floors`). The floors
+are only a start: set your own in site.toml.
 
-A `[[rule]]` of site.toml takes the place of the preset's rule on the same metric and
-groups; others come on top.
+A `[[rule]]` in site.toml replaces the preset's rule on the same metric and groups; other
+rules are added.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ from medical_tasks.runs.results import (
     read_results,
 )
 from medical_tasks.site import history
-from medical_tasks.site.folder import Site, journal, note_step, open_site
+from medical_tasks.site.folder import Site, journal, last, note_step, open_site
 from medical_tasks.site.judging import current_checks
 from medical_tasks.site.options import Gate
 from medical_tasks.site.sampling import items_file
@@ -65,21 +63,21 @@ from medical_tasks.site.settings import Preset
 from medical_tasks.site.steps import State, journal_state
 
 CODES: Final[Mapping[str, int]] = MappingProxyType({GO: 0, NO_GO: 6, INCONCLUSIVE: 7})
-"""Exit codes by verdict, as `gate` has them."""
+"""Exit codes by verdict, as in `gate`."""
 CANDIDATE, BASELINE = "candidate", "baseline"
 RuleTable: TypeAlias = Mapping[str, object]
-"""A `[[rule]]` of a policy, as TOML has it."""
+"""A `[[rule]]` of a policy, as parsed from TOML."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A metric by which a use is decided.
+    """A metric that decides on a use.
 
     Attributes:
         metric: its name.
-        floors: what it must reach without a baseline, by preset; of a metric that is
-            better when it is lower what it must not exceed.
-        harm: whether it counts what harms: contradictions, inventions, critical errors.
+        floors: the value to reach without a baseline, by preset; the value not to
+            exceed if lower is better.
+        harm: whether it counts harm: contradictions, inventions, critical errors.
     """
 
     metric: str
@@ -100,7 +98,7 @@ MEASURES: Final[Mapping[str, tuple[Measure, ...]]] = MappingProxyType(
         "chart-qa": (Measure(metric="accuracy", floors=_floors(0.5, 0.7, 0.8)),),
         "calculator": (
             Measure(metric="accuracy", floors=_floors(0.5, 0.7, 0.8)),
-            # A number that is right in a unit that was not asked: a dose ten times off.
+            # The right number in the wrong unit may be a dose ten times off.
             Measure(
                 metric="right_number_wrong_unit",
                 floors=_floors(0.1, 0.05, 0.03),
@@ -109,7 +107,7 @@ MEASURES: Final[Mapping[str, tuple[Measure, ...]]] = MappingProxyType(
         ),
         "discharge-summary": (
             Measure(metric="claim_recall", floors=_floors(0.4, 0.5, 0.6)),
-            # Claims that the reference does not bear out are inventions.
+            # Claims that the reference does not support are inventions.
             Measure(metric="claim_precision", floors=_floors(0.5, 0.7, 0.8), harm=True),
         ),
         "patient-questions": (
@@ -135,24 +133,23 @@ _HARM_MARGIN: Final = _floors(1.0, 1.0, 0.5)
 
 @dataclass(frozen=True, kw_only=True)
 class Materials:
-    """What the rules of a policy are made of; names are seen from the policy's folder.
+    """The input of a policy's rules; paths are relative to the policy's folder.
 
     Attributes:
-        use: of the model.
-        preset: how strict the rules are.
+        use: the use of the model.
+        preset: the strictness of the rules.
         margin: how much worse than the baseline a main metric may be.
-        task: whose results are decided about.
-        config: of its data.
-        split: of its data.
+        task: the task whose results decide.
+        config: the configuration of its data.
+        split: the split of its data.
         judged: whether a judge decided.
-        baseline: the folder of the run it is held against; "" for none.
-        strata: the breakdowns whose groups are looked at: of the task, or columns of
-            `sample`.
+        baseline: the folder of the baseline's run; "" for none.
+        strata: the breakdowns with rules on groups: of the task, or columns of `sample`.
         sample: the table with the groups of items or patients.
         check: the judge's check; "" for none.
-        accept: what may differ between both runs (`recipes.DIFFERENCES`).
-        corrected: the metrics that the run also has without the judge's errors.
-        own: rules that win.
+        accept: what may differ between the two runs (`recipes.DIFFERENCES`).
+        corrected: the metrics that the run also reports corrected for the judge's errors.
+        own: rules of site.toml, which override the preset's.
     """
 
     use: str
@@ -172,13 +169,13 @@ class Materials:
 
 
 def rules(materials: Materials) -> list[RuleTable]:
-    """The rules of a preset, with a person's own in the place of those they replace.
+    """The rules of a preset, with those of site.toml in place of the rules they replace.
 
-    Example: a strict policy of chart-qa with a baseline and the stratum sex has a
-        margin on the accuracy, one on it in each group of sex, a coverage and a kappa.
+    Example: a strict policy for chart-qa with a baseline and the stratum sex has a
+        margin on accuracy, one for each group of sex, a coverage and a kappa.
 
-    A judge that errs makes differences look smaller than they are. So a metric that has
-    a corrected value is decided by that one; groups have none.
+    A judge's errors make differences look smaller than they are. So a metric that has a
+    corrected value is decided by that value; groups have none.
     """
     own = [{"task": materials.task, **rule} for rule in materials.own]
     taken = {_about(rule) for rule in own}
@@ -209,9 +206,9 @@ def _preset_rules(materials: Materials) -> Iterator[RuleTable]:
     if materials.judged and preset in _KAPPA:
         if not materials.check:
             raise MissingError(
-                f"the preset {preset} needs a check of the judge against people's labels, and "
-                "there is none: medical-tasks site review, then medical-tasks site judge. To "
-                'look at the figures before that: preset = "exploratory" in site.toml.'
+                f"the preset {preset} needs a check of the judge against people's labels of the "
+                "present answers, and there is none: medical-tasks site review, then medical-tasks "
+                'site judge. To see the figures before that: preset = "exploratory" in site.toml.'
             )
 
         yield {**task, "check": materials.check, "judge_kappa_at_least": _KAPPA[preset]}
@@ -220,7 +217,7 @@ def _preset_rules(materials: Materials) -> Iterator[RuleTable]:
 def _limit(
     materials: Materials, measure: Measure, factor: float, *, group: bool = False
 ) -> RuleTable:
-    """The limit on a metric: of its distance to the baseline, or where there is none a floor."""
+    """The limit on a metric: a margin to the baseline, or a floor if there is none."""
     margin = round(materials.margin * factor, 6)
     if materials.baseline:
         return {"against": materials.baseline, "margin": margin}
@@ -233,7 +230,7 @@ def _limit(
 
 
 def _about(rule: RuleTable) -> tuple[str, ...]:
-    """What a rule is about: two on the same are one too many."""
+    """The subject of a rule, on which a policy has only one."""
     if "coverage_at_least" in rule:
         return (str(rule["task"]), "coverage")
     if "judge_kappa_at_least" in rule:
@@ -244,7 +241,7 @@ def _about(rule: RuleTable) -> tuple[str, ...]:
 
 
 def _declared(task: str) -> frozenset[str]:
-    """The metrics that a task itself has."""
+    """The names of a task's own metrics."""
     return frozenset(metric.name for metric in tasks()[task].metrics)
 
 
@@ -267,7 +264,7 @@ def policy_text(materials: Materials) -> str:
 
 
 def _toml(table: Mapping[str, object]) -> list[str]:
-    """A table of TOML; texts, numbers and lists of texts are written as JSON writes them."""
+    """The lines of a TOML table; its strings, numbers and lists have the form of JSON."""
     return [
         f"{name} = {json.dumps(value, ensure_ascii=False)}"
         for name, value in table.items()
@@ -275,10 +272,10 @@ def _toml(table: Mapping[str, object]) -> list[str]:
 
 
 def materials_of(site: Site, preset: Preset | None = None) -> Materials:
-    """What a site's policy is made of.
+    """The input of a site's policy.
 
     Raises:
-        MissingError: a run is not there yet.
+        MissingError: a run is not finished.
         UsageError: the candidate has results of several tasks.
     """
     settings = site.settings
@@ -309,7 +306,7 @@ def materials_of(site: Site, preset: Preset | None = None) -> Materials:
 
 
 def _corrected(task: str, entry: Json) -> frozenset[str]:
-    """The metrics that a run also has without the judge's errors (`site judge`)."""
+    """The metrics that a run also reports corrected for the judge's errors."""
     declared = _declared(task)
     return frozenset(
         name for name in declared if name + SUFFIX in entry["metrics"].keys() - declared
@@ -317,7 +314,7 @@ def _corrected(task: str, entry: Json) -> frozenset[str]:
 
 
 def groups_file(site: Site) -> Path | None:
-    """The table with the groups of each item, or of each patient; None where there is none."""
+    """The table with the groups of each item or patient; None if there is none."""
     places = (items_file(site), site.sample)
     return next((path for path in places if found_at(path) == "file"), None)
 
@@ -331,48 +328,48 @@ def run_folder(site: Site, role: str) -> Path:
     folder = site.runs / role
     if found_at(folder / RESULTS_FILE) != "file":
         raise MissingError(
-            f"{folder}: no finished run of the {role} there: medical-tasks site run"
+            f"{folder}: no finished run of the {role}. Ask it, or finish: medical-tasks site run"
         )
 
     return folder
 
 
 def one_task(results: Results, folder: Path) -> tuple[str, Json]:
-    """The one task of a run, with its entry."""
+    """The only task of a run, with its results."""
     if len(results["tasks"]) != 1:
         raise UsageError(
-            f"{folder}: results of {', '.join(results['tasks']) or 'no task'}, and a site decides "
-            "about one. Give the run's own command again: medical-tasks site run"
+            f"{folder}: has results of {', '.join(results['tasks']) or 'no task'}, and a site decides "
+            "by one task. Run it again: medical-tasks site run"
         )
     return next(iter(results["tasks"].items()))
 
 
 def _accepted(site: Site) -> list[str]:
-    """What may differ where answers of one side come from a file, and were asked for elsewhere."""
+    """The differences to accept if the answers of one side alone come from a file."""
     answers = site.settings.models.answers
     return ["not_asked", "imported"] if len(answers) == 1 else []
 
 
 def _check_of(site: Site, task: str) -> str:
-    """The last check of the judge on the task's own pairs, seen from the folder; "" for none."""
-    found = []
+    """The latest current check of a judge on the task's pairs, as a relative path; "" for none."""
+    dated_checks = []
     for path in current_checks(site):
         _, _, check = read_check(path)
         if check["set"] == check_set_of(tasks()[task]):
-            found.append((path.stat().st_mtime_ns, path))
-    return site.named(max(found)[1]) if found else ""
+            dated_checks.append((path.stat().st_mtime_ns, path))
+    return site.named(max(dated_checks)[1]) if dated_checks else ""
 
 
 def decide(
     policy: Path, run: Path, gates: Path, *, facts: Mapping[str, object] | None = None
 ) -> tuple[str, history.Line]:
-    """Holds a run against a policy, and adds the verdict to the history.
+    """Decides about a run by a policy, and adds the verdict to the history.
 
     Args:
-        policy: the file of the policy; paths in the history are seen from its folder.
+        policy: the file of the policy; paths in the history are relative to its folder.
         run: the folder of the run.
-        gates: the history.
-        facts: more to be kept in the line.
+        gates: the file of the history.
+        facts: further content of the line.
 
     Returns:
         The verdict, and the line that was added.
@@ -382,10 +379,12 @@ def decide(
     root = policy.parent
     portable = [_portable(finding, root) for finding in findings]
     text, content = findings_report(verdict, portable, rules_read)
-    named = rules_read.rules
-    against = {rule.against for rule in named if rule.kind == "margin"}
-    checks = {rule.check for rule in named if rule.kind == "judge_kappa_at_least"}
-    files = checks | {rule.strata for rule in named if rule.strata is not None}
+    policy_rules = rules_read.rules
+    against = {rule.against for rule in policy_rules if rule.kind == "margin"}
+    checks = {
+        rule.check for rule in policy_rules if rule.kind == "judge_kappa_at_least"
+    }
+    files = checks | {rule.strata for rule in policy_rules if rule.strata is not None}
     kept = {
         "version": __version__,
         "verdict": verdict,
@@ -396,7 +395,7 @@ def decide(
         "files": {_seen(path, root): sha256(path) for path in sorted(files)},
         **(facts or {}),
         "scopes": content["scopes"],
-        "findings": [_without_paper(each) for each in content["findings"]],
+        "findings": [_without_paper(finding) for finding in content["findings"]],
     }
     line = history.append(gates, "gate", kept)
     tell(text, {**kept, "line": line.number})
@@ -411,14 +410,14 @@ def run_hashes(folder: Path) -> dict[str, str]:
 
 
 def sha256(path: Path) -> str:
-    """The hash of a file; "" where there is none."""
+    """The hash of a file; "" if there is none."""
     if found_at(path) != "file":
         return ""
     return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def _seen(path: Path, root: Path) -> str:
-    """A path as seen from a folder: the history says nothing of this machine."""
+    """A path relative to a folder, so that the history reveals nothing of this machine."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
 
 
@@ -434,12 +433,12 @@ def _portable(finding: Finding, root: Path) -> Finding:
 
 
 def _without_paper(finding: Json) -> JsonDict:
-    """A finding as the history keeps it: a paper's comparability is no part of a decision."""
+    """A finding without the comparability with a paper, which decides nothing."""
     return {name: value for name, value in finding.items() if name != "paper"}
 
 
 def run(options: Gate) -> int:
-    """Writes the policy, decides by it, and keeps the verdict; the exit code is the verdict's."""
+    """Writes the policy, decides by it, and records the verdict; returns its exit code."""
     site = open_site(options.folder)
     materials = materials_of(site, options.preset)
     with WholeFile(site.policy) as file:
@@ -461,22 +460,35 @@ def run(options: Gate) -> int:
         "gate",
         inputs=inputs,
         outputs=[site.policy],
-        figures={"verdict": verdict, "line": line.number, "head": line.digest},
+        figures={
+            "verdict": verdict,
+            "preset": materials.preset,
+            "line": line.number,
+            "head": line.digest,
+        },
     )
 
     return CODES[verdict]
 
 
 def state(site: Site) -> State:
-    """Where the gate stands; a history that was changed blocks it."""
+    """The state of the gate; a history that was changed blocks it."""
     chain = history.verified(site.gates, heads=noted_heads(site))
     if not chain.sound:
         return State("blocked", chain.problems[0])
-    return journal_state(site, "gate", ready="decide: GO, NO-GO or INCONCLUSIVE")
+
+    by_journal = journal_state(site, "gate", ready="decide: GO, NO-GO or INCONCLUSIVE")
+    done, preset = last(site, "gate"), site.settings.decision.preset
+    used = preset if done is None else done.figures.get("preset", preset)
+    if by_journal.kind == "done" and used != preset:
+        text = f"{by_journal.text} by preset {used}, and site.toml says {preset}"
+        return State("stale", text)
+
+    return by_journal
 
 
 def noted_heads(site: Site) -> list[str]:
-    """The hashes of the history's lines that the journal noted when they were added."""
+    """The hashes of lines of the history that the journal recorded."""
     return [
         str(done.figures["head"])
         for done in journal(site)

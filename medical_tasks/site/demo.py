@@ -1,10 +1,10 @@
 """`site new --demo`: invented notes, answers of two invented models, and invented raters' labels.
 
-All of it lies in `demo/` of the folder, as a hospital would have it. What the models
-answer is written when the items are built (`answer`), and what the raters say when
-there is a sheet for them (`rate`), to be given to `site review --import` in place of
-the desk. Another seed is another hospital: other patients, another case mix, and models
-that speak more or less in words that a judge by words does not know.
+They are written to the folder's `demo/`. The models' answers are written when the items
+are built (`answer`), and the raters' labels when there is a sheet for them (`rate`), as
+input of `site review --import` in place of the desk. Another seed is another hospital,
+with other patients, another case mix, and models that use more or fewer words that a
+judge by words does not know.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ TRUTH: Final = "truth.json"
 PATIENTS: Final = 130
 STRATA: Final = ("sex", "age_group")
 RIGHT: Final[Mapping[str, float]] = {"candidate": 0.82, "baseline": 0.74}
-"""How often the invented models are right."""
+"""The shares of answers in which the invented models are right."""
 SLIPS: Final = 0.05
-"""How often an invented rater is wrong."""
+"""The share of labels in which an invented rater is wrong."""
 _AT: Final = "2026-01-01T09:00:00Z"
 
 
@@ -51,9 +51,9 @@ class _Model:
     """An invented model.
 
     Attributes:
-        right: how often it is right.
-        other: how often it says what is right in other words.
-        clumsy: how often it names the right thing where it is wrong.
+        right: the share of right answers.
+        other: the share of these in other words.
+        clumsy: the share of wrong answers that also name the right one.
     """
 
     role: str
@@ -67,7 +67,7 @@ class _Model:
         return self.draw.random() < self.right
 
     def worded(self, text: str) -> str:
-        """What it says, now and then in other words."""
+        """The text, now and then in other words."""
         if self.draw.random() >= self.other:
             return text
         for name, words in OTHER_WORDS.items():
@@ -93,33 +93,33 @@ def _models(site: Site) -> list[_Model]:
 
 
 def demo_written(folder: Path) -> bool:
-    """Whether a folder is that of a demo, whole."""
+    """Whether a folder has a complete demo."""
     return (folder / FOLDER / TRUTH).is_file()
 
 
 def write_demo(site: Site, count: int) -> None:
     """Writes the notes of invented patients, and the questions that a person wrote on them."""
     seed, use = site.settings.seed, site.settings.use
-    # Nobody is to be protected, and the same seed is to give the same ids.
+    # The patients are invented, and the same seed must give the same ids.
     pseudonym_key(site, hashlib.sha256(f"site demo {seed}".encode()).digest())
     mix = random.Random(f"site demo mix {seed}")  # noqa: S311 - no secret
     patients = invented(count, seed, old=mix.uniform(0.3, 0.7))
-    place = site.path / FOLDER
+    folder = site.path / FOLDER
     columns, rows = _NOTES.get(use, _notes)(patients)
-    strata = {one.id: (one.sex, one.age_group) for one in patients}
+    strata = {patient.id: (patient.sex, patient.age_group) for patient in patients}
     _table(
-        place / "notes.csv",
+        folder / "notes.csv",
         ("patient_id", *columns, *STRATA),
         ((row[0], *row[1:], *strata[row[0]]) for row in rows),
     )
     if use == "chart-qa":
         _table(
-            place / "items.csv",
+            folder / "items.csv",
             ("patient_id", "question", *(f"choice_{x}" for x in "abcde"), "answer"),
             (
-                (one.id, question, *choices, letter)
-                for one in patients
-                for question, choices, letter in [question_of(one, mix)]
+                (patient.id, question, *choices, letter)
+                for patient in patients
+                for question, choices, letter in [question_of(patient, mix)]
             ),
         )
 
@@ -130,19 +130,22 @@ _Table = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
 
 
 def _notes(patients: Sequence[Invented]) -> _Table:
-    return ("note",), [(one.id, note_of(one)) for one in patients]
+    return ("note",), [(patient.id, note_of(patient)) for patient in patients]
 
 
 def _summaries(patients: Sequence[Invented]) -> _Table:
-    rows = [(one.id, note_of(one), " ".join(facts_of(one))) for one in patients]
+    rows = [
+        (patient.id, note_of(patient), " ".join(facts_of(patient)))
+        for patient in patients
+    ]
     return ("note", "summary"), rows
 
 
 def _questions(patients: Sequence[Invented]) -> _Table:
     rows = []
-    for one in patients:
-        question, statements = asked_by(one)
-        rows.append((one.id, question, " ".join(statements)))
+    for patient in patients:
+        question, statements = asked_by(patient)
+        rows.append((patient.id, question, " ".join(statements)))
     return ("question", "answer"), rows
 
 
@@ -153,9 +156,9 @@ _NOTES: Final[Mapping[str, Callable[[Sequence[Invented]], _Table]]] = {
 
 
 def answer(site: Site, source: Path) -> None:
-    """Lets the invented models answer the items that a dataset is built of.
+    """Writes the invented models' answers to the items of a dataset.
 
-    Does nothing where the folder is no demo.
+    Does nothing if the folder is not a demo.
     """
     if not demo_written(site.path):
         return
@@ -163,8 +166,8 @@ def answer(site: Site, source: Path) -> None:
     truth = _truth(site)
     for model in _models(site):
         rows, labels = _ANSWERS[site.settings.use](site, source, model)
-        place = site.path / FOLDER / f"answers_{model.role}.csv"
-        _table(place, ("id", "response"), rows)
+        path = site.path / FOLDER / f"answers_{model.role}.csv"
+        _table(path, ("id", "response"), rows)
         truth |= labels
 
     _write_truth(site, truth)
@@ -177,17 +180,17 @@ _Said = tuple[list[tuple[str, str]], dict[str, str]]
 def _chart_qa(site: Site, source: Path, model: _Model) -> _Said:
     rows, labels = [], {}
     for row in _lines(source):
-        place = "ABCDE".index(row["answer"])
-        right, others = row["choices"][place], [*row["choices"]]
-        others.pop(place)
+        position = "ABCDE".index(row["answer"])
+        right, others = row["choices"][position], [*row["choices"]]
+        others.pop(position)
         if correct := model.says():
-            said = model.worded(right)
+            wording = model.worded(right)
         else:
             wrong = model.draw.choice(others)
             clumsy = model.draw.random() < model.clumsy
-            said = f"{wrong} and not {right}" if clumsy else wrong
+            wording = f"{wrong} and not {right}" if clumsy else wrong
 
-        rows.append((row["id"], f"According to the notes, it is {said}."))
+        rows.append((row["id"], f"According to the notes, it is {wording}."))
         labels[_label(site, row["id"], model)] = "correct" if correct else "incorrect"
 
     return rows, labels
@@ -197,8 +200,8 @@ def _calculator(site: Site, source: Path, model: _Model) -> _Said:
     rows = []
     for row in _lines(source):
         gold = str(row["Ground Truth Answer"])
-        said = gold if model.says() else f"{float(gold) * 1.37:.4g}"
-        rows.append((str(row["Row Number"]), f"The answer is {said}."))
+        wording = gold if model.says() else f"{float(gold) * 1.37:.4g}"
+        rows.append((str(row["Row Number"]), f"The answer is {wording}."))
     return rows, {}
 
 
@@ -208,10 +211,10 @@ def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
     for row in claims:
         own = row["subclaims_reference"]
         kept = [model.says() for _ in own]
-        said = [
+        stated_claims = [
             model.worded(text) for text, says in zip(own, kept, strict=True) if says
         ]
-        rows.append((row["example_id"], " ".join(said) or "Nothing of note."))
+        rows.append((row["example_id"], " ".join(stated_claims) or "Nothing of note."))
         label = _label(site, row["example_id"], model)
         if own:
             stated = kept[int(label[1:], 16) % len(own)]
@@ -226,10 +229,12 @@ def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
         item = question_item(row["Question"])
         own = [*row["Must_have"], *row["Nice_to_have"]]
         kept = [model.says() for _ in own]
-        said = [
+        stated_statements = [
             model.worded(text) for text, says in zip(own, kept, strict=True) if says
         ]
-        rows.append((item, " ".join(said) or "Please ask your doctor about that."))
+        rows.append(
+            (item, " ".join(stated_statements) or "Please ask your doctor about that.")
+        )
         label = _label(site, item, model)
         stated = kept[int(label[1:], 16) % len(own)]
         labels[label] = "entailed" if stated else "neutral"
@@ -246,7 +251,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Site, Path, _Model], _Said]]] = {
 
 
 def _label(site: Site, item: str, model: _Model) -> str:
-    """The id by which an answer is labelled."""
+    """The id of an answer on the sheet of labels."""
     return pseudonym(pseudonym_key(site), f"{item}\0{model.role}")
 
 
@@ -255,27 +260,27 @@ def _lines(path: Path) -> list[JsonDict]:
 
 
 def _truth(site: Site) -> dict[str, str]:
-    found: dict[str, str] = json.loads(read_text(site.path / FOLDER / TRUTH))
-    return found
+    truth: dict[str, str] = json.loads(read_text(site.path / FOLDER / TRUTH))
+    return truth
 
 
 def _write_truth(site: Site, truth: Mapping[str, str]) -> None:
-    with WholeFile(site.path / FOLDER / TRUTH) as part:
-        part.write(json.dumps(truth, indent=1) + "\n")
+    with WholeFile(site.path / FOLDER / TRUTH) as stream:
+        stream.write(json.dumps(truth, indent=1) + "\n")
 
 
 def _table(path: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    with WholeFile(path) as part:
-        writer = csv.writer(part, lineterminator="\n")
+    with WholeFile(path) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(head)
         writer.writerows(rows)
 
 
 def rate(site: Site, sheet: Sheet) -> Path | None:
-    """Writes what invented raters say of a sheet; None where the folder is no demo.
+    """Writes the invented raters' labels of a sheet; None if the folder is not a demo.
 
-    Each slips now and then, by a hash of item and rater; where they differ the
-    adjudicator says what is true. Drafts are all as they should be.
+    Each rater is wrong now and then, by a hash of item and rater; if they differ, the
+    adjudicator gives the true label. All drafts are to be kept.
     """
     if not demo_written(site.path):
         return None
@@ -285,16 +290,16 @@ def rate(site: Site, sheet: Sheet) -> Path | None:
     rows = []
     for item in sheet.items:
         true = truth.get(item.id, values[0])
-        said = {
+        values_of = {
             rater: _slipped(true, values, f"{site.settings.seed}:{item.id}:{rater}")
             for rater in sheet.raters
         }
-        if len(set(said.values())) > 1:
-            said[sheet.adjudicator] = true
+        if len(set(values_of.values())) > 1:
+            values_of[sheet.adjudicator] = true
 
         rows += [
             (item.id, item.stratum, rater, value, _AT, "", "")
-            for rater, value in said.items()
+            for rater, value in values_of.items()
         ]
 
     path = site.path / FOLDER / f"labels_{sheet.name}.csv"

@@ -1,7 +1,7 @@
 """Invented patients and notes for `site new --demo`; they describe nobody.
 
-A patient is a handful of facts drawn by a seed; notes, summaries and questions say
-these facts in sentences of this module. The same seed gives the same patients.
+A patient is a handful of facts drawn by a seed, which notes, summaries and questions
+express in this module's sentences. The same seed gives the same patients.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ OTHER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "dermatology": "the skin specialists",
     }
 )
-"""Names of the same things that share no words with the first: a judge by words is wrong there."""
+"""Synonyms that share no words with the original, on which a judge by words is wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +115,15 @@ def invented(count: int, seed: int, *, old: float = 0.5) -> list[Invented]:
     """Draws patients.
 
     Args:
-        count: how many.
-        seed: which.
-        old: the share of those over 64: the case mix.
+        count: the number of patients.
+        seed: the seed of the draw.
+        old: the share of patients over 64.
     """
     draw = random.Random(f"site demo {seed}")  # noqa: S311 - no secret
-    return [_one(draw, 100_001 + number, old) for number in range(count)]
+    return [_draw_patient(draw, 100_001 + number, old) for number in range(count)]
 
 
-def _one(draw: random.Random, number: int, old: float) -> Invented:
+def _draw_patient(draw: random.Random, number: int, old: float) -> Invented:
     reason, complaint = draw.choice(_REASONS)
     age = draw.randint(65, 94) if draw.random() < old else draw.randint(24, 64)
     return Invented(
@@ -147,58 +147,60 @@ def _one(draw: random.Random, number: int, old: float) -> Invented:
     )
 
 
-def note_of(one: Invented) -> str:
+def note_of(patient: Invented) -> str:
     """The discharge note of a patient."""
     return "\n".join(
         (
-            f"A {one.age}-year-old {one.sex} patient came with {one.complaint}.",
-            f"The diagnosis was {one.reason}.",
-            f"Known allergy to {one.allergen}.",
-            f"On arrival blood pressure was {one.systolic}/{one.diastolic} mmHg and heart rate "
-            f"was {one.heart_rate} beats per minute.",
-            f"Weight was {one.weight} kg and height was {one.height} cm.",
-            f"Creatinine was {one.creatinine} mg/dL.",
-            f"During the stay {one.test} was done without complications.",
-            f"{one.subject} went home on {one.drug} {one.dose} mg daily.",
-            f"A visit to the {one.clinic} clinic is planned in {one.weeks} weeks.",
+            f"A {patient.age}-year-old {patient.sex} patient came with {patient.complaint}.",
+            f"The diagnosis was {patient.reason}.",
+            f"Known allergy to {patient.allergen}.",
+            f"On arrival blood pressure was {patient.systolic}/{patient.diastolic} mmHg and heart rate "
+            f"was {patient.heart_rate} beats per minute.",
+            f"Weight was {patient.weight} kg and height was {patient.height} cm.",
+            f"Creatinine was {patient.creatinine} mg/dL.",
+            f"During the stay {patient.test} was done without complications.",
+            f"{patient.subject} went home on {patient.drug} {patient.dose} mg daily.",
+            f"A visit to the {patient.clinic} clinic is planned in {patient.weeks} weeks.",
         )
     )
 
 
-def facts_of(one: Invented) -> tuple[str, ...]:
-    """What a clinician's own summary says, a sentence a fact."""
+def facts_of(patient: Invented) -> tuple[str, ...]:
+    """The clinician's own summary, one sentence for each fact."""
     return (
-        f"The diagnosis was {one.reason}.",
-        f"There is an allergy to {one.allergen}.",
-        f"{one.subject} went home on {one.drug} {one.dose} mg daily.",
-        f"A visit to the {one.clinic} clinic is due in {one.weeks} weeks.",
+        f"The diagnosis was {patient.reason}.",
+        f"There is an allergy to {patient.allergen}.",
+        f"{patient.subject} went home on {patient.drug} {patient.dose} mg daily.",
+        f"A visit to the {patient.clinic} clinic is due in {patient.weeks} weeks.",
     )
 
 
-def asked_by(one: Invented) -> tuple[str, tuple[str, ...]]:
-    """What a patient asks after the stay, and what a clinician answers, a sentence a statement."""
+def asked_by(patient: Invented) -> tuple[str, tuple[str, ...]]:
+    """A patient's question after the stay, and the clinician's answer as statements."""
     question = (
-        f"I was in hospital with {one.reason} and was given {one.drug}. I am {one.age}. What do "
+        f"I was in hospital with {patient.reason} and was given {patient.drug}. I am {patient.age}. What do "
         "I have to do now?"
     )
     return question, (
-        f"Take {one.drug} {one.dose} mg once a day.",
-        f"Stay away from {one.allergen}, which you are allergic to.",
-        f"Come to the {one.clinic} clinic in {one.weeks} weeks.",
-        f"Call at once if you have {one.complaint} again.",
+        f"Take {patient.drug} {patient.dose} mg once a day.",
+        f"Stay away from {patient.allergen}, which you are allergic to.",
+        f"Come to the {patient.clinic} clinic in {patient.weeks} weeks.",
+        f"Call at once if you have {patient.complaint} again.",
     )
 
 
-def question_of(one: Invented, draw: random.Random) -> tuple[str, tuple[str, ...], str]:
+def question_of(
+    patient: Invented, draw: random.Random
+) -> tuple[str, tuple[str, ...], str]:
     """A question with five choices and the letter of the right one."""
-    asked = (
-        ("Which medicine did the patient go home on?", one.drug, _DRUGS),
-        ("What is the patient allergic to?", one.allergen, _ALLERGENS),
-        ("Which examination was done during the stay?", one.test, _TESTS),
-        ("Which clinic is the patient to visit?", one.clinic, _CLINICS),
+    templates = (
+        ("Which medicine did the patient go home on?", patient.drug, _DRUGS),
+        ("What is the patient allergic to?", patient.allergen, _ALLERGENS),
+        ("Which examination was done during the stay?", patient.test, _TESTS),
+        ("Which clinic is the patient to visit?", patient.clinic, _CLINICS),
     )
-    question, right, every = draw.choice(asked)
-    wrong = draw.sample([name for name in every if name != right], 4)
+    question, right, options = draw.choice(templates)
+    wrong = draw.sample([name for name in options if name != right], 4)
     choices = draw.sample([right, *wrong], 5)
 
     return question, tuple(choices), "ABCDE"[choices.index(right)]

@@ -1,13 +1,13 @@
-"""The folder of a site: its settings, its places, and the journal of what was done.
+"""The folder of a site: its settings, its paths, and the journal of finished steps.
 
     site = open_site(Path("ward-7"))
     site.settings.use            # "chart-qa"
-    site.private                 # where text lies
+    site.private                 # the folder of texts
     note_step(site, "sample", inputs=["site.toml:seed"], outputs=["sample/sample.csv"],
               figures={"patients": 60})
 
-The journal is append-only. It says of each finished step what it read and wrote, by
-hash, so that a step whose input has changed since is found (`changed`).
+The journal is append-only. It records the hashes of what each finished step read and
+wrote, so that `changed` finds the inputs that have changed since.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Site:
 
     Attributes:
         path: the folder.
-        settings: what its `site.toml` says.
-        private_id: of its part of the private store; "" in a folder of open notes.
+        settings: the content of its `site.toml`.
+        private_id: the id of its part of the private store.
     """
 
     path: Path
@@ -65,14 +65,14 @@ class Site:
 
     @functools.cached_property
     def private(self) -> Path:
-        """Where text lies: the private store, or `work` where notes are open."""
+        """The folder of texts: in the private store, or `work` if the notes are open."""
         if self.settings.open:
             return make_folder(self.path / "work")
         return private_folder(self.private_id, run=self.path)
 
     @property
     def subject(self) -> Subject:
-        """Whose text is guarded."""
+        """The source of the text, as the guard names it."""
         return Subject(
             name=f"site {self.settings.use}",
             dataset="site",
@@ -82,7 +82,7 @@ class Site:
 
     @property
     def notes(self) -> Path:
-        """The table of notes, where it lies."""
+        """The table of notes, at its own place."""
         return self.seen(self.settings.notes)
 
     @property
@@ -92,7 +92,7 @@ class Site:
 
     @property
     def sample(self) -> Path:
-        """The table of the patients that were drawn."""
+        """The table of the sampled patients."""
         return self.path / "sample" / "sample.csv"
 
     @property
@@ -132,20 +132,25 @@ class Site:
 
     @property
     def share(self) -> Path:
-        """The folder of what other hospitals may have."""
+        """The folder of what other hospitals may receive."""
         return self.path / "share"
 
-    def seen(self, place: str) -> Path:
-        """A place that `site.toml` names, seen from the folder."""
-        return Path(os.path.normpath(self.path / named_path(place)))
+    def seen(self, name: str) -> Path:
+        """The path that `site.toml` names, relative to the folder."""
+        return Path(os.path.normpath(self.path / named_path(name)))
 
     def located(self, name: str) -> Path:
-        """Where a name of the journal lies: `sample/sample.csv`, `private/drafts.jsonl`."""
+        """The path of a name in the journal: `sample/sample.csv`, `private/drafts.jsonl`."""
         first, _, rest = name.partition("/")
         return self.private / rest if first == _PRIVATE else self.path / name
 
-    def named(self, path: Path) -> str:
-        """The name that the journal has for a path; one inside says nothing of this machine."""
+    def named(self, path: str | Path) -> str:
+        """The journal's name for a path, which reveals nothing of this machine if it is inside.
+
+        A setting, such as `site.toml:seed`, is its own name.
+        """
+        if isinstance(path, str):
+            return path
         for root, prefix in ((self.path, ""), (self.private, f"{_PRIVATE}/")):
             if path.is_relative_to(root):
                 return prefix + path.relative_to(root).as_posix()
@@ -157,9 +162,9 @@ class Done(NamedTuple):
 
     Attributes:
         at: when the step ended, as `2026-01-31T12:00:00Z`.
-        inputs: the hash of each thing that was read.
-        outputs: the hash of each file or folder that was written.
-        figures: what the step found, in numbers and words that are no text of notes.
+        inputs: the hash of each file, folder or setting that was read, by name.
+        outputs: the hash of each file or folder that was written, by name.
+        figures: the step's results, as numbers and words without text of notes.
     """
 
     step: str
@@ -174,14 +179,14 @@ def open_site(path: Path) -> Site:
     """Opens the folder of a site.
 
     Raises:
-        MissingError: there is none.
-        UsageError: its `site.toml` is wrong.
+        MissingError: the folder has no `site.toml`.
+        UsageError: its `site.toml` or journal is invalid.
     """
     path = path.expanduser()
     settings_file = path / SETTINGS_NAME
     if not settings_file.is_file():
         raise MissingError(
-            f"{path}: no {SETTINGS_NAME} in it, so that it is no folder of a site. Name one, or "
+            f"{path}: no {SETTINGS_NAME} in it, so it is not the folder of a site. Name one, or "
             "make one: medical-tasks site new FOLDER --use chart-qa"
         )
 
@@ -190,8 +195,8 @@ def open_site(path: Path) -> Site:
     begun = next((line for line in lines if line.step == "new"), None)
     if begun is None:
         raise UsageError(
-            f"{path / JOURNAL_NAME}: does not begin with `new`, which names the place of the "
-            "site's text. Restore it from a copy; site.toml and labels are not touched."
+            f"{path / JOURNAL_NAME}: does not begin with `new`, which names the folder of the "
+            "site's text. Restore it from a copy; site.toml and labels are unchanged."
         )
 
     return Site(
@@ -215,7 +220,7 @@ def journal(site: Site) -> list[Done]:
 
 
 def last(site: Site, step: str) -> Done | None:
-    """When a step was last finished, and with what; None if it never was."""
+    """The journal's last line of a step; None if it was never finished."""
     return next((line for line in reversed(journal(site)) if line.step == step), None)
 
 
@@ -227,45 +232,42 @@ def note_step(
     outputs: Iterable[str | Path] = (),
     figures: Mapping[str, object] | None = None,
 ) -> Done:
-    """Writes that a step is finished; the line is on the disk when this returns.
+    """Records that a step is finished; the line is on the disk when this returns.
 
     Args:
         site: the site.
         step: its name.
-        inputs: what it read: files or folders, or `site.toml:KEY`, `site.toml:TABLE.KEY`
-            for a setting.
+        inputs: the files and folders that it read; `site.toml:KEY` or
+            `site.toml:TABLE.KEY` for a setting.
         outputs: the files or folders that it wrote.
-        figures: what it found. No text of notes, and no id that is no pseudonym.
+        figures: its results, without text of notes, and without ids but pseudonyms.
     """
-    read, written = (
-        {
-            name: digest(site, name)
-            for name in (
-                each if isinstance(each, str) else site.named(each) for each in names
-            )
-        }
-        for names in (inputs, outputs)
-    )
-    entry = _line(step, read, written, dict(figures or {}))
+    hashes = (_digests(site, inputs), _digests(site, outputs))
+    entry = _line(step, *hashes, dict(figures or {}))
     _append(site.path / JOURNAL_NAME, entry)
 
     return _done(entry)
 
 
+def _digests(site: Site, paths: Iterable[str | Path]) -> dict[str, str]:
+    """The hash of each file, folder or setting, by its name in the journal."""
+    return {name: digest(site, name) for name in map(site.named, paths)}
+
+
 def changed(site: Site, done: Done) -> list[str]:
-    """The inputs that are other now than when a step was finished."""
+    """The inputs that have changed since a step was finished."""
     return [
         name for name, before in done.inputs.items() if digest(site, name) != before
     ]
 
 
 def digest(site: Site, name: str) -> str:
-    """The SHA-256 of a setting, a file, or a folder's files; "" for what is not there."""
+    """The SHA-256 of a setting, a file, or a folder's files; "" if it does not exist."""
     file, _, key = name.partition(":")
     if file == SETTINGS_NAME and key:
         value: object = site.settings
-        for part in key.split("."):
-            value = getattr(value, part)
+        for attribute in key.split("."):
+            value = getattr(value, attribute)
 
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             value = dataclasses.asdict(value)
@@ -279,13 +281,13 @@ def digest(site: Site, name: str) -> str:
 def _digest_at(path: Path) -> str:
     if path.is_dir():
         inside = sorted(
-            each
-            for each in path.rglob("*")
-            if each.is_file() and not each.name.startswith(".")
+            file
+            for file in path.rglob("*")
+            if file.is_file() and not file.name.startswith(".")
         )
         whole = hashlib.sha256()
-        for each in inside:
-            line = f"{each.relative_to(path).as_posix()} {_digest_at(each)}\n"
+        for file in inside:
+            line = f"{file.relative_to(path).as_posix()} {_digest_at(file)}\n"
             whole.update(line.encode("utf-8", "surrogateescape"))
 
         return whole.hexdigest() if inside else ""
@@ -313,8 +315,8 @@ def _line(
 
 
 def _append(path: Path, entry: Mapping[str, object]) -> None:
-    """Adds a line and waits until it is on the disk."""
-    # ASCII: a name may hold signs that readers take for line ends, or bytes of no encoding.
+    """Adds a line, and returns when it is on the disk."""
+    # ASCII: a file's name may hold other line ends, or bytes that UTF-8 does not have.
     line = json.dumps(entry, ensure_ascii=True, allow_nan=False).encode()
     try:
         append_line(path, line)
@@ -326,20 +328,20 @@ def _append(path: Path, entry: Mapping[str, object]) -> None:
 
 
 def _lines(path: Path) -> list[Done]:
-    """The whole lines of a journal; one that a kill left half written is none."""
+    """The whole lines of a journal; a half-written one, as a kill leaves it, is skipped."""
     try:
         text = read_text(path, errors="replace")
     except FileNotFoundError:
         return []
 
-    found = []
-    for line in text.splitlines():
+    entries = []
+    for line in text.split("\n"):
         try:
-            found.append(_done(json.loads(line)))
+            entries.append(_done(json.loads(line)))
         except (ValueError, KeyError, TypeError):
             continue
 
-    return found
+    return entries
 
 
 def _done(entry: Json) -> Done:

@@ -1,17 +1,17 @@
-"""The history of decisions: a file to which lines are added, and in which none changes.
+"""The history of decisions: an append-only file of hash-chained lines.
 
 Each line holds the SHA-256 of the whole line before it (`before`), and of its own
-content (`sha256`), so that a line that was edited, removed or put elsewhere is named by
-its number. Nothing is ever rewritten: a line that a kill left half written stays, and
-the next one follows it.
+content (`sha256`), so that an edited, removed or moved line is found by its number.
+Nothing is ever rewritten: a half-written line, as a kill leaves it, stays, and the next
+one follows it.
 
     {"sha256": "9f3c...", "before": "0000...", "line": 1, "at": "2026-01-31T12:00:00Z", "kind": "gate", ...}
     {"sha256": "1b7a...", "before": "e41d...", "line": 2, "at": "2026-02-28T12:00:00Z", "kind": "look", ...}
 
-A chain shows what was done to a part of it. It cannot show that somebody wrote the
-whole file anew, or cut off its last lines: both leave a sound chain. Against that helps
-to keep the head elsewhere, which is the hash of the last line: the evidence prints it,
-and `verified(path, heads=...)` finds it or says that it is gone.
+A chain shows changes to a part of it. It cannot show that somebody rewrote the whole
+file or cut off its last lines, since both leave a valid chain. Against that, keep the
+head elsewhere, which is the hash of the last line: the evidence prints it, and
+`verified(path, heads=...)` reports a head that is gone.
 
 Example:
     >>> line = append(Path("gates.jsonl"), "gate", {"verdict": "GO"})
@@ -42,7 +42,7 @@ from medical_tasks.io.files import (
 from medical_tasks.runs.results import Json
 
 FIRST: Final = "0" * 64
-"""What the first line says of the line before it."""
+"""The hash before the first line."""
 WHAT_A_CHAIN_CANNOT_SHOW: Final = (
     "A chain of hashes cannot show that the whole file was written anew, or that its last "
     "lines were cut off. Keep the head elsewhere: in the minutes, or with somebody else."
@@ -62,8 +62,8 @@ class Line(NamedTuple):
         number: counted from 1.
         digest: the SHA-256 of the whole line, without its end.
         at: when it was added, as `2026-01-31T12:00:00Z`.
-        kind: what it tells: `gate` or `look`.
-        content: what it tells of that.
+        kind: `gate` or `look`.
+        content: the record of the gate or look.
     """
 
     number: int
@@ -75,13 +75,13 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
-    """What a look at a history found.
+    """The result of checking a history.
 
     Attributes:
-        lines: how many it has.
-        head: the hash of the last line, `FIRST` where there is none.
-        problems: what is wrong, a sentence each; empty where the chain is sound.
-        torn: numbers of lines that a kill left half written.
+        lines: the number of lines.
+        head: the hash of the last line; `FIRST` if there is none.
+        problems: a sentence for each problem; empty if the chain is sound.
+        torn: the numbers of half-written lines.
     """
 
     lines: int
@@ -95,8 +95,8 @@ class Chain:
         return not self.problems
 
     @property
-    def said(self) -> str:
-        """The finding in words."""
+    def summary(self) -> str:
+        """The result as text."""
         if self.problems:
             return "\n".join(self.problems)
         torn = "".join(f"; line {number} is half written" for number in self.torn)
@@ -108,13 +108,13 @@ def append(path: Path, kind: str, content: Json) -> Line:
     """Adds a line, and returns when it is on the disk.
 
     Args:
-        path: the history; made where there is none.
-        kind: what the line tells of.
-        content: JSON values by name; none may be called as what a line has anyway.
+        path: the history; it is created if there is none.
+        kind: the kind of the line.
+        content: JSON values by name, other than the names that each line has.
 
     Raises:
-        UsageError: the chain is broken, so that nothing is added to it.
-        IncompleteError: the disk is full, or refuses it.
+        UsageError: the chain is broken.
+        IncompleteError: the line cannot be written.
     """
     taken = {"sha256", "before", "line", "at", "kind"} & content.keys()
     if taken:
@@ -124,7 +124,7 @@ def append(path: Path, kind: str, content: Json) -> Line:
         chain = verified(path)
         if not chain.sound:
             raise UsageError(
-                f"{path}: nothing is added to a history that was changed. {chain.said} Restore "
+                f"{path}: nothing is added to a history that was changed. {chain.summary} Restore "
                 "it from a copy, or move it away and say so in the minutes."
             )
 
@@ -138,12 +138,12 @@ def append(path: Path, kind: str, content: Json) -> Line:
 
 
 def verified(path: Path, *, heads: Iterable[str] = ()) -> Chain:
-    """Checks every line of a history; takes milliseconds for thousands of lines.
+    """Checks every line of a history, in milliseconds for thousands of lines.
 
     Args:
-        path: the history; one that is not there has no lines.
+        path: the history; a missing file has no lines.
         heads: hashes of lines, whole or their first 12 digits, that were noted elsewhere
-            and must stand in it.
+            and must be in it.
     """
     texts = _texts(path)
     problems: list[str] = []
@@ -151,16 +151,16 @@ def verified(path: Path, *, heads: Iterable[str] = ()) -> Chain:
     before = FIRST
     digests: list[str] = []
     for number, text in enumerate(texts, start=1):
-        found = _begun(text)
+        start = _begun(text)
         digest = hashlib.sha256(text).hexdigest()
         digests.append(digest)
-        if found is None:
+        if start is None:
             if number == len(texts) or _follows(texts[number], digest):
                 torn.append(number)
             else:
                 problems.append(f"{path}: line {number} is no line of a history.")
         else:
-            problems += _problems(path, number, text, found, before)
+            problems += _problems(path, number, text, start, before)
 
         before = digest
 
@@ -185,7 +185,7 @@ def history(path: Path) -> list[Line]:
     chain = verified(path)
     if not chain.sound:
         raise UsageError(
-            f"{chain.said} Restore the file from a copy; what it says cannot be used."
+            f"{chain.summary} Restore the file from a copy; this one cannot be used."
         )
 
     return [
@@ -196,7 +196,7 @@ def history(path: Path) -> list[Line]:
 
 
 def _opened(path: Path) -> int:
-    """Opens the history itself for locking, and makes it."""
+    """Opens the history for locking; creates it if needed."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -205,7 +205,7 @@ def _opened(path: Path) -> int:
 
 
 def _add(path: Path, text: bytes) -> None:
-    """Writes a line at the end, behind one that was left half written."""
+    """Appends a line, after ending one that was left half written."""
     try:
         append_line(path, text)
     except OSError as error:
@@ -226,7 +226,7 @@ def _line(content: Json) -> bytes:
 
 
 def _texts(path: Path) -> Sequence[bytes]:
-    """The lines of the file, without their ends; also one that has none."""
+    """The lines of the file without their ends, and a last one without an end."""
     if found_at(path) != "file":
         return ()
     with readable(path):
@@ -236,37 +236,37 @@ def _texts(path: Path) -> Sequence[bytes]:
 
 
 def _begun(text: bytes) -> re.Match[bytes] | None:
-    """How a line begins; None for what has not the form of one, or no end."""
+    """Parses the start of a line; None if it has not the form of one or is cut off."""
     return _FORM.match(text) if text.endswith(b"}") else None
 
 
 def _follows(text: bytes, digest: str) -> bool:
-    """Whether a line says that it was written after the line with this hash."""
-    found = _begun(text)
-    return found is not None and found[2].decode() == digest
+    """Whether a line states that the line before it has this hash."""
+    start = _begun(text)
+    return start is not None and start[2].decode() == digest
 
 
 def _problems(
-    path: Path, number: int, text: bytes, found: re.Match[bytes], before: str
+    path: Path, number: int, text: bytes, start: re.Match[bytes], before: str
 ) -> Sequence[str]:
-    """What is wrong with a line that has the form of one."""
-    own, said, stated = found.groups()
+    """The problems of a line that has the right form."""
+    own, stated_before, stated_number = start.groups()
     if hashlib.sha256(text[_CONTENT:]).hexdigest().encode() != own:
         return [
             f"{path}: line {number} was changed: its content has another hash than it says."
         ]
 
-    if int(stated) != number:
+    if int(stated_number) != number:
         return [
-            f"{path}: line {number} says that it is line {int(stated)}: lines before it were "
+            f"{path}: line {number} says that it is line {int(stated_number)}: lines before it were "
             "removed, added or moved."
         ]
 
-    if said.decode() != before:
+    if stated_before.decode() != before:
         there = f"line {number - 1} has {before[:_SHOWN]}" if number > 1 else "none is"
         return [
             f"{path}: line {number} was written after a line with the hash "
-            f"{said.decode()[:_SHOWN]}, and {there}: line {max(1, number - 1)} was changed or "
+            f"{stated_before.decode()[:_SHOWN]}, and {there}: line {max(1, number - 1)} was changed or "
             "put in its place."
         ]
 

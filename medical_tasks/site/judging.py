@@ -1,9 +1,9 @@
-"""`site judge`: the judge checked against the site's own labels, and scores corrected for its errors.
+"""`site judge`: checks the judge against the site's labels, and corrects scores for its errors.
 
 The labelled answers are drawn at random from those of all models (`hand_over_labels`),
-without a look at the verdicts and without a model's name beside them. The check is that
-of `medical-tasks judge-check`, in `checks/judge/check.json`; with it the runs are
-scored again, and no model and no judge is asked twice.
+independently of the verdicts and without the models' names. The check is that of
+`medical-tasks judge-check`, in `checks/judge/check.json`; the runs are then scored again
+with it, and no model or judge is asked twice.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ from medical_tasks.site.uses import CONFIG, use_of
 from medical_tasks.spec import Item
 
 SOURCE: Final = "checks/labelled.csv"
-"""The labelled answers with their texts, in the private folder."""
+"""The labelled answers with their texts, relative to the private folder."""
 
 
 class Drawn(NamedTuple):
     """An answer that people label.
 
     Attributes:
-        id: a pseudonym, which does not say whose answer it is.
+        id: a pseudonym, which does not reveal the model.
     """
 
     id: str
@@ -69,12 +69,12 @@ class Drawn(NamedTuple):
 
 
 class Labelling(Protocol):
-    """What a use with a judge has (`LABELLING`)."""
+    """How the answers of a use are labelled: the `LABELLING` of its module."""
 
     def sheet(
         self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
     ) -> Sheet:
-        """The answers as people label them."""
+        """The sheet on which people label the answers."""
 
     def check(
         self,
@@ -83,41 +83,43 @@ class Labelling(Protocol):
         decided: Mapping[str, Decided],
         path: Path,
     ) -> Mapping[str, object]:
-        """Writes the labelled answers, as `judge-check` reads them; its options."""
+        """Writes the labelled answers for `judge-check`; returns its options."""
 
 
 def labelling_of(site: Site) -> Labelling:
-    """How a use's answers are labelled."""
-    found: Labelling = load(f"{use_of(site.settings).module}:LABELLING")
-    return found
+    """The labelling of a site's use."""
+    labelling: Labelling = load(f"{use_of(site.settings).module}:LABELLING")
+    return labelling
 
 
 def draw_answers(site: Site) -> list[Drawn]:
-    """Draws answers of all models by the seed: more labels hold the fewer.
+    """Draws answers of all models by the seed; a larger draw contains the smaller one.
 
-    Answers that people have labelled stay, whatever came to be answered since.
+    Answers that people have labelled stay, even if more items were answered since.
     """
     data, key = load_data(site), pseudonym_key(site)
-    found = []
+    drawn = []
     for role in roles(site):
         texts = answers_of(site, role, data)
-        found += [
+        drawn += [
             Drawn(pseudonym(key, f"{item.id}\0{role}"), role, item, texts[item.id])
             for item in data.items
             if texts.get(item.id, "").strip()
         ]
 
     order = ranked(
-        found, site.settings.seed, lambda each: f"{each.item.id}:{each.role}"
+        drawn, site.settings.seed, lambda answer: f"{answer.item.id}:{answer.role}"
     )
-    most, there = site.settings.judge.labels, labelled(site, LABELS)
+    count, labelled_ids = site.settings.judge.labels, labelled(site, LABELS)
     return [
-        each for place, each in enumerate(order) if place < most or each.id in there
+        answer
+        for rank, answer in enumerate(order)
+        if rank < count or answer.id in labelled_ids
     ]
 
 
 def hand_over_labels(site: Site) -> None:
-    """Writes the sheet of answers to label; they are drawn when every model was run."""
+    """Writes the sheet of answers to label, once every model has been run."""
     if not all(coverage(site, role)["answered"] for role in roles(site)):
         return
 
@@ -128,17 +130,17 @@ def hand_over_labels(site: Site) -> None:
 
 
 def _sheet(site: Site, drawn: Sequence[Drawn]) -> Sheet:
-    """The sheet of some answers."""
-    patients = {each.id: each for each in sampled(site)}
+    """The sheet for some answers."""
+    patients = {patient.id: patient for patient in sampled(site)}
     return labelling_of(site).sheet(site, drawn, patients)
 
 
 def run(options: Judge) -> int:
-    """Checks the judge and corrects the scores; exit code 5 when a verdict is missing."""
+    """Checks the judge and corrects the scores; exit code 5 if a verdict is missing."""
     site = open_site(options.folder)
     if not use_of(site.settings).judged:
         tell(
-            f"{site.settings.use}: a rule scores the answers, so that no judge is checked."
+            f"{site.settings.use}: a rule scores the answers, so there is no judge to check."
         )
         note_step(site, "judge", inputs=["site.toml:use"])
         return 0
@@ -172,17 +174,17 @@ def run(options: Judge) -> int:
 
 
 def _checked(site: Site, options: Judge) -> Json:
-    """Checks the judge against the labels, which must be of the answers as they are now."""
+    """Checks the judge against the labels, which must be of the present answers."""
     decided = final(site, LABELS)
-    drawn = [each for each in draw_answers(site) if each.id in decided]
+    drawn = [answer for answer in draw_answers(site) if answer.id in decided]
     check_labelled(site, _sheet(site, drawn))
 
     path = site.private / SOURCE
     path.parent.mkdir(exist_ok=True)
-    asked = labelling_of(site).check(site, drawn, decided, path)
+    options_of_set = labelling_of(site).check(site, drawn, decided, path)
     judge = site.settings.judge
     args = read_settings(judge.args, option="judge.args")
-    found = judge_check(
+    report = judge_check(
         JudgeCheck(
             source=path,
             judge=(judge.name,),
@@ -191,17 +193,20 @@ def _checked(site: Site, options: Judge) -> Json:
             out=site.private / "checks" / CHECK,
             allow_remote=options.allow_remote,
             attest_zero_retention=options.attest_zero_retention,
-            **asked,  # type: ignore[arg-type]
+            **options_of_set,  # type: ignore[arg-type]
         )
     )
-    if found is None or not found.checks:
-        raise UsageError(f"{site.path}: the judge could not be checked.")
+    if report is None or not report.checks:
+        raise UsageError(
+            f"{site.path}: no labelled answer could be judged. Label answers first: medical-tasks "
+            f"site review {site.path}"
+        )
 
-    # Where replies of the judge lie is for no other eyes; the figures quote nothing.
-    (check,) = found.checks.values()
+    # The figures quote nothing; the file's address would show where the judge's replies are.
+    (check,) = report.checks.values()
     write_figures(check, site.checks / CHECK / CHECK_FILE)
-    (file,) = found.files
-    file.unlink()  # it is none of the texts that lie there
+    (file,) = report.files
+    file.unlink()  # written to `checks` above
 
     return check
 
@@ -214,7 +219,7 @@ def calibration_of(site: Site) -> Path | None:
 
 
 def current_checks(site: Site) -> list[Path]:
-    """The checks of judges in `checks`, without one whose judge or answers have changed."""
+    """The judges' checks, without that of `site judge` if its judge or answers changed since."""
     outdated = site.checks / CHECK if _is_outdated(site) else None
     paths = sorted(site.checks.glob(f"*/{CHECK_FILE}"))
     return [path for path in paths if path.parent != outdated]
@@ -226,39 +231,36 @@ def _is_outdated(site: Site) -> bool:
     if done is None:
         return False
 
-    inputs = {
-        name if isinstance(name, str) else site.named(name)
-        for name in answer_inputs(site)
-    }
+    inputs = set(map(site.named, answer_inputs(site)))
     return not inputs.isdisjoint(changed(site, done))
 
 
 def own_data(site: Site) -> Mapping[str, object]:
-    """The options of `judge-check` that name the site's own items."""
+    """The options of `judge-check` for the site's own items."""
     return {"data": data_folder(site), "config": CONFIG}
 
 
 def _corrected(site: Site) -> str:
-    """The corrected headline of each role, or why there is none."""
+    """The corrected headline metric of each role, or the reason why there is none."""
     metric = use_of(site.settings).metric
     lines = []
     for role in roles(site):
-        found = entry_of(site, role)["metrics"].get(f"{metric}_corrected")
-        if found is None or found["value"] is None:
-            reason = mapping(found).get(
+        figure = entry_of(site, role)["metrics"].get(f"{metric}_corrected")
+        if figure is None or figure["value"] is None:
+            reason = mapping(figure).get(
                 "reason", "the judge's verdicts do not decide it"
             )
             lines.append(f"{role}: no corrected {metric}: {reason}")
             continue
 
-        ends = f"{found['ci_low']:.3f} to {found['ci_high']:.3f}"
-        lines.append(f"{role}: {metric}, corrected: {found['value']:.3f} ({ends})")
+        ends = f"{figure['ci_low']:.3f} to {figure['ci_high']:.3f}"
+        lines.append(f"{role}: {metric}, corrected: {figure['value']:.3f} ({ends})")
 
     return "\n".join(lines)
 
 
 def state(site: Site) -> State:
-    """Where the step stands."""
+    """The state of the step."""
     if not use_of(site.settings).judged:
         return State("done", "a rule scores the answers")
 
@@ -275,10 +277,12 @@ def state(site: Site) -> State:
     if done is None and not sheet_file(site, LABELS).is_file():
         return State("blocked", "needs run first")
 
-    found = journal_state(site, "judge", ready="check the judge against the labels")
-    if found.kind == "done" and done is not None:
+    by_journal = journal_state(
+        site, "judge", ready="check the judge against the labels"
+    )
+    if by_journal.kind == "done" and done is not None:
         scored, pairs = done.figures["scored"], done.figures["pairs"]
         if scored < pairs:
             return State("next", f"unfinished: {scored} of {pairs} answers judged")
 
-    return found
+    return by_journal

@@ -1,32 +1,31 @@
 """Repeated looks at one model: has it become worse, with at most 5 % false alarms over all looks?
 
-A baseline run and later runs of the same items are a series. If the model has not
-changed, the runs are exchangeable: on each item (note, patient) it is chance which of
-them did better. From this alone follows the procedure, without any assumption about
-sizes, metrics or how much answers vary:
+A baseline run and later runs of the same items form a series. If the model has not
+changed, the runs are exchangeable: on each item (note, patient) chance decides which run
+does better. The procedure follows from this alone, without assumptions about sizes,
+metrics or the variation of answers:
 
-1. `exchange_p` tests the newest run against all runs before it: each cluster's results
-   are dealt to the runs anew. Of one earlier run and items that are right or wrong this
-   is McNemar's exact test.
-2. The p values of successive looks are independent (p of look k is a function of which
-   results are the newest, given the unordered results of all; p of the looks before it
-   of how the others are ordered). So their normal scores are, at worst, independent
-   standard normal numbers, whatever the correlation that the shared baseline brings.
-3. A change at look s shifts the scores of s and of all looks after it, by less and less
-   (`_weights`), as the changed runs join what is compared with. `change_scores` adds the
-   scores up with these weights and takes the largest over s: the likelihood ratio of a
-   change at an unknown time. A change at the first look has a head start (`HEAD_START`):
-   it is held against one run alone, however many looks follow.
-4. That is held against a boundary (`boundaries`) for which the chance of ever crossing
-   it grows evenly with the looks and ends at alpha after the last planned one, a spending
-   function (Lan and DeMets 1983, Biometrika 70:659). Boundaries are computed by
-   drawing independent normal numbers, always the same ones.
+1. `exchange_p` tests the newest run against all earlier ones by permuting each cluster's
+   results among the runs. With one earlier run and items that are right or wrong this is
+   McNemar's exact test.
+2. The p values of successive looks are independent: given the unordered results, that of
+   look k depends on which results are the newest, and those of earlier looks on the order
+   of the others. So their normal scores are, at worst, independent standard normal
+   numbers, whatever the correlation by the shared baseline.
+3. A change at look s shifts the scores of s and of all later looks, by less and less
+   (`_weights`), as the changed runs become part of the comparison. `change_scores` adds
+   the scores up with these weights and takes the largest sum over s: the likelihood ratio
+   of a change at an unknown time. A change at the first look has a head start
+   (`HEAD_START`), since it is compared with one run alone, however many looks follow.
+4. The largest sum is compared with a boundary (`boundaries`). The probability of ever
+   crossing it grows evenly with the looks and reaches alpha after the last planned one, a
+   spending function (Lan and DeMets 1983, Biometrika 70:659). Boundaries are simulated
+   from independent normal numbers, always the same ones.
 
 Boundaries of accumulating data (O'Brien and Fleming 1979; Pocock 1977; the recursion of
 Armitage, McPherson and Rowe 1969) do not fit: looks share the baseline and nothing else,
-so that two of them correlate by 1/2 however far apart. With 52 looks they raise a false
-alarm in 15 to 18 % (measurements/site_monitor.py, which also says what the alternatives
-find).
+so any two of them correlate by 1/2. With 52 looks they raise a false alarm in 15 to 18 %
+(measurements/site_monitor.py, which also measures the power of the alternatives).
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from medical_tasks.scoring.estimates import Floats
 from medical_tasks.scoring.intervals import normal_quantile
 
 ALPHA: Final = 0.05
-"""The chance of a false `worse` over all planned looks."""
+"""The probability of a false `worse` over all planned looks."""
 _DRAWS: Final = 100_000
 _DEALS: Final = 20_000
 _DEALS_AT_ONCE: Final = 500
@@ -59,7 +58,7 @@ the last look: measured in measurements/site_monitor.py.
 _SURE: Final = 1e-15
 _ROUNDED: Final = 1e-9
 _MOST_EXACT: Final = 200_000
-"""How many different sums are counted out; beyond, results are dealt by chance."""
+"""The most different sums for an exact count; beyond, permutations are drawn at random."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +66,11 @@ class SeriesTable:
     """A metric of runs on the same items.
 
     Attributes:
-        shares: of each ratio in the metric; one of 1 for a metric that is no average.
-        sums: numerators and denominators in turns of each cluster, of shape (runs,
-            columns, clusters); the newest run is the last.
-        higher_is_better: of the metric.
+        shares: the weight of each ratio in the metric; a single 1 unless the metric is
+            an average of ratios.
+        sums: alternating numerators and denominators by cluster, an array of shape
+            (runs, columns, clusters); the newest run is the last.
+        higher_is_better: whether a higher value of the metric is better.
     """
 
     shares: tuple[float, ...]
@@ -78,17 +78,17 @@ class SeriesTable:
     higher_is_better: bool = True
 
     def until(self, run: int) -> SeriesTable:
-        """The table of the runs up to one, which is the newest then."""
+        """The table of the runs up to one, which is then the newest."""
         return SeriesTable(self.shares, self.sums[: run + 1], self.higher_is_better)
 
 
 def spent(before: float, left: int, alpha: float = ALPHA) -> float:
-    """How much of alpha is spent after the next look: what is left, evenly over what is planned.
+    """The alpha spent after the next look, if the rest is spent evenly over the planned looks.
 
     Args:
-        before: how much was spent before it.
-        left: how many looks are planned, the next one included.
-        alpha: in all.
+        before: the alpha spent before it.
+        left: the number of planned looks, including the next one.
+        alpha: the total alpha.
 
     Example: the first of four looks, and the third when six are planned from then on.
 
@@ -99,13 +99,13 @@ def spent(before: float, left: int, alpha: float = ALPHA) -> float:
 
 
 def exchange_p(table: SeriesTable) -> tuple[float, float]:
-    """The chance that the newest run is so much worse, and so much better, if nothing changed.
+    """The one-sided p values for the newest run being worse, and being better.
 
-    Of results that count one each way it is exact, else that of `_DEALS` random deals,
-    the one at hand included, which keeps the error rate whatever their number.
+    They are exact for whole-numbered results, else from `_DEALS` random permutations,
+    including the observed one, which keeps the error rate whatever their number.
 
     Example: of 20 items nine are right in the baseline alone and one in the new run
-        alone. That the new run has at most one of ten has the chance 11 / 1024.
+        alone. The new run has at most one of these ten with probability 11 / 1024.
 
         >>> before = [1.0] * 14 + [0.0] * 6
         >>> after = [1.0] * 5 + [0.0] * 9 + [1.0] + [0.0] * 5
@@ -118,7 +118,7 @@ def exchange_p(table: SeriesTable) -> tuple[float, float]:
 
 
 def _counted_out(table: SeriesTable) -> tuple[float, float] | None:
-    """The two tails by counting all deals; None where results are no small whole numbers."""
+    """The two tails over all permutations; None unless results are small whole numbers."""
     if len(table.shares) != 1:
         return None
 
@@ -143,7 +143,7 @@ def _counted_out(table: SeriesTable) -> tuple[float, float] | None:
 
 
 def _dealt(table: SeriesTable) -> tuple[float, float]:
-    """The two tails by dealing each cluster's results to the runs by chance."""
+    """The two tails over random permutations of each cluster's results among the runs."""
     value = average_of(table.shares)
     runs, _, clusters = table.sums.shape
     total = table.sums.sum(axis=0).sum(axis=1)
@@ -151,7 +151,7 @@ def _dealt(table: SeriesTable) -> tuple[float, float]:
     places = np.arange(clusters)
 
     def ahead(newest: Floats) -> Floats:
-        """How far the newest run lies above the others, of sums of shape (deals, columns)."""
+        """The newest run less the others, for sums of shape (permutations, columns)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             far = value(*newest.T) - value(*(total - newest).T)
 
@@ -170,23 +170,23 @@ def _dealt(table: SeriesTable) -> tuple[float, float]:
 
 
 def normal_scores(p_values: Sequence[float]) -> Floats:
-    """How many standard deviations each p value lies in its tail; above 0 for small ones."""
+    """The normal quantile of each p value, positive for small ones."""
     inside = [min(max(p, _SURE), 1.0 - _SURE) for p in p_values]
     return np.array([-normal_quantile(p) for p in inside])
 
 
 def change_scores(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """After each look how clearly a change shows, and at which look it most likely came.
+    """The evidence of a change after each look, and the look at which it most likely came.
 
     Args:
-        scores: of the looks in their order, in the last axis.
+        scores: the scores of the looks in order, in the last axis.
 
     Returns:
-        The scores, of the same shape, and the look of the change, counted from 1.
+        The statistics, of the same shape, and the looks of the change, counted from 1.
 
-    Example: nothing for two looks, then a drop that stays. At look 3 it shows by its
-        own score alone; after look 4 both speak for a change at look 3. Before that
-        there is the head start of look 1.
+    Example: no change for two looks, then a lasting drop. At look 3 only its own score
+        shows it; at look 4 both scores speak for a change at look 3. Before that only
+        the head start of look 1 counts.
 
         >>> found, since = change_scores(np.array([0.0, 0.0, 2.0, 2.0]))
         >>> [round(float(each), 2) for each in found], since.tolist()
@@ -196,26 +196,26 @@ def change_scores(scores: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
     weights = _weights(looks)
     sums = np.zeros((*scores.shape[:-1], looks))
     squares = np.zeros(looks)
-    found = np.empty(scores.shape)
+    largest = np.empty(scores.shape)
     since = np.empty(scores.shape, dtype=np.intp)
     for look in range(looks):
         until = slice(look + 1)
         sums[..., until] += weights[until, look] * scores[..., look, None]
         squares[until] += weights[until, look] ** 2
-        each = sums[..., until] / np.sqrt(squares[until])
-        each[..., 0] += HEAD_START
-        since[..., look] = each.argmax(axis=-1) + 1
-        found[..., look] = each.max(axis=-1)
+        candidates = sums[..., until] / np.sqrt(squares[until])
+        candidates[..., 0] += HEAD_START
+        since[..., look] = candidates.argmax(axis=-1) + 1
+        largest[..., look] = candidates.max(axis=-1)
 
-    return found, since
+    return largest, since
 
 
 def _weights(looks: int) -> Floats:
-    """How far a change at look s moves the score of look j: row s, column j, counted from 0.
+    """The shift of look j's score by a change at look s: row s, column j, counted from 0.
 
-    By look j the j runs before it are s of the old model (the baseline is one) and j - s
-    of the new one. The newest lies s/j of the change from their mean, and its
-    difference to it has the variance 1 + 1/j.
+    Of the j runs before look j, s are of the old model, including the baseline, and j - s
+    of the new one. The newest run differs from their mean by s/j of the change, and this
+    difference has the variance 1 + 1/j.
     """
     j = np.arange(1, looks + 1)
     s = j[:, None]
@@ -223,7 +223,7 @@ def _weights(looks: int) -> Floats:
 
 
 Statistic = Callable[[Floats], Floats]
-"""What is held against boundaries after each look, of independent scores in the last axis."""
+"""Maps independent scores, in the last axis, to the statistic after each look."""
 
 
 def _change(scores: Floats) -> Floats:
@@ -233,14 +233,14 @@ def _change(scores: Floats) -> Floats:
 def boundaries(
     cumulative: Sequence[float], *, statistic: Statistic = _change
 ) -> list[float]:
-    """What a statistic must exceed at each look, so that the chance of crossing is as given.
+    """The limits that a statistic crosses with the given probabilities.
 
     Args:
-        cumulative: the chance of having crossed by each look, rising.
-        statistic: which; by default that of `change_scores`.
+        cumulative: the rising probabilities of having crossed by each look.
+        statistic: the statistic; by default that of `change_scores`.
 
-    Example: at the first look, of which 1 % is spent, it is the normal quantile 2.33 and
-        the head start.
+    Example: if 1 % is spent at the first look, the limit is the normal quantile 2.33
+        plus the head start.
 
         >>> round(boundaries([0.01])[0], 1)
         2.8
@@ -272,7 +272,7 @@ def _boundaries(
 
 
 def _paths(looks: int) -> Floats:
-    """The same draws each time; more looks leave those of the first as they are."""
+    """Draws that are always the same; more looks do not change those of the first."""
     columns = [
         np.random.default_rng((_SEED, look)).standard_normal(_DRAWS)
         for look in range(looks)

@@ -1,7 +1,7 @@
-"""`site make`: items drafted from the notes that were drawn, and a sheet for people to check them.
+"""`site make`: drafts items from the sampled notes, and a sheet on which people check them.
 
-What the use's module drafts lies in the private folder. When people have decided about
-every item, `ready_items` builds the dataset of those that they kept.
+Drafts are stored in the private folder. Once people have decided on every item,
+`ready_items` builds the dataset from those that they kept.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from medical_tasks.site.steps import State, journal_state
 from medical_tasks.site.uses import CONFIG, use_of
 
 BUILT: Final = "items"
-"""The step's name in the journal when the dataset is built."""
+"""The journal's name for building the dataset."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drafted:
-    """What drafting brought.
+    """The result of drafting.
 
     Attributes:
-        items: how many there are.
-        failed: what could not be drafted; the same command tries again.
+        items: the number of drafts.
+        failed: how many drafts failed; the same command retries them.
     """
 
     items: int
@@ -48,13 +48,13 @@ class Drafted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
-    """What people kept, as the file that the dataset is built of.
+class KeptItems:
+    """The items that people kept.
 
     Attributes:
-        source: the file.
-        patients: item to patient, by pseudonyms.
-        figures: what the review changed.
+        source: the file from which the dataset is built.
+        patients: the patient of each item, both as pseudonyms.
+        figures: how many items the review kept, changed and dropped.
     """
 
     source: Path
@@ -63,59 +63,59 @@ class Made:
 
 
 class Maker(Protocol):
-    """What a use's module has (`MAKER`)."""
+    """How a use makes items: the `MAKER` of its module."""
 
     def draft(
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
-        """Drafts items, and keeps them in the private folder; None after a forecast."""
+        """Drafts items into the private folder; None after a forecast."""
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
-        """The drafts as people check them."""
+        """The sheet on which people check the drafts."""
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
-        """The items that people kept."""
+    ) -> KeptItems:
+        """Writes the items that people kept, as the source of the dataset."""
 
     def scoring(self, site: Site) -> Mapping[str, str]:
-        """Settings of the task's scoring (`--task-args`)."""
+        """The task's scoring settings (`--task-args`)."""
 
 
 def maker_of(site: Site) -> Maker:
-    """What makes a site's items."""
-    made: Maker = load(f"{use_of(site.settings).module}:MAKER")
-    return made
+    """The maker of a site's use."""
+    maker: Maker = load(f"{use_of(site.settings).module}:MAKER")
+    return maker
 
 
 def work_folder(site: Site) -> Path:
-    """Where drafts lie."""
+    """The folder of drafts."""
     return make_folder(site.private / "make")
 
 
 def data_folder(site: Site) -> Path:
-    """Where the built dataset lies."""
+    """The folder of the built dataset."""
     return site.private / "data" / use_of(site.settings).dataset_of(site.settings)
 
 
 def asked_maker(site: Site) -> str:
-    """The model that drafts the items; "" where words or people do."""
+    """The model that drafts the items; "" if people or word rules do."""
     settings = site.settings
     by_hand = bool(settings.items) or settings.models.maker == LEXICAL
     return "" if by_hand else settings.models.maker
 
 
 def drafting_cost(maker: str, patients: int, tokens: int) -> str:
-    """What a model is asked, in two requests a patient that each hold all notes."""
+    """The cost of drafting: two requests a patient, each with all notes."""
     return f"about {2 * patients:,} requests and {2 * tokens:,} tokens read by {maker}"
 
 
 def run(options: Make) -> int:
-    """Drafts items, and writes the sheet for the desk."""
+    """Drafts items, and writes their sheet for the desk."""
     site = open_site(options.folder)
     patients, maker = sampled(site), maker_of(site)
     if options.forecast and not asked_maker(site):
-        tell("No model drafts these items, so that nobody would be asked.")
+        tell("No model drafts these items, so nobody would be asked.")
         return 0
 
     drafted = maker.draft(site, patients, options)
@@ -124,7 +124,7 @@ def run(options: Make) -> int:
 
     if not drafted.items:
         raise UsageError(
-            f"{site.path}: no item could be drafted. Give another maker in site.toml, or a table "
+            f"{site.path}: no item could be drafted. Name another maker in site.toml, or a table "
             "of items that people wrote (items)."
         )
 
@@ -159,23 +159,24 @@ def run(options: Make) -> int:
 
 
 def _tokens(item: Item) -> int:
-    """What a model reads of an item, as construction estimates tokens."""
-    texts = [each for passage in item.passages for each in passage.sentences]
+    """The tokens of an item that a model reads, by construction's estimate."""
+    texts = [sentence for passage in item.passages for sentence in passage.sentences]
     return sum(map(estimate_tokens, [*texts, item.prompt]))
 
 
 def _written(site: Site) -> list[Path]:
-    """The table of items that people wrote, where there is one."""
+    """The table of items that people wrote, if there is one."""
     return [site.seen(site.settings.items)] if site.settings.items else []
 
 
 def ready_items(site: Site) -> Path:
-    """The folder of the dataset, built of the items that people kept.
+    """The folder of the dataset of the items that people kept.
 
-    It is built again when a decision has changed since.
+    Rebuilds it if drafts or decisions have changed since.
 
     Raises:
-        MissingError: people have not decided about every item.
+        MissingError: people have not decided on every item.
+        UsageError: an item that people kept is invalid.
     """
     done = last(site, BUILT)
     folder = data_folder(site)
@@ -183,43 +184,43 @@ def ready_items(site: Site) -> Path:
         return folder
 
     decided, patients = final(site, ITEMS), sampled(site)
-    made = maker_of(site).made(site, patients, decided)
+    kept = maker_of(site).kept_items(site, patients, decided)
     make_folder(folder.parent)
     dataset = use_of(site.settings).dataset_of(site.settings)
     try:
-        build(Build(dataset=dataset, source=made.source, config=CONFIG, out=folder))
+        build(Build(dataset=dataset, source=kept.source, config=CONFIG, out=folder))
     except UsageError as error:
         raise UsageError(
             f"{error} If a reviewer changed that text, mend it at the desk: medical-tasks site "
             f"review {site.path}"
         ) from error
 
-    _write_items(site, patients, made)
-    answer(site, made.source)
+    _write_items(site, patients, kept)
+    answer(site, kept.source)
     note_step(
         site,
         BUILT,
         inputs=[store_file(site, ITEMS), sheet_file(site, ITEMS), site.sample],
-        outputs=[made.source, items_file(site)],
-        figures={"items": len(made.patients), **made.figures},
+        outputs=[kept.source, items_file(site)],
+        figures={"items": len(kept.patients), **kept.figures},
     )
 
     return folder
 
 
-def _write_items(site: Site, patients: list[Patient], made: Made) -> None:
-    """Writes which item is whose, with the strata; see `sampling.strata_of`."""
-    strata = {each.id: each.strata for each in patients}
+def _write_items(site: Site, patients: list[Patient], kept: KeptItems) -> None:
+    """Writes the patient and the strata of each item; see `sampling.strata_of`."""
+    strata = {patient.id: patient.strata for patient in patients}
     names = site.settings.strata
     rows = [
-        (item, patient, *(strata[patient][name] for name in names))
-        for item, patient in made.patients.items()
+        (item, owner, *(strata[owner][name] for name in names))
+        for item, owner in kept.patients.items()
     ]
     write_table(items_file(site), [("item", "patient", *names), *rows])
 
 
 def state(site: Site) -> State:
-    """Where the step stands."""
+    """The state of the step."""
     drawn, maker, cost = last(site, "sample"), asked_maker(site), ""
     if maker and drawn is not None:
         figures = drawn.figures

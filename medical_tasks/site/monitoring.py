@@ -1,17 +1,17 @@
-"""`site monitor`: the same items asked again, and whether the model has become worse.
+"""`site monitor`: asks the same items again, and tests whether the model has become worse.
 
-Each look is a run of the items of the gate in a folder of `monitor`, and a line of the
-history. It is held against the run that was gated and all looks before it (`looks`), so
-that over all planned looks the chance of a false "worse" is at most 5 %, and of a false
-"better" too. A use with several metrics shares these among them.
+Each look is a run of the gated items in a folder of `monitor`, and a line of the history.
+It is tested against the gated run and all earlier looks (`looks`), so that over all
+planned looks the chance of a false "worse" is at most 5 %, and of a false "better" too.
+Several metrics of a use share these 5 %.
 
-Beside the verdict stands what the run says against the gated one alone, as `compare`
-does: the difference with its 95 % interval, and whether it is shown to be not worse by
-more than the margin.
+The verdict comes with the comparison of the run with the gated one alone, as `compare`
+makes it: the difference with its 95 % interval, and whether the run is shown to be not
+worse by more than the margin.
 
-A look says that the served model has changed where the recipe or the answers name
-another one than those of the gated run: its weights' fingerprint, settings, or the
-name and `system_fingerprint` that the server gives. That is said whatever the scores are.
+A look reports that the served model has changed if its recipe or answers name another
+model than the gated run: other weights by fingerprint, other settings, or another name or
+`system_fingerprint` from the server. It does so whatever the scores are.
 """
 
 from __future__ import annotations
@@ -82,25 +82,26 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 
 Verdict = Literal["same", "worse", "better"]
 SAME_OR_BETTER, WORSE, CHANGED = 0, 7, 8
-"""Exit codes; a model that is worse and another one is worse."""
+"""Exit codes; for a model that is worse and has changed, `WORSE`."""
 _RESPONSES: Final = "responses/"
 _ROUNDED: Final = 1e-9
 
 
 class MeasureLook(TypedDict):
-    """What a look says of a metric.
+    """The result of a look for one metric.
 
     Attributes:
-        verdict: over all looks so far.
-        p_worse: of this look alone, against all runs before it.
-        p_better: the same the other way.
-        worse: how clearly a change for the worse shows, and `limit`, what it must
-            exceed; None where nothing of alpha is left for this look.
-        better: the same the other way.
-        since: the look at which the change most likely came; 0 for no change shown.
-        change: the runs since then beside those before, with a 95 % interval.
-        gated: this run beside the gated one, with a 95 % interval.
-        margin: how much worse it may be.
+        verdict: the verdict over all looks so far.
+        p_worse: the p value of this look alone, against all earlier runs.
+        p_better: the same in the other direction.
+        worse: the statistic for a change for the worse.
+        better: the same in the other direction.
+        limit: the boundary that the statistic must exceed; None if no alpha is left for
+            this look.
+        since: the look at which the change most likely came; 0 for no change.
+        change: the runs since then less those before, with a 95 % interval.
+        gated: this run less the gated one, with a 95 % interval.
+        margin: how much worse the run may be.
         within_margin: whether it is shown to be not worse by more than that.
     """
 
@@ -119,18 +120,18 @@ class MeasureLook(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """The gated run and the looks at it so far.
+    """The gated run with its looks so far.
 
     Attributes:
-        name: the hash of the gated run's items, which tells one series from another.
-        root: the folder from where the history names runs.
+        name: the hash of the gated run's items, which identifies the series.
+        root: the folder to which the history's paths are relative.
         baseline: the gated run.
         lines: the looks, the oldest first.
-        metrics: which are held against it.
+        metrics: the metrics to test.
         margin: how much worse each may be, in its unit.
-        planned: over how many looks alpha is spent.
-        coverage: the least share of the items with a score in the gated run that a
-            look must have a score of.
+        planned: the number of looks that share alpha.
+        coverage: the least share of the gated run's scored items that a look must have
+            scored.
     """
 
     name: str
@@ -144,7 +145,7 @@ class Series:
 
     @property
     def spent(self) -> float:
-        """How much of alpha was spent by the looks so far."""
+        """The alpha spent by the looks so far."""
         return float(self.lines[-1].content["spent"]) if self.lines else 0.0
 
     @property
@@ -152,7 +153,7 @@ class Series:
         """The runs so far, the gated one first.
 
         Raises:
-            MissingError: a run of a look is gone, or is another one.
+            MissingError: a run of a look is gone or was changed.
         """
         folders = [self.baseline]
         for line in self.lines:
@@ -160,8 +161,8 @@ class Series:
             if run_hashes(folder)["items"] != line.content["items"]:
                 raise MissingError(
                     f"{folder}: the run of look {line.content['look']} ({line.at}) is gone or was "
-                    "changed, and later looks are compared with it too. Restore it, or gate the "
-                    "model anew (medical-tasks site gate), which begins a new series."
+                    "changed, and later looks need it. Restore it from a copy, or begin a new "
+                    "series: move runs/candidate away, then medical-tasks site run and site gate."
                 )
 
             folders.append(folder)
@@ -170,58 +171,63 @@ class Series:
 
 
 def look_at(series: Series, folder: Path) -> JsonDict:
-    """Looks at a finished run as the next of a series.
+    """Tests a finished run as the next look of a series.
 
     Returns:
-        The content of its line of the history.
+        The content of its line in the history.
 
     Raises:
         UsageError: the planned looks are used up, or the run is of another test.
-        IncompleteError: too many of the gated run's items have no score in it.
+        IncompleteError: too few of the gated run's scored items have a score in it.
     """
     check_left(series)
-    runs = [read_compared(each) for each in (*series.runs, folder)]
+    runs = [read_compared(path) for path in (*series.runs, folder)]
     name, baseline = one_task(runs[0].results, series.baseline)
     task = tasks()[name]
     entry = _same_test(task, baseline, runs[-1])
     rows = [rows_by_task(run).get(name, {}) for run in runs]
-    shared = [item for item in rows[0] if all(item in each for each in rows)]
     _check_coverage(series, rows[0], rows[-1], runs[-1].label)
-    aligned = [[each[item] for item in shared] for each in rows]
-    look = len(series.lines) + 1
-    share = [*(float(line.content["spent"]) for line in series.lines)]
-    share.append(spent(series.spent, series.planned - len(series.lines)))
-    limit = boundaries([each / len(series.metrics) for each in share])[-1]
-    named = {metric.name: metric for metric in task.metrics}
+    shared = [item for item in rows[0] if all(item in of_run for of_run in rows)]
+    aligned = [[of_run[item] for item in shared] for of_run in rows]
+    alpha, limit = _boundary(series)
+    declared = {metric.name: metric for metric in task.metrics}
     measures = {
-        metric: _measured(series, task, named[metric], aligned, limit)
+        metric: _measured(series, task, declared[metric], aligned, limit)
         for metric in series.metrics
     }
-    verdicts = {each["verdict"] for each in measures.values()}
+    verdicts = {measure["verdict"] for measure in measures.values()}
     order: tuple[Verdict, ...] = ("worse", "better", "same")
 
     return {
         "series": series.name,
-        "look": look,
+        "look": len(series.lines) + 1,
         "planned": series.planned,
-        "spent": share[-1],
+        "spent": alpha,
         "task": name,
         **run_hashes(folder),
-        "n": sum(all(_is_scored(each, item) for each in rows) for item in shared),
-        "verdict": next(each for each in order if each in verdicts),
+        "n": sum(all(_is_scored(of_run, item) for of_run in rows) for item in shared),
+        "verdict": next(verdict for verdict in order if verdict in verdicts),
         "changed": _changed(baseline, entry),
         "comparable": comparable_judges(baseline["recipe"], entry["recipe"]),
         "measures": measures,
     }
 
 
+def _boundary(series: Series) -> tuple[float, float]:
+    """The alpha spent after the next look, and the limit that its statistics must exceed."""
+    alpha = [float(line.content["spent"]) for line in series.lines]
+    alpha.append(spent(series.spent, series.planned - len(series.lines)))
+    of_metric = [share / len(series.metrics) for share in alpha]
+    return alpha[-1], boundaries(of_metric)[-1]
+
+
 def check_left(series: Series) -> None:
-    """Refuses a look more than planned: nothing of alpha is left for it."""
+    """Refuses a look beyond the planned ones, for which no alpha is left."""
     if len(series.lines) < series.planned and series.spent < ALPHA - _ROUNDED:
         return
     raise UsageError(
-        f"the {len(series.lines)} planned looks at this model are used up, so that no more can be "
-        "said with at most 5 % false alarms. Begin a new series: move runs/candidate away, then "
+        f"the {len(series.lines)} planned looks at this model are used up, so a further one would "
+        "raise more than 5 % false alarms. Begin a new series: move runs/candidate away, then "
         "medical-tasks site run and site gate. More looks (--looks) spend nothing more, since "
         "the 5 % are spent."
     )
@@ -230,17 +236,17 @@ def check_left(series: Series) -> None:
 def _check_coverage(
     series: Series, gated: Mapping[str, Row], newest: Mapping[str, Row], label: str
 ) -> None:
-    """Refuses a look that lacks scores: what is missing could hide a change."""
+    """Refuses a look that lacks scores, since the missing ones could hide a change."""
     before = [item for item in gated if _is_scored(gated, item)]
     scored = sum(_is_scored(newest, item) for item in before)
     if scored >= series.coverage * len(before):
         return
 
     raise IncompleteError(
-        f"{label}: has a score of {scored:,} of the {len(before):,} items that were scored at "
-        f"the gate, and a look needs {100 * series.coverage:.0f} %, since what is missing could "
-        "hide a change. Nothing was added to the history: have the rest answered and scored, and "
-        "give the command again."
+        f"{label}: has scores for {scored:,} of the {len(before):,} items that were scored at the "
+        f"gate, and a look needs {100 * series.coverage:.0f} %, since missing ones could hide a "
+        "change. Nothing was added to the history: have the rest answered and scored, and give "
+        "the command again."
     )
 
 
@@ -249,14 +255,14 @@ def _is_scored(rows: Mapping[str, Row], item: str) -> bool:
 
 
 def _same_test(task: TaskSpec, baseline: Json, run: Compared) -> TaskEntry:
-    """The entry of a run that asked the same things in the same way."""
+    """The results of a run, after checking that it is of the gated model and test."""
     entry = run.results["tasks"].get(task.name)
     if entry is None:
         raise UsageError(f"{run.label}: no results of {task.name}, which was gated.")
 
     names = [
-        str(mapping(each["recipe"].get("model")).get("name"))
-        for each in (baseline, entry)
+        str(mapping(of_run["recipe"].get("model")).get("name"))
+        for of_run in (baseline, entry)
     ]
     from_files = all(name.startswith(_RESPONSES) for name in names)
     if names[0] != names[1] and not from_files:
@@ -285,8 +291,8 @@ def _same_test(task: TaskSpec, baseline: Json, run: Compared) -> TaskEntry:
 
 
 def _changed(baseline: Json, entry: Json) -> str:
-    """What says that another model is served than the gated one; "" if nothing does."""
-    before, now = (_identity(each) for each in (baseline, entry))
+    """How the served model differs from the gated one; "" if it is the same as far as known."""
+    before, now = _identity(baseline), _identity(entry)
     # A provider that serves from several places may have answered from fewer today.
     if before and now.get("served") and _served(entry) <= _served(baseline):
         now["served"] = before["served"]
@@ -295,7 +301,7 @@ def _changed(baseline: Json, entry: Json) -> str:
 
 
 def _identity(entry: Json) -> JsonDict:
-    """What a run knows of the model that answered."""
+    """What a run recorded about the model that answered."""
     model = dict(mapping(entry["recipe"].get("model")))
     if str(model.get("name")).startswith(_RESPONSES):
         return {}
@@ -303,7 +309,7 @@ def _identity(entry: Json) -> JsonDict:
 
 
 def _served(entry: Json) -> set[str]:
-    """The models that the answers name, each with its fingerprint."""
+    """The models that the answers name, with their fingerprints."""
     return set(mapping(mapping(entry.get("usage")).get("served_models")))
 
 
@@ -314,34 +320,34 @@ def _measured(
     aligned: Sequence[Sequence[Json]],
     limit: float,
 ) -> MeasureLook:
-    """What the newest run says of a metric, beside all before it."""
-    reported = {each.name: each for each in task.metrics}
+    """Tests a metric of the newest run against all earlier runs."""
+    declared = {spec.name: spec for spec in task.metrics}
     clusters = (
         [row.get("cluster") for row in aligned[0]] if task.cluster is not None else None
     )
     columns = [
-        columns_of(metric, reported, aligned[0], rows, clusters) for rows in aligned
+        columns_of(metric, declared, aligned[0], rows, clusters) for rows in aligned
     ]
-    sums = np.stack([np.stack(each.second) for each in columns])
+    sums = np.stack([np.stack(of_run.second) for of_run in columns])
     table = SeriesTable(
         columns[0].shares, by_cluster(sums, clusters), metric.higher_is_better
     )
     p_worse, p_better = exchange_p(table)
     before = [line.content["measures"][metric.name] for line in series.lines]
-    found: dict[Verdict, tuple[float, int]] = {}
+    changes: dict[Verdict, tuple[float, int]] = {}
     ways: tuple[tuple[Verdict, str, float], ...] = (
         ("worse", "p_worse", p_worse),
         ("better", "p_better", p_better),
     )
     for way, key, p in ways:
         scores, since = change_scores(
-            normal_scores([*(each[key] for each in before), p])
+            normal_scores([*(measure[key] for measure in before), p])
         )
-        found[way] = (float(scores[-1]), int(since[-1]))
+        changes[way] = (float(scores[-1]), int(since[-1]))
 
-    crossed: list[Verdict] = [way for way in found if found[way][0] > limit]
+    crossed: list[Verdict] = [way for way in changes if changes[way][0] > limit]
     verdict: Verdict = crossed[0] if crossed else "same"
-    changed_at = found[verdict][1] if crossed else 0
+    changed_at = changes[verdict][1] if crossed else 0
     gated = compare_columns(columns[-1])
     change = compare_columns(_since(columns, changed_at)) if crossed else gated
     margin = series.margin
@@ -350,8 +356,8 @@ def _measured(
         "verdict": verdict,
         "p_worse": p_worse,
         "p_better": p_better,
-        "worse": found["worse"][0],
-        "better": found["better"][0],
+        "worse": changes["worse"][0],
+        "better": changes["better"][0],
         "limit": limit if math.isfinite(limit) else None,
         "since": changed_at,
         "change": _kept(change),
@@ -362,11 +368,11 @@ def _measured(
 
 
 def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
-    """Sums of items as sums of clusters, of the items that all runs decide.
+    """Adds the sums of items up by cluster, for the items that all runs decide.
 
     Args:
-        sums: of shape (runs, columns, items), `nan` where undecided.
-        clusters: of each item; None where each stands alone.
+        sums: an array of shape (runs, columns, items); `nan` marks an undecided item.
+        clusters: the cluster of each item; None if items are independent.
     """
     counted = np.asarray(np.isfinite(sums).all(axis=(0, 1)))
     kept = sums[:, :, counted]
@@ -384,15 +390,15 @@ def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
 
 
 def _since(columns: Sequence[Columns], since: int) -> Columns:
-    """The runs of a series before a look as one run, beside those from it on."""
+    """Pools the runs before a look into one run, and those from it on into another."""
     before, after = columns[:since], columns[since:]
     pooled = replace(columns[-1].metric, kind="ratio")
     return replace(
         columns[-1],
         metric=pooled,
         values=None,
-        first=_added([each.second for each in before]),
-        second=_added([each.second for each in after]),
+        first=_added([of_run.second for of_run in before]),
+        second=_added([of_run.second for of_run in after]),
     )
 
 
@@ -401,7 +407,7 @@ def _added(runs: Sequence[Sequence[Floats]]) -> tuple[Floats, ...]:
 
 
 def _kept(difference: Difference) -> JsonDict:
-    """What the history keeps of a difference."""
+    """The part of a difference that the history stores."""
     kept = {name: value for name, value in difference.items() if name in _KEPT}
     return {**kept, "unit": difference.get("unit", "")}
 
@@ -410,15 +416,15 @@ _KEPT: Final = ("value_a", "value_b", "difference", "ci_low", "ci_high", "n")
 
 
 def _within(difference: Difference, margin: float, *, higher: bool) -> bool:
-    """Whether the whole interval of a difference is no further on the wrong side than a margin."""
+    """Whether the whole interval of a difference is within the margin on the worse side."""
     low, high = difference["ci_low"], difference["ci_high"]
     if low is None or high is None:
         return False
     return bool(low >= -margin if higher else high <= margin)
 
 
-def said(content: Json) -> str:
-    """A look in words."""
+def look_text(content: Json) -> str:
+    """The result of a look as text."""
     lines = []
     if content["changed"]:
         lines.append(f"The served model has changed: {content['changed']}.")
@@ -426,8 +432,8 @@ def said(content: Json) -> str:
     if not content["comparable"]:
         lines.append(f"Nothing is decided by {BY_WORDS}.")
 
-    for name, each in content["measures"].items():
-        lines.append(f"{name}: {_measure_said(each)}")
+    for name, measure in content["measures"].items():
+        lines.append(f"{name}: {_measure_text(measure)}")
 
     lines.append(
         f"{content['verdict']} (look {content['look']} of {content['planned']}, "
@@ -436,18 +442,18 @@ def said(content: Json) -> str:
     return "\n".join(lines)
 
 
-def _measure_said(measure: Json) -> str:
-    gated = _difference_said(measure["gated"])
+def _measure_text(measure: Json) -> str:
+    gated = _difference_text(measure["gated"])
     margin = number(measure["margin"], measure["gated"]["unit"])
     shown = "shown" if measure["within_margin"] else "not shown"
     beside = f"against the gated run {gated}; not worse by more than {margin}: {shown}"
     if measure["verdict"] == "same":
         return f"the same; {beside}"
-    change = _difference_said(measure["change"])
+    change = _difference_text(measure["change"])
     return f"{measure['verdict']} by {change} since look {measure['since']}; {beside}"
 
 
-def _difference_said(difference: Json) -> str:
+def _difference_text(difference: Json) -> str:
     unit = difference["unit"]
     value, low, high = (
         number(difference[name], unit) for name in ("difference", "ci_low", "ci_high")
@@ -456,18 +462,18 @@ def _difference_said(difference: Json) -> str:
 
 
 def series_of(site: Site, planned: int) -> Series:
-    """The series that the next look of a site belongs to.
+    """The series of a site's next look.
 
     Raises:
         MissingError: nothing was gated yet.
-        UsageError: the run is another one than was gated.
+        UsageError: the candidate's run is not the gated one.
     """
     lines = history.history(site.gates)
     gates = [line for line in lines if line.kind == "gate"]
     if not gates:
         raise MissingError(
-            f"{site.gates}: no gate in it, so that there is nothing to hold a later look "
-            "against: medical-tasks site gate"
+            f"{site.gates}: no gate in it, so there is nothing to compare a later look with. "
+            "Decide first: medical-tasks site gate"
         )
 
     baseline = run_folder(site, CANDIDATE)
@@ -476,7 +482,7 @@ def series_of(site: Site, planned: int) -> Series:
     if mapping(gates[-1].content["runs"].get(named)).get("items") != name:
         raise UsageError(
             f"{baseline}: its items are not those of the last gate (line {gates[-1].number} of "
-            f"{site.gates.name}): gate it as it is now (medical-tasks site gate)."
+            f"{site.gates.name}). Decide about it as it is now: medical-tasks site gate"
         )
 
     return Series(
@@ -484,7 +490,7 @@ def series_of(site: Site, planned: int) -> Series:
         root=site.path,
         baseline=baseline,
         lines=looks_of(lines, baseline),
-        metrics=[each.metric for each in MEASURES[site.settings.use]],
+        metrics=[measure.metric for measure in MEASURES[site.settings.use]],
         margin=site.settings.decision.margin,
         planned=planned,
         coverage=COVERAGE[site.settings.decision.preset],
@@ -502,11 +508,11 @@ def looks_of(lines: Sequence[history.Line], gated: Path) -> list[history.Line]:
 
 
 def run(options: Monitor) -> int:
-    """Asks the items again, or takes a finished run, and says what a look at it shows."""
+    """Asks the items again or takes a finished run, and reports the look at it."""
     site = open_site(options.folder)
     series = series_of(site, options.looks or site.settings.monitor.looks)
     check_left(series)
-    series.runs  # noqa: B018 - that a run is gone is said before a model is asked
+    series.runs  # noqa: B018 - raises if a run is gone, before a model is asked
     if options.run is not None:
         folder, look = _finished_look(site, series, options.run)
     else:
@@ -514,7 +520,7 @@ def run(options: Monitor) -> int:
 
     content = {"run": site.named(folder), **look}
     line = history.append(site.gates, "look", content)
-    tell(said(content), {**content, "line": line.number})
+    tell(look_text(content), {**content, "line": line.number})
     tell(f"{site.gates.name}: line {line.number}, head {line.digest[:12]}")
     note_step(
         site,
@@ -536,14 +542,14 @@ def run(options: Monitor) -> int:
 
 
 def _asked_look(site: Site, series: Series, options: Monitor) -> tuple[Path, JsonDict]:
-    """Asks the items again, or goes on where that stopped; the run's folder and what it shows."""
+    """Asks the items again, or resumes; returns the run's folder and the look at it."""
     if CANDIDATE in site.settings.models.answers and options.answers is None:
         raise UsageError(
-            "the candidate's answers come from a file (models.answers in site.toml), so that "
-            "there is nobody to ask again. Give its new answers: --answers FILE"
+            "the candidate's answers come from a file (models.answers in site.toml), so there is "
+            "nobody to ask again. Give its new answers: --answers FILE"
         )
 
-    begun = [each for each in _folders(site) if site.named(each) not in _recorded(site)]
+    begun = [run for run in _folders(site) if site.named(run) not in _recorded(site)]
     folder = begun[-1] if begun else _new_folder(site)
     try:
         answered(site, CANDIDATE, options, answers=options.answers, out=folder)
@@ -562,7 +568,7 @@ def _asked_look(site: Site, series: Series, options: Monitor) -> tuple[Path, Jso
 
 
 def _finished_look(site: Site, series: Series, run: Path) -> tuple[Path, JsonDict]:
-    """Takes a finished run, and copies it into the folder of looks: later looks need it."""
+    """Copies a finished run into the folder of looks, since later looks need it."""
     run = run.expanduser().resolve()
     if not (run / RESULTS_FILE).is_file():
         raise MissingError(
@@ -571,7 +577,7 @@ def _finished_look(site: Site, series: Series, run: Path) -> tuple[Path, JsonDic
 
     if run.parent == site.monitor:
         if site.named(run) in _recorded(site):
-            raise UsageError(f"{run}: was looked at already. Give a newer run.")
+            raise UsageError(f"{run}: is a look already. Give a newer run.")
 
         return run, look_at(series, run)
 
@@ -579,7 +585,7 @@ def _finished_look(site: Site, series: Series, run: Path) -> tuple[Path, JsonDic
     looks = [line for line in history.history(site.gates) if line.kind == "look"]
     if any(line.content["items"] == items for line in looks):
         raise UsageError(
-            f"{run}: has the same items with the same scores as a look before. Give a newer run."
+            f"{run}: has the same items with the same scores as an earlier look. Give a newer run."
         )
 
     look = look_at(series, run)  # what is refused leaves no folder behind
@@ -594,27 +600,27 @@ def _folders(site: Site) -> list[Path]:
     """The folders of looks, the oldest first."""
     if not site.monitor.is_dir():
         return []
-    return sorted(each for each in site.monitor.iterdir() if each.is_dir())
+    return sorted(path for path in site.monitor.iterdir() if path.is_dir())
 
 
 def _recorded(site: Site) -> set[str]:
-    """The runs that the history has."""
+    """The runs in the history, by name."""
     lines = history.history(site.gates)
     return {str(line.content["run"]) for line in lines if line.kind == "look"}
 
 
 def _new_folder(site: Site) -> Path:
-    """A folder of today's date that is not there yet."""
+    """A new folder named by today's date."""
     day = datetime.now(UTC).strftime("%Y-%m-%d")
-    place, count = site.monitor / day, 1
-    while place.exists():
+    folder, count = site.monitor / day, 1
+    while folder.exists():
         count += 1
-        place = site.monitor / f"{day}-{count:02}"
-    return place
+        folder = site.monitor / f"{day}-{count:02}"
+    return folder
 
 
 def state(site: Site) -> State:
-    """Where the monitor stands: it is never finished."""
+    """The state of the monitor, which is never finished."""
     lines = history.history(site.gates)
     gates = [line for line in lines if line.kind == "gate"]
     if not gates:

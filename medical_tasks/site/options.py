@@ -1,4 +1,4 @@
-"""What the steps of `site` take: one dataclass a step, in the order of the work."""
+"""The options of the steps of `site`: one dataclass for each step, in the order of the work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Site(Options, usage="medical-tasks site STEP [FOLDER] [options]"):
 
     `new` writes FOLDER with site.toml, the one file to edit, and a README that says who
     does what. `status` says at any time what is done, what is next, who must do it and
-    what it costs. Every step goes on where it stopped, and what people wrote is never
+    what it costs. Every step resumes where it stopped, and what people wrote is never
     lost. Notes are credentialed unless site.toml says `open = true`: their text is in
     the private store and goes to models on this machine alone. FOLDER may be left out
     inside it. See docs/hospital.md.
@@ -44,7 +44,7 @@ class Site(Options, usage="medical-tasks site STEP [FOLDER] [options]"):
             "share",
             "pool",
         ],
-        Option("what is done", metavar="STEP", positional=True),
+        Option("the step", metavar="STEP", positional=True),
     ]
 
 
@@ -61,7 +61,7 @@ class InFolder(Site):
 class New(InFolder, heading="new"):
     """Make the folder of a site, with its site.toml and README."""
 
-    use: Annotated[UseName, Option("what the model is to be used for", metavar="USE")]
+    use: Annotated[UseName, Option("intended use of the model", metavar="USE")]
     demo: Annotated[
         bool, Option("with invented notes, and the answers of two invented models")
     ] = False
@@ -70,7 +70,7 @@ class New(InFolder, heading="new"):
     ] = None
     seed: Annotated[
         int | None,
-        Option("of what is drawn, and of --demo (default 1)", metavar="N"),
+        Option("seed of random draws, and of --demo (default 1)", metavar="N"),
     ] = None
 
 
@@ -86,7 +86,7 @@ class Plan(InFolder, heading="plan"):
     pilot: Annotated[
         tuple[Path, ...],
         Option(
-            "folders of one or two runs on other items, to learn from in place of assumptions",
+            "folder of a run on other items, in place of assumptions; with a baseline give two",
             metavar="RUN",
             several=True,
         ),
@@ -106,7 +106,7 @@ class Plan(InFolder, heading="plan"):
 
 @dataclass(frozen=True, kw_only=True)
 class Sample(InFolder, heading="sample"):
-    """Draw patients by chance, in strata."""
+    """Draw a stratified random sample of patients."""
 
     items: Annotated[
         int | None,
@@ -116,7 +116,7 @@ class Sample(InFolder, heading="sample"):
 
 @dataclass(frozen=True, kw_only=True)
 class Make(InFolder, WithAttestation):
-    """Make the items of the use from the notes that were drawn."""
+    """Draft the items of the use from the sampled notes."""
 
     forecast: Annotated[bool, Option("only count requests and tokens; asks nobody")] = (
         False
@@ -177,7 +177,7 @@ class Monitor(
     heading="monitor",
     about="exit code 0: the same or better; 7: worse; 8: another model is served, not worse",
 ):
-    """Ask the same items again: the same, worse, or another model that is served.
+    """Ask the same items again: is the model the same, worse, or another one?
 
     Exit code 0: the same or better; 7: worse; 8: the served model has changed, and is
     not worse. Over all planned looks the chance of a false "worse" is at most 5 %.
@@ -194,7 +194,7 @@ class Monitor(
     looks: Annotated[
         int | None,
         Option(
-            "how many looks alpha is spent over (default: as site.toml says, 12)",
+            "planned looks that share the 5 % of false alarms (default: as in site.toml, 12)",
             metavar="N",
         ),
     ] = None
@@ -207,17 +207,19 @@ class Check(InFolder):
 
 @dataclass(frozen=True, kw_only=True)
 class Share(InFolder, heading="share"):
-    """Write what other hospitals may have: counts and strata, no text and no ids."""
+    """Write the file that other hospitals may have: counts and strata, no text and no ids."""
 
-    with_name: Annotated[bool, Option("put the name of the site into the file")] = False
-    show: Annotated[bool, Option("show what is in the file; writes nothing")] = False
+    with_name: Annotated[bool, Option("put the site's name into the file")] = False
+    show: Annotated[bool, Option("print the content of the file; writes nothing")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pool(Site, heading="pool"):
     """Pool the shared files of several hospitals."""
 
-    # The word that is a folder elsewhere; `site pool FILE FILE FILE` gives all in a row.
+    # The first of the files, in the position of other steps' FOLDER.
     folder: Annotated[
         Path, Option("pool: site_share.json", metavar="FILE", positional=True)
     ]
@@ -261,4 +263,4 @@ SITE: Final = Choice(
         ("pool",): Pool,
     },
 )
-"""What `site` takes, by its step; a step is listed once its module is there."""
+"""The options of `site` by its step."""

@@ -1,9 +1,9 @@
 """`site plan`: how many items and labels the decision of `site.toml` needs.
 
-The items come from `comparison.planning`: from how many on a candidate that is as good
-as the baseline gets GO by a gate's margin with the wanted power. The labels come from
-`scoring.correction`: how many leave the judge's own error at a half-width of the
-margin. Both are for items that stand alone; patients with several items count once.
+The number of items is from `comparison.planning`: with so many, a candidate as good as
+the baseline gets GO by the gate's margin with the requested power. The number of labels
+is from `scoring.correction`: so many leave the judge's own error at a half-width of the
+margin. Both assume independent items; a patient with several items counts once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ACCURACY: Final = 0.8
 AGREEMENT: Final = 0.85
 SENSITIVITY: Final = 0.9
 SPECIFICITY: Final = 0.85
-"""What is assumed of a judge before it is checked."""
+"""Assumed of a judge before it is checked."""
 PLANNED_POWER: Final = 0.8
 """The power that `comparison.planning` plans for; others are scaled from it."""
 PLANNED_CONFIDENCE: Final = 0.95
@@ -44,26 +44,26 @@ _PLANTED: Final = 2000
 
 
 def run(options: Plan) -> int:
-    """Writes the plan, and prints it."""
+    """Writes and prints the plan."""
     site = open_site(options.folder)
-    made = planned(site, options)
+    plan = planned(site, options)
     site.plan.mkdir(exist_ok=True)
     files = {
-        site.plan / "plan.json": json.dumps(made, indent=2, allow_nan=False) + "\n",
-        site.plan / "plan.md": said(site, made),
+        site.plan / "plan.json": json.dumps(plan, indent=2, allow_nan=False) + "\n",
+        site.plan / "plan.md": plan_text(site, plan),
     }
     for path, text in files.items():
-        with WholeFile(path) as part:
-            part.write(text)
+        with WholeFile(path) as stream:
+            stream.write(text)
 
     note_step(
         site,
         "plan",
         inputs=["site.toml:decision", "site.toml:models.baseline", "site.toml:use"],
         outputs=list(files),
-        figures={"items": made["items"], "labels": made["labels"]},
+        figures={"items": plan["items"], "labels": plan["labels"]},
     )
-    tell(files[site.plan / "plan.md"].rstrip(), made)
+    tell(files[site.plan / "plan.md"].rstrip(), plan)
     return 0
 
 
@@ -77,7 +77,9 @@ def planned(site: Site, options: Plan) -> JsonDict:
     )
     for name, share in (("--accuracy", accuracy), ("--agreement", agreement)):
         if not 0.0 < share < 1.0:
-            raise UsageError(f"{name} is a share between 0 and 1, got {share:g}.")
+            raise UsageError(
+                f"{name} is a share between 0 and 1, got {share:g}. Four in five are 0.8."
+            )
 
     against = bool(settings.models.baseline)
     goal = (
@@ -116,45 +118,46 @@ def planned(site: Site, options: Plan) -> JsonDict:
 def _assumed(
     options: Plan, use: Use, against: bool, accuracy: float, agreement: float
 ) -> dict[str, float]:
-    """What the numbers rest on besides a pilot, which says nothing of a judge."""
-    found = {}
+    """The assumptions that a pilot does not replace; it reveals nothing about a judge."""
+    assumed = {}
     if against and not options.pilot:
-        found["agreement"] = agreement
+        assumed["agreement"] = agreement
     if use.judged or not (against or options.pilot):
-        found["accuracy"] = accuracy
+        assumed["accuracy"] = accuracy
     if use.judged:
-        found |= {"sensitivity": SENSITIVITY, "specificity": SPECIFICITY}
-    return found
+        assumed |= {"sensitivity": SENSITIVITY, "specificity": SPECIFICITY}
+    return assumed
 
 
 def _from_pilot(options: Plan, site: Site, use: Use, goal: Goal) -> int:
-    """How many items are needed, by how much those of a pilot vary."""
+    """The number of items by the variation between those of a pilot."""
     task = tasks()[use.task_of(site.settings)]
-    metric = next(each for each in task.metrics if each.name == use.metric)
+    metric = next(declared for declared in task.metrics if declared.name == use.metric)
     runs = [read_compared(folder) for folder in options.pilot]
-    wanted = (
+    expected = (
         "two runs, candidate and baseline"
         if goal.kind == "margin"
         else "one run, since there is no baseline"
     )
     if len(runs) != 1 + (goal.kind == "margin"):
-        raise UsageError(f"--pilot takes {wanted}, got {len(runs)}.")
+        raise UsageError(f"--pilot takes {expected}, got {len(runs)}.")
     if options.agreement is not None:
         raise UsageError(
-            "--agreement is what the pilot's runs say. Leave it out, or --pilot."
+            "--agreement is measured by the pilot's runs. Leave out one of --agreement and --pilot."
         )
 
-    _, columns = runs_columns(task, metric, (runs[0], runs[-1]))
+    candidate, baseline = runs[0], runs[-1]
+    _, columns = runs_columns(task, metric, (baseline, candidate))  # as a gate compares
     plain = Goal(goal.kind, goal.value)
     return needed_from_runs(plain, columns).clusters
 
 
 def _scaled(items: int, decision: Decision, goal: Goal) -> int:
-    """The number for another power or confidence than those of `comparison.planning`.
+    """Scales a number of `comparison.planning` to another power or confidence.
 
-    The items that a normal mean needs grow with (z of the confidence + z of the
-    power)², which carries the exact number over to its neighbourhood. The width of an
-    interval has no power: there it is z of the confidence alone.
+    For a normal mean the number grows with (z of the confidence + z of the power)²,
+    which is close enough near the exact number. The width of an interval has no power:
+    it takes z of the confidence alone.
     """
     reach = normal_quantile((1.0 + decision.confidence) / 2.0)
     planned = normal_quantile((1.0 + PLANNED_CONFIDENCE) / 2.0)
@@ -168,14 +171,14 @@ def _scaled(items: int, decision: Decision, goal: Goal) -> int:
 
 
 def _labels(decision: Decision, accuracy: float) -> int:
-    """How many labels leave the judge's own error at the margin, at the confidence asked for."""
+    """The number of labels that leave the judge's own error at the margin."""
     reach = normal_quantile((1.0 + decision.confidence) / 2.0)
     planned = normal_quantile((1.0 + PLANNED_CONFIDENCE) / 2.0)
     return labels_for(decision.margin * planned / reach, accuracy)
 
 
 def labels_for(half_width: float, accuracy: float) -> int:
-    """How many labels leave the judge's own error at a half-width, by a planted judge."""
+    """The number of labels that leave the error of a simulated judge at a half-width."""
     import numpy as np
 
     from medical_tasks.scoring.correction import (
@@ -198,7 +201,9 @@ def labels_for(half_width: float, accuracy: float) -> int:
         + ["no"] * (_PLANTED - right - alarms)
     )
     learnt = rescoring(gold, judged, ("yes", "no"))
-    counts = np.array([[each == "yes", each == "no"] for each in judged], dtype=float)
+    counts = np.array(
+        [[verdict == "yes", verdict == "no"] for verdict in judged], dtype=float
+    )
     ones = np.ones(len(judged))
     run = Verdicts(
         counts=counts, unit=ones, fixed=np.zeros(len(judged)), denominators=ones
@@ -208,35 +213,35 @@ def labels_for(half_width: float, accuracy: float) -> int:
     return labels_needed(learnt, error, half_width)
 
 
-def said(site: Site, made: JsonDict) -> str:
-    """The plan for people."""
+def plan_text(site: Site, plan: JsonDict) -> str:
+    """The plan as Markdown."""
     baseline = site.settings.models.baseline
-    wanted = (
-        f"GO by a margin of {made['margin']:g} against {baseline}, with a chance of "
-        f"{made['power']:.0%} for a candidate that is as good"
+    goal = (
+        f"GO by a margin of {plan['margin']:g} against {baseline}, with a chance of "
+        f"{plan['power']:.0%} for a candidate that is as good"
         if baseline
-        else f"an interval of ±{made['margin']:g} around the score"
+        else f"an interval of ±{plan['margin']:g} around the score"
     )
-    assumed = ", ".join(f"{name} {value:g}" for name, value in made["assumed"].items())
-    pilot = "" if made["from"] == "assumptions" else f"From {', '.join(made['from'])}."
+    assumed = ", ".join(f"{name} {value:g}" for name, value in plan["assumed"].items())
+    pilot = "" if plan["from"] == "assumptions" else f"From {', '.join(plan['from'])}."
     source = f"{pilot} Assumed: {assumed}.".strip() if assumed else pilot
     labels = (
-        f"- {made['labels']:,} answers that people label, for a judge's error of at most "
-        f"±{made['margin']:g}\n"
-        if made["labels"]
+        f"- {plan['labels']:,} answers that people label, for a judge's error of at most "
+        f"±{plan['margin']:g}\n"
+        if plan["labels"]
         else "- no labels of answers: a rule scores them\n"
     )
 
     return (
-        f"# Plan\n\nWanted: {wanted}, by {made['task']}, {made['metric']}, at a confidence of "
-        f"{made['confidence']:.0%}. {source}\n\n"
-        f"- {made['items']:,} {use_of(site.settings).units}\n{labels}"
-        f"- {made['requests']:,} answers of models\n"
-        f"- {made['minutes_of_each_reviewer']:,} minutes of each of {made['reviewers']} "
-        "reviewers\n"
+        f"# Plan\n\nWanted: {goal}, by {plan['task']}, {plan['metric']}, at a confidence of "
+        f"{plan['confidence']:.0%}. {source}\n\n"
+        f"- {plan['items']:,} {use_of(site.settings).units}\n{labels}"
+        f"- {plan['requests']:,} answers of models\n"
+        f"- {plan['minutes_of_each_reviewer']:,} minutes of each of {plan['reviewers']} "
+        "reviewers\n\nAnswers and minutes are for one item a patient; more items take more.\n"
     )
 
 
 def state(site: Site) -> State:
-    """Where the step stands."""
+    """The state of the step."""
     return journal_state(site, "plan", ready="say how many items and labels are needed")

@@ -1,7 +1,7 @@
-"""What pooled files say, as a page with forest plots and as a table for the terminal.
+"""Renders pooled files as a page with forest plots and as a table for the terminal.
 
-The page is one file without requests, made of the report's parts: both themes, a
-keyboard and a printer do.
+The page is one file that loads nothing. It is built from the report's parts, so it has
+both themes, and works with a keyboard and on paper.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from medical_tasks.report.plots import Line, intervals_chart
 from medical_tasks.report.table import Column, Row, Table
 from medical_tasks.runs.numbers import number
 from medical_tasks.runs.results import Json
+from medical_tasks.site.share_text import difference_text
 from medical_tasks.spec import PlotPoint
 
 _TITLE: Final = "Hospitals together"
@@ -36,7 +37,7 @@ _HOW: Final = (
 def as_text(result: Json) -> str:
     """The table for the terminal."""
     parts = [f"{len(result['sites'])} hospitals: {_names(result)}"]
-    parts += [_accepted(each) for each in result["accepted"]]
+    parts += [_accepted(difference) for difference in result["accepted"]]
     for name, task in result["tasks"].items():
         header = (
             "of whom",
@@ -69,30 +70,27 @@ def _few(result: Json) -> str:
 
 
 def _names(result: Json) -> str:
-    return ", ".join(each["site"] for each in result["sites"])
+    return ", ".join(site["site"] for site in result["sites"])
 
 
 def _accepted(difference: Json) -> str:
-    values = "; ".join(
-        f"{value} ({', '.join(sites)})" for value, sites in difference["values"].items()
-    )
-    return f"Accepted: {difference['task']}: {difference['kind']} differs: {values}"
+    return f"Accepted: {difference_text(difference)}"
 
 
 def _text_row(line: Json) -> tuple[str, ...]:
-    found = line["pooled"]
+    together = line["pooled"]
     return (
-        f"{_WHO[line['who']]}, {_place(line)}",
+        f"{_WHO[line['who']]}, {_group_name(line)}",
         line["metric"],
         str(len(line["sites"])),
-        _value(found["value"], line),
-        _ends(found, line, "low", "high"),
-        _ends(found, line, "new_low", "new_high"),
-        f"{100 * found['i2']:.0f} %",
+        _value(together["value"], line),
+        _ends(together, line, "low", "high"),
+        _ends(together, line, "new_low", "new_high"),
+        f"{100 * together['i2']:.0f} %",
     )
 
 
-def _place(line: Json) -> str:
+def _group_name(line: Json) -> str:
     return f"{line['by']} {line['group']}" if line["by"] else "all items"
 
 
@@ -102,18 +100,18 @@ def _value(value: float, line: Json) -> str:
     return f"+{text}" if line["who"] == "difference" and value > 0 else text
 
 
-def _ends(found: Json, line: Json, low: str, high: str) -> str:
-    return f"{_value(found[low], line)} to {_value(found[high], line)}"
+def _ends(interval: Json, line: Json, low: str, high: str) -> str:
+    return f"{_value(interval[low], line)} to {_value(interval[high], line)}"
 
 
 def notes(line: Json) -> Iterator[str]:
-    """What a reader must know of a line: the largest difference, and who is left out."""
+    """Notes on a line: the largest difference, and which hospitals are left out."""
     if line["by_words"]:
-        yield f"{line['metric']} ({_WHO[line['who']]}, {_place(line)}): {BY_WORDS}."
+        yield f"{line['metric']} ({_WHO[line['who']]}, {_group_name(line)}): {BY_WORDS}."
 
     largest = line["largest_difference"]
-    said = (
-        f"{line['metric']} ({_WHO[line['who']]}, {_place(line)}): {largest['first']} and "
+    largest_text = (
+        f"{line['metric']} ({_WHO[line['who']]}, {_group_name(line)}): {largest['first']} and "
         f"{largest['second']} lie furthest apart, by {number(largest['value'], line['unit'])} "
         f"({_ends(largest, {**line, 'who': ''}, 'low', 'high')} with all pairs at once)"
     )
@@ -121,18 +119,18 @@ def notes(line: Json) -> Iterator[str]:
         f"within {100 * float(limit):.0f} points: {verdict}"
         for limit, verdict in largest["within"].items()
     ]
-    yield "; ".join([said, *held]) + "."
+    yield "; ".join([largest_text, *held]) + "."
     if alone := line["pooled"]["by_errors_alone"]:
         yield (
-            f"{line['metric']} ({_WHO[line['who']]}, {_place(line)}): these hospitals lie closer "
+            f"{line['metric']} ({_WHO[line['who']]}, {_group_name(line)}): these hospitals lie closer "
             "together than their own errors make likely. By those alone the mean is known to "
             f"{_value(alone[0], line)} to {_value(alone[1], line)}: trust the wider interval."
         )
 
-    for each in line["without"]:
-        yield f"{line['metric']}: without {each['site']}, since {each['why']}."
+    for left_out in line["without"]:
+        yield f"{line['metric']}: without {left_out['site']}, since {left_out['why']}."
 
-    if hidden := [each["site"] for each in line["sites"] if each["off"]]:
+    if hidden := [left_out["site"] for left_out in line["sites"] if left_out["off"]]:
         yield (
             f"{line['metric']}: a cell of {', '.join(hidden)} is under five and hidden; the "
             "interval is the widest of what it may be."
@@ -140,12 +138,12 @@ def notes(line: Json) -> Iterator[str]:
 
 
 def unscored(task: Json) -> Iterator[str]:
-    """Which hospitals have items without a score, as far as their files tell."""
+    """The hospitals that have items without a score, where their files give the number."""
     for site, roles in task["coverage"].items():
         for role, counts in roles.items():
             if missing := counts["missing"]:
-                asked = counts["scored"] + missing
-                yield f"{site}, {role}: {missing:,} of {asked:,} items have no score."
+                total = counts["scored"] + missing
+                yield f"{site}, {role}: {missing:,} of {total:,} items have no score."
 
 
 def page(result: Json) -> str:
@@ -181,7 +179,7 @@ def _sites(result: Json) -> Table:
                 names, ("Hospital", "Version", "Written", "SHA-256"), strict=True
             )
         ],
-        rows=[Row([each[name] for name in names]) for each in result["sites"]],
+        rows=[Row([site[name] for name in names]) for site in result["sites"]],
         caption="The shared files",
     )
 
@@ -194,7 +192,7 @@ def _task(base: str, name: str, task: Json) -> Mapping[str, object]:
         "title": f"{task['title']} ({name})",
         "unscored": list(unscored(task)),
         "overview": html_table(_overview(f"{base}-all", task["lines"])),
-        "lines": [_line(f"{base}-{at}", each) for at, each in enumerate(task["lines"])],
+        "lines": [_line(f"{base}-{at}", line) for at, line in enumerate(task["lines"])],
     }
 
 
@@ -226,15 +224,15 @@ def _overview(base: str, lines: Sequence[Json]) -> Table:
 
 
 def _line(base: str, line: Json) -> Mapping[str, object]:
-    """A metric: forest plot, notes, and what each hospital does to it."""
-    found = line["pooled"]
+    """A metric: forest plot, notes, and the influence of each hospital."""
+    together = line["pooled"]
     unit = line["unit"]
-    title = f"{line['metric']}, {_WHO[line['who']]}, {_place(line)}"
+    title = f"{line['metric']}, {_WHO[line['who']]}, {_group_name(line)}"
     spread = (
-        f"I² {100 * found['i2']:.0f} % ({100 * found['i2_low']:.0f} to "
-        f"{100 * found['i2_high']:.0f}); tau {number(found['tau'], unit)} "
-        f"({number(found['tau_low'], unit)} to {number(found['tau_high'], unit)}); "
-        f"Q {found['q']:.1f}, p {found['q_p']:.3f}."
+        f"I² {100 * together['i2']:.0f} % ({100 * together['i2_low']:.0f} to "
+        f"{100 * together['i2_high']:.0f}); tau {number(together['tau'], unit)} "
+        f"({number(together['tau_low'], unit)} to {number(together['tau_high'], unit)}); "
+        f"Q {together['q']:.1f}, p {together['q_p']:.3f}."
     )
 
     return {
@@ -248,24 +246,24 @@ def _line(base: str, line: Json) -> Mapping[str, object]:
 
 
 def _forest(line: Json) -> list[Line]:
-    """A row a hospital, then all together, then a further one."""
-    found = line["pooled"]
+    """A row for each hospital, then their mean, then a further hospital."""
+    together = line["pooled"]
     rows = [
         Line(
-            each["site"],
+            site["site"],
             [
                 PlotPoint(
-                    label=each["site"],
-                    value=each["value"],
-                    low=each["low"],
-                    high=each["high"],
-                    n=each["n"],
-                    detail=f"{each['how']}, weight {100 * each['weight']:.0f} %",
+                    label=site["site"],
+                    value=site["value"],
+                    low=site["low"],
+                    high=site["high"],
+                    n=site["n"],
+                    detail=f"{site['how']}, weight {100 * site['weight']:.0f} %",
                 )
             ],
             heading="Each hospital",
         )
-        for each in line["sites"]
+        for site in line["sites"]
     ]
     ends = (
         ("mean of hospitals", "low", "high"),
@@ -276,7 +274,10 @@ def _forest(line: Json) -> list[Line]:
             label,
             [
                 PlotPoint(
-                    label=label, value=found["value"], low=found[low], high=found[high]
+                    label=label,
+                    value=together["value"],
+                    low=together[low],
+                    high=together[high],
                 )
             ],
             heading="Together",
@@ -288,20 +289,20 @@ def _forest(line: Json) -> list[Line]:
 
 
 def _influence(base: str, line: Json) -> Table:
-    """What the mean is without each hospital."""
-    without = {each["site"]: each for each in line["leave_one_out"]}
+    """Each hospital, and the mean without it."""
+    without = {site["site"]: site for site in line["leave_one_out"]}
     rows = []
-    for each in line["sites"]:
-        left = without.get(each["site"])
+    for site in line["sites"]:
+        left = without.get(site["site"])
         rows.append(
             Row(
                 [
-                    each["site"],
-                    str(each["n"]),
-                    _value(each["value"], line),
-                    _ends(each, line, "low", "high"),
-                    each["how"],
-                    f"{100 * each['weight']:.0f} %",
+                    site["site"],
+                    str(site["n"]),
+                    _value(site["value"], line),
+                    _ends(site, line, "low", "high"),
+                    site["how"],
+                    f"{100 * site['weight']:.0f} %",
                     "" if left is None else _value(left["value"], line),
                     "" if left is None else _ends(left, line, "low", "high"),
                 ]

@@ -1,13 +1,13 @@
-"""`site pool`: what the shared files of several hospitals say together.
+"""`site pool`: pools the shared files of several hospitals.
 
     files -> strict form, hash, each site once
-    -> recipes compared: what differs is named, and refused unless it is accepted
+    -> recipes compared: differences are named, and refused unless accepted
     -> by task, metric, group: effects (`site_effects`) -> random effects
     -> pool.json, pool.html, and a table on the terminal
 
-A metric that a judge decides is pooled twice: as it is, and corrected for each site's
-judge. A site's own corrected figure counts where it has one, else its confusion matrix
-corrects here; a site with neither is left out of the corrected line and named.
+A metric that a judge decides is pooled twice: raw, and corrected for each site's judge.
+The corrected line uses a site's own corrected figure, or else corrects by its confusion
+matrix; a site with neither is left out of that line and named.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -32,6 +32,7 @@ from medical_tasks.scoring.correction import NotCorrectableError
 from medical_tasks.scoring.estimates import UNIT
 from medical_tasks.site.options import Pool
 from medical_tasks.site.random_effects import range_quantile
+from medical_tasks.site.share_text import difference_text
 from medical_tasks.site.sharing import SHARE_FILE, content_hash
 from medical_tasks.site.site_effects import (
     Effect,
@@ -45,14 +46,14 @@ from medical_tasks.site.site_effects import (
 from medical_tasks.spec import MetricSpec, TaskSpec
 
 CHAI_POINTS: Final = (0.05, 0.10)
-"""Differences between sites that CHAI's frameworks ask about, in shares."""
+"""Differences between sites on which CHAI's frameworks ask, as shares."""
 KINDS: Final = frozenset({*DIFFERENCES, "model"})
 _LEAST_SITES: Final = 2
 _ROLES: Final = ("candidate", "baseline")
 
 
 class Shared(NamedTuple):
-    """A shared file that was read."""
+    """A shared file with its content."""
 
     path: Path
     site: str
@@ -60,7 +61,7 @@ class Shared(NamedTuple):
 
 
 def run(options: Pool) -> int:
-    """Pools files, writes `pool.json` and `pool.html`, and shows the table."""
+    """Pools files, writes `pool.json` and `pool.html`, and prints the table."""
     paths = (options.folder, *options.files)
     result = pool([read_share(path) for path in paths], accept=options.accept)
     from medical_tasks.site.pool_report import as_text, page
@@ -77,10 +78,10 @@ def run(options: Pool) -> int:
 
 
 def read_share(path: Path) -> Shared:
-    """Reads a shared file; a folder is the one in it.
+    """Reads a shared file, or the one in a folder.
 
     Raises:
-        UsageError: it is no such file, or was changed after it was written.
+        UsageError: it is not a shared file, or was changed after it was written.
     """
     path = path.expanduser()
     path = path / SHARE_FILE if path.is_dir() else path
@@ -97,9 +98,9 @@ def read_share(path: Path) -> Shared:
     from medical_tasks.io.forms import complaint
     from medical_tasks.site.share_forms import ShareForm
 
-    if said := complaint(ShareForm, content):
+    if problem := complaint(ShareForm, content):
         raise UsageError(
-            f"{path}: not a shared file of a site: {said}. Give what medical-tasks site share "
+            f"{path}: not a shared file of a site: {problem}. Give what medical-tasks site share "
             "wrote."
         )
 
@@ -113,32 +114,35 @@ def read_share(path: Path) -> Shared:
 
 
 def pool(shares: Sequence[Shared], *, accept: Sequence[str] = ()) -> JsonDict:
-    """What hospitals say together, by task, metric and group.
+    """Pools hospitals by task, metric and group.
 
     Args:
-        shares: of two hospitals or more.
-        accept: kinds of differences between recipes that are accepted.
+        shares: the files of two hospitals or more.
+        accept: kinds of differences between recipes to accept.
 
     Raises:
-        UsageError: a site is there twice, or recipes differ.
+        UsageError: a site appears twice, or recipes differ.
     """
     _check_accepted(accept)
     _check_apart(shares)
     accepted = _check_recipes(shares, frozenset(accept))
     registered = tasks()
     named = dict.fromkeys(
-        name for each in shares for name in each.content["tasks"] if name in registered
+        name
+        for share in shares
+        for name in share.content["tasks"]
+        if name in registered
     )
     pooled_tasks = {name: _Pool(registered[name], shares).content() for name in named}
     if not any(task["lines"] for task in pooled_tasks.values()):
         raise UsageError(
-            "the files have no figure of one task in common that two sites tell. Give files of "
-            f"sites with one use; here: {listed(sorted(_task_names(shares)), 5)}."
+            "no two of the files have a figure of the same task. Give files of sites with the "
+            f"same use; these are of {listed(sorted(_task_names(shares)), 5)}."
         )
 
     return {
         "suite": f"medical-tasks {__version__}",
-        "sites": [_site(each) for each in shares],
+        "sites": [_site(share) for share in shares],
         "accepted": accepted,
         "tasks": pooled_tasks,
     }
@@ -150,20 +154,20 @@ def _site(share: Shared) -> JsonDict:
 
 
 def _task_names(shares: Sequence[Shared]) -> set[str]:
-    return {name for each in shares for name in each.content["tasks"]}
+    return {name for share in shares for name in share.content["tasks"]}
 
 
 def _check_accepted(accept: Sequence[str]) -> None:
     for kind in accept:
         if kind not in KINDS:
             raise UsageError(
-                f"--accept {kind}: no kind of difference.{did_you_mean(kind, KINDS)} A refusal "
+                f"--accept {kind}: not a kind of difference.{did_you_mean(kind, KINDS)} A refusal "
                 "names its kind."
             )
 
 
 def _check_apart(shares: Sequence[Shared]) -> None:
-    """Refuses fewer than two sites, and one that is there twice."""
+    """Refuses fewer than two sites, and a site that appears twice."""
     if len(shares) < _LEAST_SITES:
         raise UsageError(
             f"pooling takes the files of two sites or more, got {len(shares)}. Give them one after "
@@ -185,7 +189,7 @@ def _check_apart(shares: Sequence[Shared]) -> None:
 
 
 def _figures_hash(content: Json) -> str:
-    """A hash of the figures alone, whatever the site calls itself."""
+    """A hash of the figures alone, without the site's name."""
     figures = {
         name: [task["figures"], task["differences"], task["coverage"]]
         for name, task in content["tasks"].items()
@@ -194,57 +198,69 @@ def _figures_hash(content: Json) -> str:
 
 
 def _check_recipes(shares: Sequence[Shared], accept: frozenset[str]) -> list[JsonDict]:
-    """What the recipes differ in, as far as it is accepted."""
-    found: list[JsonDict] = []
-    for name in sorted(_task_names(shares)):
-        have = [each for each in shares if name in each.content["tasks"]]
-        parts = {each.site: _parts(each.content["tasks"][name]) for each in have}
-        kinds = dict.fromkeys(kind for of_site in parts.values() for kind in of_site)
-        for kind in kinds:
-            values: dict[str, list[str]] = {}
-            for site, of_site in parts.items():
-                values.setdefault(of_site.get(kind, "none"), []).append(site)
+    """The accepted differences between the recipes.
 
-            if len(values) > 1:
-                found.append({"task": name, "kind": kind, "values": values})
+    Raises:
+        UsageError: there are others.
+    """
+    differences = [
+        difference
+        for name in sorted(_task_names(shares))
+        for difference in _recipe_differences(shares, name)
+    ]
+    refused = [
+        difference
+        for difference in differences
+        if _kind(difference["kind"]) not in accept
+    ]
+    if not refused:
+        return differences
 
-    refused = [each for each in found if _kind(each["kind"]) not in accept]
-    if refused:
-        lines = [
-            f"  {each['task']}: {each['kind']} differs: "
-            + "; ".join(
-                f"{value} ({', '.join(sites)})"
-                for value, sites in each["values"].items()
-            )
-            for each in refused
-        ]
-        kinds_said = " ".join(
-            f"--accept {kind}"
-            for kind in dict.fromkeys(_kind(each["kind"]) for each in refused)
-        )
-        raise UsageError(
-            "the sites did not measure the same thing:\n"
-            + "\n".join(lines)
-            + f"\nRun them alike, or pool them all the same: {kinds_said}"
-        )
-
-    return found
+    lines = [f"  {difference_text(difference)}" for difference in refused]
+    kinds = dict.fromkeys(_kind(difference["kind"]) for difference in refused)
+    options = " ".join(f"--accept {kind}" for kind in kinds)
+    raise UsageError(
+        "the sites did not measure the same thing:\n"
+        + "\n".join(lines)
+        + f"\nRun them alike, or pool them all the same: {options}"
+    )
 
 
-def _kind(part: str) -> str:
-    """The kind of a difference: `model` of either role."""
-    return part.partition(" ")[0]
+def _recipe_differences(shares: Sequence[Shared], name: str) -> Iterator[JsonDict]:
+    """How the recipes of a task differ: the sites with each value of a part."""
+    parts = {
+        share.site: _parts(share.content["tasks"][name])
+        for share in shares
+        if name in share.content["tasks"]
+    }
+    for kind in dict.fromkeys(kind for of_site in parts.values() for kind in of_site):
+        values: dict[str, list[str]] = {}
+        for site, of_site in parts.items():
+            values.setdefault(of_site.get(kind, "none"), []).append(site)
+
+        if len(values) > 1:
+            yield {"task": name, "kind": kind, "values": values}
+
+
+def _kind(name: str) -> str:
+    """The kind of a difference: `model` for the model of either role."""
+    return name.partition(" ")[0]
 
 
 def _parts(task: Json) -> dict[str, str]:
-    """What must be the same at all sites."""
+    """The parts of a recipe that must be the same at all sites."""
     models = {f"model of the {role}": name for role, name in task["models"].items()}
     return {**task["recipe"], **models}
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Of whom a line is."""
+class _LineKey:
+    """What identifies a line of the report.
+
+    Attributes:
+        who: candidate, baseline or difference.
+        by: the breakdown; "" for all items, and then `group` is "" too.
+    """
 
     who: str
     metric: str
@@ -254,135 +270,141 @@ class _Place:
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """A task of several hospitals."""
+    """Pools a task of several hospitals."""
 
     task: TaskSpec
     shares: Sequence[Shared]
 
     def content(self) -> JsonDict:
-        """Its lines: of each role and of the difference, raw and corrected."""
+        """The lines for each role and for the difference, raw and corrected."""
         lines = []
-        for place in self._places():
-            effects = self._effects(place)
-            line = self._line(place, effects, [])
+        for key in self._keys():
+            effects = self._effects(key)
+            line = self._line(key, effects, [])
             if line is not None:
                 lines.append(line)
 
-            lines += self._corrected(place, effects)
+            lines += self._corrected(key, effects)
 
         return {
             "title": self.task.title,
             "coverage": {
-                each.site: each.content["tasks"][self.task.name]["coverage"]
-                for each in self._having
+                share.site: share.content["tasks"][self.task.name]["coverage"]
+                for share in self._having
             },
             "lines": lines,
         }
 
     @property
     def _having(self) -> list[Shared]:
-        return [each for each in self.shares if self.task.name in each.content["tasks"]]
+        return [
+            share for share in self.shares if self.task.name in share.content["tasks"]
+        ]
 
-    def _rows(self) -> Iterator[tuple[Shared, _Place, Json]]:
-        """All shared figures of the task with their place."""
-        for each in self._having:
-            content = each.content["tasks"][self.task.name]
+    def _rows(self) -> Iterator[tuple[Shared, _LineKey, Json]]:
+        """All shared figures of the task, with the keys of their lines."""
+        for share in self._having:
+            content = share.content["tasks"][self.task.name]
             for row in content["figures"]:
                 names = (row["role"], row["metric"], row["by"], row["group"])
-                yield each, _Place(*names), row
+                yield share, _LineKey(*names), row
             for row in content["differences"]:
                 names = ("difference", row["metric"], row["by"], row["group"])
-                yield each, _Place(*names), row
+                yield share, _LineKey(*names), row
 
-    def _places(self) -> list[_Place]:
-        """All places but those of corrected figures, each site's in its order."""
+    def _keys(self) -> list[_LineKey]:
+        """The keys of all raw lines, in the order of the report."""
         declared = {metric.name for metric in self.task.metrics}
-        found = dict.fromkeys(
-            place for _, place, _ in self._rows() if place.metric in declared
+        keys = dict.fromkeys(
+            key for _, key, _ in self._rows() if key.metric in declared
         )
         order = {name: at for at, name in enumerate(("difference", *_ROLES))}
-        return sorted(found, key=lambda place: (place.by != "", order[place.who]))
+        return sorted(keys, key=lambda key: (key.by != "", order[key.who]))
 
-    def _effects(self, place: _Place, how: str = "raw") -> list[Effect]:
-        """The effects of all sites at a place."""
-        found = (
+    def _effects(self, key: _LineKey, how: str = "raw") -> list[Effect]:
+        """The effects of all sites for a line."""
+        effects = (
             effect_of(share.site, row, how)
-            for share, of_row, row in self._rows()
-            if of_row == place
+            for share, row_key, row in self._rows()
+            if row_key == key
         )
-        return [each for each in found if each is not None]
+        return [effect for effect in effects if effect is not None]
 
     def _metric(self, name: str) -> MetricSpec:
-        return next(each for each in self.task.metrics if each.name == name)
+        return next(metric for metric in self.task.metrics if metric.name == name)
 
-    def _scale(self, place: _Place) -> Scale:
-        is_share = self._metric(place.metric.removesuffix(SUFFIX)).limits == UNIT
-        return "share" if is_share and place.who != "difference" else "plain"
+    def _scale(self, key: _LineKey) -> Scale:
+        is_share = self._metric(key.metric.removesuffix(SUFFIX)).limits == UNIT
+        return "share" if is_share and key.who != "difference" else "plain"
 
-    def _corrected(self, place: _Place, raw: Sequence[Effect]) -> list[JsonDict]:
-        """The corrected line of a judged metric, or none."""
-        metric = self._metric(place.metric)
+    def _corrected(self, key: _LineKey, raw: Sequence[Effect]) -> list[JsonDict]:
+        """The corrected line of a judged metric, if there is one."""
+        metric = self._metric(key.metric)
         if metric.verdict in ("", "several") or not self.task.judge:
             return []
 
-        corrected = _Place(place.who, metric.name + SUFFIX, place.by, place.group)
-        own = {each.site: each for each in self._effects(corrected, "corrected there")}
+        corrected = _LineKey(key.who, metric.name + SUFFIX, key.by, key.group)
+        by_site = {
+            effect.site: effect
+            for effect in self._effects(corrected, "corrected there")
+        }
         effects, without = [], []
         for effect in raw:
-            found = own.get(effect.site)
-            if found is None:
-                try:
-                    found = self._here(place, metric, effect)
-                except NotCorrectableError as reason:
-                    without.append({"site": effect.site, "why": str(reason)})
-                    continue
-
-            effects.append(found)
+            try:
+                own = by_site.get(effect.site)
+                effects.append(own or self._corrected_here(key, metric, effect))
+            except NotCorrectableError as reason:
+                without.append({"site": effect.site, "why": str(reason)})
 
         line = self._line(corrected, effects, without)
         return [] if line is None else [line]
 
-    def _here(self, place: _Place, metric: MetricSpec, effect: Effect) -> Effect:
-        """An effect corrected by the matrix that its site shares."""
-        if place.who == "difference":
+    def _corrected_here(
+        self, key: _LineKey, metric: MetricSpec, effect: Effect
+    ) -> Effect:
+        """An effect corrected by the confusion matrix of its site."""
+        if key.who == "difference":
             raise NotCorrectableError("the site shares no corrected difference")
-        share = next(each for each in self.shares if each.site == effect.site)
-        return corrected_here(effect, self.task, metric, share.content["checks"])
+        checks = self._content_of(effect)["checks"]
+        return corrected_here(effect, self.task, metric, checks)
 
     def _is_by_words(self, effect: Effect) -> bool:
         """Whether the judge of an effect's site compares words."""
-        share = next(each for each in self.shares if each.site == effect.site)
-        return bool(share.content["tasks"][self.task.name]["by_words"])
+        return bool(self._content_of(effect)["tasks"][self.task.name]["by_words"])
+
+    def _content_of(self, effect: Effect) -> Json:
+        """The shared file of an effect's site."""
+        return next(share.content for share in self.shares if share.site == effect.site)
 
     def _line(
-        self, place: _Place, effects: Sequence[Effect], without: Sequence[JsonDict]
+        self, key: _LineKey, effects: Sequence[Effect], without: Sequence[JsonDict]
     ) -> JsonDict | None:
-        """What hospitals say together at a place; None of fewer than two."""
-        scale = self._scale(place)
-        silent = [each for each in effects if not is_poolable(each, scale)]
-        effects = [each for each in effects if is_poolable(each, scale)]
+        """A pooled line; None for fewer than two hospitals."""
+        scale = self._scale(key)
+        silent = [effect for effect in effects if not is_poolable(effect, scale)]
+        effects = [effect for effect in effects if is_poolable(effect, scale)]
         if len(effects) < _LEAST_SITES:
             return None
 
-        metric = self._metric(place.metric.removesuffix(SUFFIX))
-        found = together(effects, scale)
-        weights = found.pop("weights")
+        metric = self._metric(key.metric.removesuffix(SUFFIX))
+        estimates = together(effects, scale)
+        weights = estimates.pop("weights")
 
         return {
-            **asdict(place),
+            **asdict(key),
             "unit": metric.unit,
             "by_words": metric.judged and any(map(self._is_by_words, effects)),
             "higher_is_better": metric.higher_is_better,
-            "pooled": found,
+            "pooled": estimates,
             "sites": [
-                {**asdict(each), "weight": weight}
-                for each, weight in zip(effects, weights, strict=True)
+                {**asdict(effect), "weight": weight}
+                for effect, weight in zip(effects, weights, strict=True)
             ],
             "without": [
                 *without,
                 *(
-                    {"site": each.site, "why": "its interval says nothing"}
-                    for each in silent
+                    {"site": effect.site, "why": "its interval says nothing"}
+                    for effect in silent
                 ),
             ],
             "leave_one_out": _leave_one_out(effects, scale),
@@ -391,19 +413,19 @@ class _Pool:
 
 
 def _leave_one_out(effects: Sequence[Effect], scale: Scale) -> list[JsonDict]:
-    """The pooled value without each site; none of two."""
+    """The pooled value without each site in turn; none for two sites."""
     if len(effects) <= _LEAST_SITES:
         return []
     lines: list[JsonDict] = []
-    for left in effects:
-        found = together([each for each in effects if each is not left], scale)
-        ends = {name: found[name] for name in ("value", "low", "high")}
-        lines.append({"site": left.site, **ends})
+    for left_out in effects:
+        rest = together([effect for effect in effects if effect is not left_out], scale)
+        ends = {name: rest[name] for name in ("value", "low", "high")}
+        lines.append({"site": left_out.site, **ends})
     return lines
 
 
 def largest_difference(effects: Sequence[Effect], scale: Scale) -> JsonDict:
-    """How far the two sites that lie furthest apart do so, with a simultaneous interval.
+    """The largest difference between two sites, with a simultaneous interval.
 
     All differences of two sites get intervals that hold together at 95 % (Tukey 1953;
     Kramer 1956, Biometrics 12:307). The largest true difference is at least the highest
@@ -412,8 +434,7 @@ def largest_difference(effects: Sequence[Effect], scale: Scale) -> JsonDict:
     z = range_quantile(0.95, len(effects)) / math.sqrt(2.0)
     pairs = [
         (first, second, between(first, second, scale, z))
-        for one, other in combinations(effects, 2)
-        for first, second in ((one, other), (other, one))
+        for first, second in permutations(effects, 2)
     ]
     first, second, (value, _, _) = max(pairs, key=lambda pair: pair[2][0])
     low = max(0.0, max(ends[1] for *_, ends in pairs))
@@ -434,7 +455,7 @@ def largest_difference(effects: Sequence[Effect], scale: Scale) -> JsonDict:
 
 
 def _held(low: float, high: float, limit: float) -> str:
-    """Whether no two sites lie further apart than the limit."""
+    """Whether all sites are within the limit of each other: yes, no or not decided."""
     if high <= limit:
         return "yes"
     return "no" if low > limit else "not decided"

@@ -1,23 +1,22 @@
-"""What several hospitals say together: random effects, on whatever scale they come.
+"""Pools estimates of several hospitals by random effects, on any scale.
 
 Hospital i has an estimate y_i with a known variance v_i; the true values of hospitals
 vary around one mean with variance tau². Arrays are of shape (..., hospitals), so that
 thousands of simulated sets are pooled at once.
 
-- Mean: the weighted mean with weights 1 / (v_i + tau²), its error taken from how far
-  hospitals lie apart, by Student's t with one degree of freedom less than there are
-  hospitals (Hartung and Knapp 2001, Stat Med 20:3875; Sidik and Jonkman 2002,
-  Stat Med 21:3153). That t is exact where the weights are right. They are not known, and
-  a tau² that is estimated as 0 lets the largest hospital decide. So the weights take the
-  upper 95 % limit of tau², with which hospitals weigh more alike: the interval is a few
-  percent wider, and holds the truth as often as it says.
+- Mean: the weighted mean with weights 1 / (v_i + tau²). Its error is estimated from the
+  spread of hospitals, with Student's t for one degree of freedom less than hospitals
+  (Hartung and Knapp 2001, Stat Med 20:3875; Sidik and Jonkman 2002, Stat Med 21:3153).
+  This t is exact if the weights are right. They are unknown, and an estimate of 0 for tau²
+  lets the largest hospital decide. So the weights use the upper 95 % limit of tau², which
+  makes them more equal: the interval is a few percent wider, and has its coverage.
 - tau²: Paule and Mandel (1982, J Res NBS 87:377), with the interval by the Q profile
   (Viechtbauer 2007, Stat Med 26:37).
-- A further hospital: its value is normal around the mean with variance tau² and the
-  mean's own, and tau² is drawn from its confidence distribution, which the Q profile
-  gives. So an estimate of tau² that is 0 by chance does not make the interval narrow.
+- A further hospital: its value is normal around the mean, with the sum of tau² and the
+  mean's variance, and tau² is drawn from its confidence distribution by the Q profile. So
+  an estimate of 0 for tau² by chance does not make the interval narrow.
 
-How often the intervals hold the truth: `measurements/site_pooling.py`.
+The intervals' coverage: `measurements/site_pooling.py`.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _erfc: Callable[[Floats], npt.NDArray[np.object_]] = np.frompyfunc(math.erfc, 1,
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """What hospitals say together; every field has the shape of the sets pooled.
+    """The pooled result; every field has the shape of the pooled sets.
 
     Attributes:
         value: the mean of hospitals' true values.
@@ -60,9 +59,9 @@ class Pooled:
         tau2_low: the lower end of its 95 % interval, `tau2_high` the upper.
         q: Cochran's Q, against tau² = 0.
         q_p: its p value.
-        i2: the share of the spread that is not chance, of a typical hospital's error;
+        i2: the share of the spread beyond chance, by a typical hospital's error;
             `i2_low` and `i2_high` are its ends.
-        weights: of the hospitals in the mean, which add up to 1.
+        weights: the weights of hospitals in the mean, which add up to 1.
     """
 
     value: Floats
@@ -85,8 +84,8 @@ def pooled(values: npt.ArrayLike, variances: npt.ArrayLike) -> Pooled:
     """Pools hospitals' estimates.
 
     Args:
-        values: of shape (..., hospitals), two hospitals or more.
-        variances: of the values, above 0.
+        values: an array of shape (..., hospitals), with two hospitals or more.
+        variances: the variances of the values, above 0.
 
     Example:
         >>> found = pooled([0.1, 0.3, 0.2], [0.01, 0.01, 0.01])
@@ -134,7 +133,7 @@ def pooled(values: npt.ArrayLike, variances: npt.ArrayLike) -> Pooled:
 
 
 def hartung_knapp(y: Floats, v: Floats, tau2: Floats) -> tuple[Floats, Floats]:
-    """The weighted mean for a given tau², and its standard error by the spread found."""
+    """The weighted mean for a given tau², and its standard error by the observed spread."""
     weights = 1.0 / (v + tau2[..., None])
     mean = (weights * y).sum(axis=-1) / weights.sum(axis=-1)
     scale = spread(y, v, tau2) / (y.shape[-1] - 1.0)
@@ -142,10 +141,10 @@ def hartung_knapp(y: Floats, v: Floats, tau2: Floats) -> tuple[Floats, Floats]:
 
 
 def spread(y: Floats, v: Floats, tau2: Floats) -> Floats:
-    """How far hospitals lie apart, in units of their errors if tau² were this: Q(tau²).
+    """The spread of hospitals in units of their errors for a given tau²: Q(tau²).
 
-    At the true tau² it is distributed as chi² with one degree of freedom less than
-    there are hospitals; it falls as tau² grows.
+    At the true tau² it has a chi² distribution with one degree of freedom less than
+    hospitals; it falls as tau² grows.
     """
     weights = 1.0 / (v + tau2[..., None])
     mean = (weights * y).sum(axis=-1) / weights.sum(axis=-1)
@@ -153,7 +152,7 @@ def spread(y: Floats, v: Floats, tau2: Floats) -> Floats:
 
 
 def tau2_where(y: Floats, v: Floats, target: float) -> Floats:
-    """The tau² with Q(tau²) = target; 0 where Q is below it everywhere.
+    """The tau² with Q(tau²) = target; 0 if Q is below it everywhere.
 
     The target k - 1 gives Paule and Mandel's estimate, quantiles of chi² give limits.
     """
@@ -192,11 +191,11 @@ def _typical(v: Floats) -> Floats:
 
 
 def _further(y: Floats, v: Floats, cautious: Floats) -> Floats:
-    """How far from the mean a further hospital's true value may lie, at 95 %.
+    """The half-width of the 95 % interval of a further hospital's true value.
 
-    A mixture of normal distributions over the confidence distribution of tau²: tau² is
-    at most g with the probability that chi² is above Q(g). Without errors of the
-    hospitals' own this is the t interval of one more value.
+    Uses a mixture of normal distributions over the confidence distribution of tau²: tau²
+    is at most g with the probability that chi² is above Q(g). Without errors of the
+    hospitals' own values this is the t interval of one more value.
     """
     weights = _weights(v, cautious)
     scale = np.maximum(v.mean(axis=-1), y.var(axis=-1))
@@ -204,10 +203,10 @@ def _further(y: Floats, v: Floats, cautious: Floats) -> Floats:
     nodes = scale[..., None] * steps
     several, errors = y[..., None, :], v[..., None, :]
     at_most = chi2_tail(spread(several, errors, nodes), y.shape[-1] - 1)
-    # All that is beyond the last node stands at it.
+    # The last node has all probability beyond it.
     at_most[..., -1] = 1.0
     shares = np.diff(at_most, axis=-1, prepend=0.0)
-    # Between two nodes tau² stands at their mean; what is at most 0 is 0.
+    # Between two nodes tau² is at their mean; the first node is 0.
     middles = nodes.copy()
     middles[..., 1:] = (nodes[..., 1:] + nodes[..., :-1]) / 2.0
     own = (weights**2 * v).sum(axis=-1)
@@ -218,7 +217,7 @@ def _further(y: Floats, v: Floats, cautious: Floats) -> Floats:
 
 
 def _half_width(shares: Floats, deviations: Floats) -> Floats:
-    """The h within which a mixture of normal variables around 0 lies at 95 %."""
+    """The half-width around 0 that holds 95 % of a mixture of normal distributions."""
     low = np.zeros(shares.shape[:-1])
     high = 10.0 * deviations.max(axis=-1)
     for _ in range(_HALVINGS // 2):
@@ -231,7 +230,7 @@ def _half_width(shares: Floats, deviations: Floats) -> Floats:
 
 
 def chi2_tail(x: npt.ArrayLike, freedom: int) -> Floats:
-    """Probability that chi² with a whole number of degrees of freedom is above x.
+    """The probability that chi² with a whole number of degrees of freedom is above x.
 
     By the recurrence over degrees in steps of two, from the closed forms for one and
     two (Abramowitz and Stegun 26.4.4, 26.4.5).
@@ -253,7 +252,7 @@ def chi2_tail(x: npt.ArrayLike, freedom: int) -> Floats:
 
 @functools.cache
 def chi2_quantile(p: float, freedom: int) -> float:
-    """The x below which chi² lies with probability p, 0 < p < 1."""
+    """The quantile of chi² for probability p, 0 < p < 1."""
     low, high = 0.0, 1.0
     while float(chi2_tail(high, freedom)) > 1.0 - p:
         high *= 2.0
@@ -266,10 +265,10 @@ def chi2_quantile(p: float, freedom: int) -> float:
 
 @functools.cache
 def range_quantile(p: float, means: int) -> float:
-    """The q below which the range of so many standard normal variables lies (Tukey).
+    """The quantile of the range of so many standard normal variables (Tukey).
 
-    Divided by the square root of 2 it is how many standard errors all differences of
-    two reach at once.
+    Divided by the square root of 2 it is the number of standard errors for simultaneous
+    intervals of all pairwise differences.
     """
     z = np.linspace(-9.0, 9.0, 3001)
     density = np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
@@ -289,5 +288,5 @@ def range_quantile(p: float, means: int) -> float:
 
 
 def _above(z: Floats) -> Floats:
-    """Probability that a standard normal variable is above z."""
+    """The probability that a standard normal variable is above z."""
     return np.asarray(_erfc(z / math.sqrt(2.0)), dtype=np.float64) / 2.0

@@ -1,9 +1,9 @@
-"""What people are handed for review, and what they said: sheets of the desk, by name.
+"""The review sheets of a site by name, and what people decided on them.
 
-    items     the drafted items: kept, dropped or changed
-    labels    answers of the models: what the judge is checked against
+    items     drafted items, which people keep, drop or change
+    labels    answers of the models, against which the judge is checked
 
-A sheet with its texts lies in the private folder, so do notes; labels lie in `review/`.
+Sheets and reviewers' notes are in the private folder, labels in `review/`.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ LABELS: Final = "labels"
 
 
 def sheet_file(site: Site, name: str) -> Path:
-    """Where a sheet lies."""
+    """The file of a sheet."""
     return site.private / "sheets" / f"{name}.json"
 
 
 def store_file(site: Site, name: str) -> Path:
-    """Where the labels of a sheet lie, with raters' notes and edits."""
+    """The file of a sheet's labels, with raters' notes and edits."""
     return site.private / "labels" / f"{name}.jsonl"
 
 
 def sheets(site: Site) -> list[str]:
-    """The sheets that there are, in the order of the work."""
+    """The names of the existing sheets, in the order of the work."""
     return [name for name in (ITEMS, LABELS) if sheet_file(site, name).is_file()]
 
 
@@ -47,26 +47,30 @@ def opened(site: Site, name: str) -> Work:
 
 
 def labelled(site: Site, name: str) -> set[str]:
-    """The items of a sheet of which somebody has said something; none without a sheet."""
+    """The ids of the items on which anybody has worked; none without a sheet."""
     if not sheet_file(site, name).is_file():
         return set()
     return {label.item for label in opened(site, name).store.history}
 
 
 def check_labelled(site: Site, sheet: Sheet) -> None:
-    """Refuses a sheet of which people have labelled items that are other ones now.
+    """Refuses a sheet that would change items on which people have worked.
 
-    Items may be added, and nothing that was labelled changes.
+    Items may be added.
     """
-    path, told = sheet_file(site, sheet.name), labelled(site, sheet.name)
-    if not told:
+    path, labelled_ids = sheet_file(site, sheet.name), labelled(site, sheet.name)
+    if not labelled_ids:
         return
 
     before, now = read_sheet(path).by_id, sheet.by_id
-    other = [each for each in told if each in before and now.get(each) != before[each]]
-    if other:
+    changed_ids = [
+        item
+        for item in labelled_ids
+        if item in before and now.get(item) != before[item]
+    ]
+    if changed_ids:
         raise UsageError(
-            f"{path}: people have labelled {len(told)} items of this sheet, and {len(other)} of "
+            f"{path}: people have labelled {len(labelled_ids)} items of this sheet, and {len(changed_ids)} of "
             "them would be other ones now. The sheet is left as it is. Go on in another folder, "
             f"or move it and {store_file(site, sheet.name)} away, and give `site make` or "
             "`site run` again."
@@ -77,7 +81,7 @@ def hand_over(site: Site, sheet: Sheet) -> None:
     """Writes a sheet for the desk.
 
     Raises:
-        UsageError: people are labelling another one of this name (`check_labelled`).
+        UsageError: the sheet would change labelled items (`check_labelled`).
     """
     check_labelled(site, sheet)
     path = sheet_file(site, sheet.name)
@@ -89,46 +93,46 @@ def hand_over(site: Site, sheet: Sheet) -> None:
 
 
 def final(site: Site, name: str) -> Mapping[str, Decided]:
-    """What was decided of every item of a sheet.
+    """The decision on every item of a sheet, by id.
 
     Raises:
-        MissingError: there is no such sheet, or something is not decided yet.
+        MissingError: there is no such sheet, or an item is undecided.
     """
     if not sheet_file(site, name).is_file():
         raise MissingError(
             f"there is no sheet {name} yet. See: medical-tasks site status {site.path}"
         )
 
-    found = {each.item: each for each in opened(site, name).decided()}
-    waiting = [each for each in found.values() if not each.value]
+    decided = {decision.item: decision for decision in opened(site, name).decided()}
+    waiting = [decision for decision in decided.values() if not decision.value]
     if waiting:
-        differ = sum(each.how == "disagreed" for each in waiting)
+        differ = sum(decision.how == "disagreed" for decision in waiting)
         raise MissingError(
-            f"{name}: {len(waiting):,} of {len(found):,} items are not decided; raters differ on "
+            f"{name}: {len(waiting):,} of {len(decided):,} items are not decided; raters differ on "
             f"{differ:,}, which {site.settings.reviewers.adjudicator} decides. Go on at the desk: "
             f"medical-tasks site review {site.path}"
         )
 
-    return found
+    return decided
 
 
 def state(site: Site) -> State:
-    """Where the review stands: of the sheets that there are."""
+    """The state of the review, over all existing sheets."""
     from medical_tasks.site.uses import use_of
 
     use = use_of(site.settings)
     minutes = {ITEMS: use.item_minutes, LABELS: use.label_minutes}
-    said, waiting = [], 0.0
+    parts, waiting = [], 0.0
     for name in sheets(site):
-        found = list(opened(site, name).decided())
-        left = sum(not each.value for each in found)
-        said.append(f"{name}: {len(found) - left:,} of {len(found):,} decided")
+        decided = list(opened(site, name).decided())
+        left = sum(not decision.value for decision in decided)
+        parts.append(f"{name}: {len(decided) - left:,} of {len(decided):,} decided")
         waiting += left * minutes[name]
 
-    text = "; ".join(said) or "no sheet yet"
+    text = "; ".join(parts) or "no sheet yet"
     if waiting:
         people = len(site.settings.reviewers.names)
         cost = f"about {waiting:,.0f} minutes of each of {people} reviewers"
         return State("waiting", text, cost)
 
-    return State("done", text) if said else State("blocked", text)
+    return State("done", text) if parts else State("blocked", text)

@@ -1,7 +1,7 @@
-"""The runs of a site: models asked, or their files of answers scored, and read back.
+"""The runs of a site: asks its models or scores their files of answers, and reads results.
 
-Runs lie in `runs/candidate` and `runs/baseline`, as `medical-tasks run` and `score`
-write them; the same call goes on with what was stopped.
+Runs are in `runs/candidate` and `runs/baseline`, as `medical-tasks run` and `score`
+write them; the same call resumes a stopped run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CHECK: Final = "judge"
 
 
 def roles(site: Site) -> list[str]:
-    """Who is evaluated: the candidate, and the baseline where there is one."""
+    """The evaluated roles: the candidate, and the baseline if there is one."""
     return [role for role in ROLES if getattr(site.settings.models, role)]
 
 
@@ -64,10 +64,10 @@ def answered(
     Args:
         site: the site.
         role: candidate or baseline.
-        attested: whether text may go to hosts.
-        forecast: only say what it would take.
+        attested: the hosts to which text may go.
+        forecast: whether to only estimate the cost.
         calibration: the judge's check, by which scores are corrected.
-        answers: a file of answers, in place of what `site.toml` says.
+        answers: a file of answers, in place of the one that `site.toml` names.
         out: the folder of the run, in place of `runs/ROLE`.
 
     Returns:
@@ -75,8 +75,8 @@ def answered(
     """
     settings, judge = site.settings, site.settings.judge
     judged = task_of(site).judge
-    given = answers or given_answers(site, role)
-    file = None if given is None else taken_answers(site, role, given)
+    source = answers or answers_file(site, role)
+    own_answers = None if source is None else answers_to_items(site, role, source)
     shared: dict[str, object] = {
         "data": data_folder(site),
         "config": CONFIG,
@@ -91,8 +91,8 @@ def answered(
         "task_args": maker_of(site).scoring(site),
     }
     task = task_of(site).name
-    if file is not None:
-        done = rescore(Score(task=task, responses=file, **shared))  # type: ignore[arg-type]
+    if own_answers is not None:
+        done = rescore(Score(task=task, responses=own_answers, **shared))  # type: ignore[arg-type]
         return None if done is None else done[0]
 
     args = read_settings(settings.models.args.get(role, ""), option=f"args.{role}")
@@ -101,35 +101,35 @@ def answered(
 
 
 def answer_inputs(site: Site) -> list[str | Path]:
-    """What decides the answers and their scores, as the journal notes it."""
+    """The settings and files that decide answers and scores, as inputs of a step."""
     models = [f"site.toml:models.{key}" for key in (*ROLES, "args", "answers")]
     files = [site.seen(name) for name in site.settings.models.answers.values()]
     return [*models, "site.toml:judge", *files]
 
 
-def given_answers(site: Site, role: str) -> Path | None:
-    """The file of a role's answers; None where its model is asked."""
+def answers_file(site: Site, role: str) -> Path | None:
+    """The file of a role's answers; None if its model is asked."""
     name = site.settings.models.answers.get(role, "")
     return site.seen(name) if name else None
 
 
-def taken_answers(site: Site, role: str, given: Path) -> Path:
-    """Takes the answers to the site's items out of a file, which may have others too.
+def answers_to_items(site: Site, role: str, source: Path) -> Path:
+    """Copies the answers to the site's items from a file, which may hold others too.
 
-    Answers to notes that were not drawn, or to items that people dropped, are no fault.
+    Answers to notes that were not sampled, or to items that people dropped, are ignored.
     """
     ids = {item.id for item in load_data(site).items}
-    content = read_file(given, option=f"models.answers.{role}")
-    found = parse_answers(given, content)
-    kept = [each for each in found if each.id in ids]
+    content = read_file(source, option=f"models.answers.{role}")
+    answers = parse_answers(source, content)
+    kept = [answer for answer in answers if answer.id in ids]
     if not kept:
         raise UsageError(
-            f"{given}: none of its {len(found)} ids is an item of this site. The items are in "
+            f"{source}: none of its {len(answers)} ids is an item of this site. The ids are in "
             f"{items_file(site)}, column item."
         )
 
     path = make_folder(site.private / "answers") / f"{role}.jsonl"
-    write_lines(path, ({"id": each.id, "response": each.text} for each in kept))
+    write_lines(path, ({"id": answer.id, "response": answer.text} for answer in kept))
     return path
 
 
@@ -141,22 +141,22 @@ def entry_of(site: Site, role: str, folder: Path | None = None) -> Json:
 
 
 def coverage(site: Site, role: str) -> Mapping[str, int]:
-    """How many items were asked, answered and scored; zeros without a run."""
+    """The numbers of items asked, answered and scored; zeros without a run."""
     if not (run_folder(site, role) / RESULTS_FILE).is_file():
         return dict.fromkeys(("asked", "answered", "scored"), 0)
-    found = entry_of(site, role)["coverage"]
-    return {name: found[name] for name in ("asked", "answered", "scored")}
+    counts = entry_of(site, role)["coverage"]
+    return {name: counts[name] for name in ("asked", "answered", "scored")}
 
 
 def answers_of(site: Site, role: str, data: TaskData) -> Mapping[str, str]:
     """A role's answers by item id, as they were scored."""
     from medical_tasks.runs.replaying import run_responses
 
-    given = given_answers(site, role)
-    file = None if given is None else taken_answers(site, role, given)
+    source = answers_file(site, role)
+    own_answers = None if source is None else answers_to_items(site, role, source)
     recipe = entry_of(site, role)["recipe"]
     return run_responses(
-        task_of(site), data, recipe, run_folder(site, role), responses=file
+        task_of(site), data, recipe, run_folder(site, role), responses=own_answers
     )
 
 

@@ -1,12 +1,12 @@
-"""The notes of a site read, and `site sample`: patients drawn by chance, in strata.
+"""Reads the notes of a site, and draws its sample of patients at random, in strata.
 
-Patients of a stratum (a combination of the values of `strata`) are put into an order
-that the seed decides. The k-th of m gets the place (k - 1/2) / m, and patients are
-drawn in the order of their places: every stratum has its share of any sample, to one
-patient, and a larger sample contains the smaller one.
+The seed orders the patients of each stratum (a combination of values of `strata`). The
+k-th of m gets the position (k - 1/2) / m, and patients are drawn in the order of their
+positions: every stratum has its share of any sample, to within one patient, and a larger
+sample contains the smaller one.
 
-Example: of strata with 4 and 2 patients the places are 1/8, 3/8, 5/8, 7/8 and 1/4, 3/4,
-so that 3 patients are two of the first stratum and one of the second.
+Example: in strata of 4 and 2 patients the positions are 1/8, 3/8, 5/8, 7/8 and 1/4, 3/4,
+so a sample of 3 has two patients of the first stratum and one of the second.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Patient:
     """A patient of the notes.
 
     Attributes:
-        id: a pseudonym: a keyed hash of the record number.
-        strata: column to value, `unknown` where the cell is empty.
-        rows: the cells of their rows, in the table's order.
+        id: the pseudonym, a keyed hash of the record number.
+        strata: the value of each column; `unknown` for an empty cell.
+        rows: the cells of the patient's rows, in the table's order.
     """
 
     id: str
@@ -54,12 +54,12 @@ class Patient:
 
 
 def read_patients(site: Site) -> list[Patient]:
-    """Reads the table of notes, a patient after the other.
+    """Reads the table of notes, one `Patient` for each patient.
 
     Raises:
         MissingError: there is no such table.
-        UsageError: a column is missing, a cell that is needed is empty, or a patient
-            has two values of a stratum. No message shows a text.
+        UsageError: a column or a needed cell is missing, or a patient has two values of
+            a stratum. No message quotes a text.
     """
     settings, use = site.settings, use_of(site.settings)
     if not site.notes.is_file():
@@ -101,29 +101,29 @@ def read_patients(site: Site) -> list[Patient]:
     }
     _check_strata(site, list(patients.values()))
 
-    # By the record number: the order is the same with any key.
+    # Ranked by record number, so that the order does not depend on the key.
     return [patients[name] for name in ranked(list(patients), settings.seed, str)]
 
 
 def pseudonym_key(site: Site, first: bytes | None = None) -> bytes:
-    """The random key of a site's pseudonyms; made once, and never outside the private folder.
+    """The random key of a site's pseudonyms, drawn once and kept in the private folder.
 
-    `first`: the key of a folder that has none yet, for invented patients.
+    `first` is the key for a folder of invented patients that has none yet.
     """
     path = site.private / _KEY
     if not path.exists():
-        with WholeFile(path, private=True) as part:
-            part.write((first or os.urandom(32)).hex())
+        with WholeFile(path, private=True) as stream:
+            stream.write((first or os.urandom(32)).hex())
     return bytes.fromhex(read_text(path))
 
 
 def pseudonym(key: bytes, name: str) -> str:
-    """Names a patient, or an answer, by a keyed hash: without the key nobody can tell who it is."""
+    """A keyed hash of a patient or answer, which reveals nothing without the key."""
     return "p" + hmac.new(key, name.encode(), "sha256").hexdigest()[:15]
 
 
 def _strata(site: Site, rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    found = {}
+    strata = {}
     for name in site.settings.strata:
         values = sorted({row[name].strip() for row in rows} - {""})
         if len(values) > 1:
@@ -131,49 +131,51 @@ def _strata(site: Site, rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
                 f"{site.notes}, column {name!r}: a patient has {len(values)} values of it, and a "
                 "stratum is one. Give each patient one value in all rows."
             )
-        found[name] = values[0] if values else UNKNOWN
-    return found
+        strata[name] = values[0] if values else UNKNOWN
+    return strata
 
 
 def _check_strata(site: Site, patients: Sequence[Patient]) -> None:
-    """Refuses a column that names patients, or that could hold text."""
+    """Refuses a column that could identify patients or hold text."""
     for name in site.settings.strata:
-        values = {each.strata[name] for each in patients}
+        values = {patient.strata[name] for patient in patients}
         if len(values) > _MOST_VALUES or any(len(value) > 40 for value in values):
             raise UsageError(
-                f"{site.notes}, column {name!r}: has {len(values)} values, or long ones, and is "
-                f"no stratum. Take a column of at most {_MOST_VALUES} short values, such as age "
-                "in groups."
+                f"{site.notes}, column {name!r}: has {len(values)} values, or long ones, and cannot "
+                f"be a stratum. Name a column of at most {_MOST_VALUES} short values, such as "
+                "age groups."
             )
 
 
 def placed(patients: Sequence[Patient]) -> list[Patient]:
-    """Puts patients into the order in which they are drawn; see the module."""
-    sizes = Counter(tuple(each.strata.values()) for each in patients)
+    """Sorts patients into the order of drawing; see the module."""
+    sizes = Counter(tuple(patient.strata.values()) for patient in patients)
     seen: Counter[tuple[str, ...]] = Counter()
-    places: dict[str, tuple[float, int]] = {}
-    for number, each in enumerate(patients):
-        stratum = tuple(each.strata.values())
-        places[each.id] = ((seen[stratum] + 0.5) / sizes[stratum], number)
+    positions: dict[str, tuple[float, int]] = {}
+    for number, patient in enumerate(patients):
+        stratum = tuple(patient.strata.values())
+        positions[patient.id] = ((seen[stratum] + 0.5) / sizes[stratum], number)
         seen[stratum] += 1
-    return sorted(patients, key=lambda each: places[each.id])
+    return sorted(patients, key=lambda patient: positions[patient.id])
 
 
 def run(options: Sample) -> int:
-    """Draws patients, and says how many of each stratum."""
+    """Draws patients, and prints how many of each stratum."""
     site = open_site(options.folder)
     check_least({"--items": options.items})
     patients = read_patients(site)
-    wanted = options.items or planned_items(site) or len(patients)
-    drawn = placed(patients)[:wanted]
+    count = options.items or planned_items(site) or len(patients)
+    drawn = placed(patients)[:count]
     use = use_of(site.settings)
     columns = (ID, *site.settings.strata, "notes")
-    lines = [(each.id, *each.strata.values(), len(each.rows)) for each in drawn]
+    lines = [
+        (patient.id, *patient.strata.values(), len(patient.rows)) for patient in drawn
+    ]
     site.sample.parent.mkdir(exist_ok=True)
     write_table(site.sample, [columns, *lines])
     counts = _counts(site, patients, drawn)
-    with WholeFile(site.sample.with_name("README.md")) as part:
-        part.write(_said(site, patients, drawn, counts))
+    with WholeFile(site.sample.with_name("README.md")) as stream:
+        stream.write(_readme(site, patients, drawn, counts))
 
     note_step(
         site,
@@ -191,9 +193,9 @@ def run(options: Sample) -> int:
         },
     )
     short = (
-        f"\nThe plan asks for {wanted:,}, and there are {len(patients):,}: the decision may be "
+        f"\nThe plan asks for {count:,}, and there are {len(patients):,}: the decision may be "
         "inconclusive."
-        if wanted > len(patients)
+        if count > len(patients)
         else ""
     )
     tell(
@@ -206,23 +208,23 @@ def run(options: Sample) -> int:
 
 
 def tokens_of(patient: Patient) -> int:
-    """What a model reads of a patient, as construction estimates tokens."""
+    """The tokens of a patient's notes, by construction's estimate."""
     texts = (cells[name] for cells in patient.rows for name in cells)
     return sum(map(estimate_tokens, texts))
 
 
 def _counts(site: Site, patients: Sequence[Patient], drawn: Sequence[Patient]) -> str:
-    """How many there are of each stratum, and how many were drawn."""
+    """The table of how many patients each stratum has, and how many were drawn."""
     rows = [
         (
             name,
             value,
-            f"{sum(each.strata[name] == value for each in drawn):,}",
+            f"{sum(patient.strata[name] == value for patient in drawn):,}",
             f"{count:,}",
         )
         for name in site.settings.strata
         for value, count in sorted(
-            Counter(each.strata[name] for each in patients).items()
+            Counter(patient.strata[name] for patient in patients).items()
         )
     ]
     rows.append(("all", "", f"{len(drawn):,}", f"{len(patients):,}"))
@@ -230,10 +232,10 @@ def _counts(site: Site, patients: Sequence[Patient], drawn: Sequence[Patient]) -
     return "\n".join(align(("stratum", "value", "drawn", "of"), rows))
 
 
-def _said(
+def _readme(
     site: Site, patients: Sequence[Patient], drawn: Sequence[Patient], counts: str
 ) -> str:
-    """What a reader of the sample must know of how it was drawn."""
+    """The README of the sample: how it was drawn."""
     names = " and ".join(site.settings.strata) or "none"
     return (
         f"# Sample\n\n{len(drawn):,} of {len(patients):,} {use_of(site.settings).units}, drawn "
@@ -245,7 +247,7 @@ def _said(
 
 
 def planned_items(site: Site) -> int | None:
-    """How many items the plan asks for; None without one."""
+    """The number of items in the plan; None without a plan."""
     import json
 
     path = site.path / _PLAN
@@ -255,43 +257,43 @@ def planned_items(site: Site) -> int | None:
 
 
 def sampled(site: Site) -> list[Patient]:
-    """The patients that were drawn, in their order, with their notes.
+    """The sampled patients in their order, with their notes.
 
     Raises:
-        MissingError: none was drawn yet.
-        UsageError: a patient of the sample is no longer in the notes.
+        MissingError: there is no sample yet.
+        UsageError: a sampled patient is no longer in the notes.
     """
     if not site.sample.is_file():
         raise MissingError(
-            f"{site.sample}: not there. Draw patients first: medical-tasks site sample"
+            f"{site.sample}: no such file. Draw patients first: medical-tasks site sample"
         )
 
-    known = {each.id: each for each in read_patients(site)}
+    patients = {name.id: name for name in read_patients(site)}
     ids = [row.cells[ID] for row in read_table(site.sample).rows]
-    lost = [each for each in ids if each not in known]
-    if lost:
+    missing = [name for name in ids if name not in patients]
+    if missing:
         raise UsageError(
-            f"{site.sample}: {len(lost)} of its {len(ids)} patients are not in {site.notes}. Give "
+            f"{site.sample}: {len(missing)} of its {len(ids)} patients are not in {site.notes}. Give "
             "the notes that were sampled, or sample again."
         )
 
-    return [known[each] for each in ids]
+    return [patients[name] for name in ids]
 
 
 def items_file(site: Site) -> Path:
-    """The table of item, patient and strata that `site run` writes; it has no text."""
+    """The table of items with patient and strata, which `site run` writes; without text."""
     return site.sample.with_name("items.csv")
 
 
 def strata_of(site: Site) -> dict[str, dict[str, str]]:
-    """The strata of each item of the runs, by item id: `{"p1": {"sex": "female"}}`.
+    """The strata of each item, by its id: `{"p1": {"patient": "p1", "sex": "female"}}`.
 
-    `patient` is among them: items of one patient are no independent items.
+    `patient` is among them, since items of one patient are not independent.
     """
     path = items_file(site)
     if not path.is_file():
         raise MissingError(
-            f"{path}: not there. It is written with the items: medical-tasks site run"
+            f"{path}: no such file. Build the items, which writes it: medical-tasks site run"
         )
 
     return {
@@ -303,5 +305,5 @@ def strata_of(site: Site) -> dict[str, dict[str, str]]:
 
 
 def state(site: Site) -> State:
-    """Where the step stands."""
+    """The state of the step."""
     return journal_state(site, "sample", ready="draw patients from the notes")

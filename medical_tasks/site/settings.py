@@ -1,6 +1,6 @@
-"""`site.toml`: what a site evaluates, read into frozen dataclasses.
+"""`site.toml`: what a site evaluates, parsed into frozen dataclasses.
 
-A key that nobody knows, and a value of another type, are errors that name the key.
+An unknown key and a value of the wrong type raise errors that name the key.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Loaded = TypeVar("Loaded")
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    """Who is evaluated.
+    """The models.
 
     Attributes:
-        candidate: the model the decision is about.
-        baseline: what it is held against; "" for none.
+        candidate: the model to decide about.
+        baseline: the model it is compared with; "" for none.
         maker: the model that drafts questions, claims or rows; "" for none.
-        args: settings of the models, such as `max_new_tokens`, for each role.
+        args: model settings, such as `max_new_tokens`, by role.
         answers: files of answers by role, in place of asking the model.
     """
 
@@ -42,13 +42,14 @@ class Models:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
-    """Who judges answers.
+    """The judge of answers.
 
     Attributes:
-        name: as `--judge` takes it.
-        args: as `--judge-args` takes them.
-        labels: items whose verdicts people label too.
-        votes: verdicts of which the mode counts; 0 for the task's own number.
+        name: the value of `--judge`.
+        args: the value of `--judge-args`.
+        labels: how many answers people label too.
+        votes: how many verdicts are taken, of which the mode counts; 0 for the task's
+            default.
     """
 
     name: str = "lexical"
@@ -59,7 +60,7 @@ class JudgeSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Reviewers:
-    """Who labels; initials or roles will do, since they stand beside labels."""
+    """Who labels, by initials or roles, since labels are stored with them."""
 
     names: tuple[str, ...] = ("ann", "ben")
     adjudicator: str = "eve"
@@ -67,14 +68,14 @@ class Reviewers:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What the gate decides by.
+    """The rules of the decision.
 
     Attributes:
-        preset: which rules the policy begins with.
+        preset: the rules that the policy begins with.
         margin: how much worse than the baseline the candidate may be.
-        confidence: that the plan sizes the sample for; the gate's intervals are at 95 %.
-        power: the chance of GO that the plan sizes the sample for, of a candidate that
-            is as good as the baseline.
+        confidence: the level that the plan assumes; the gate's intervals are at 95 %.
+        power: the chance of GO that the plan assumes for a candidate that is as good as
+            the baseline.
     """
 
     preset: Preset = "standard"
@@ -85,10 +86,10 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class MonitorSettings:
-    """How a model is looked at later.
+    """The plan of later looks at the model.
 
     Attributes:
-        looks: over how many looks the 5 % of false alarms are spent.
+        looks: the number of looks that share the 5 % of false alarms.
     """
 
     looks: int = 12
@@ -99,15 +100,16 @@ class Settings:
     """All of `site.toml`.
 
     Attributes:
-        use: what the model is to be used for.
-        name: of the site; stands in the evidence, and leaves only if you say so.
-        notes: the table of notes, seen from the folder; read where it lies.
-        items: a table of items that people wrote, in place of a maker; "" for none.
-        calculators: of the use calculator: ids or names; none for all.
+        use: the intended use of the model.
+        name: the site's name; printed in the evidence, and shared only on request.
+        notes: the path of the table of notes, relative to the folder.
+        items: the path of a table of items that people wrote, in place of a maker; ""
+            for none.
+        calculators: ids or names for the use `calculator`; none for all.
         open: whether the notes are invented or public.
-        seed: of all that is drawn.
-        strata: columns of the notes that the sample and the figures are broken down by.
-        rule: rules of a policy, which win over those of the preset.
+        seed: the seed of every random draw.
+        strata: columns of the notes by which sample and figures are broken down.
+        rule: rules of a policy, which override those of the preset.
     """
 
     use: UseName
@@ -146,21 +148,21 @@ def read_settings(path: Path) -> Settings:
 
 
 def _loaded(kind: type[Loaded], table: Mapping[str, Any], where: str) -> Loaded:
-    """Makes a dataclass of a table of TOML."""
-    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    """Builds a dataclass from a TOML table."""
+    allowed = {setting.name: setting for setting in fields(kind)}  # type: ignore[arg-type]
     hints = get_type_hints(kind)
     values: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in known:
-            hint = did_you_mean(key, known)
+        if key not in allowed:
+            hint = did_you_mean(key, allowed)
             raise UsageError(
-                f"{where} has no {key}.{hint} It takes {', '.join(known)}."
+                f"{where} has no {key}.{hint} It takes {', '.join(allowed)}."
             )
 
         values[key] = _value(hints[key], value, f"{where} {key}")
 
-    for key, each in known.items():
-        needed = each.default is MISSING and each.default_factory is MISSING
+    for key, setting in allowed.items():
+        needed = setting.default is MISSING and setting.default_factory is MISSING
         if needed and key not in values:
             raise UsageError(f"{where} lacks {key}, which has no default. Add it.")
 
@@ -168,7 +170,7 @@ def _loaded(kind: type[Loaded], table: Mapping[str, Any], where: str) -> Loaded:
 
 
 def _value(hint: Any, value: object, where: str) -> object:
-    """A value in the type of its field."""
+    """Converts a value to the type of its field."""
     origin = get_origin(hint)
     if is_dataclass(hint) and isinstance(hint, type):
         if not isinstance(value, dict):
@@ -208,26 +210,26 @@ _WORDS: Final[Mapping[type, str]] = types.MappingProxyType(
 
 
 def _values(hint: Any, value: object, where: str) -> tuple[object, ...]:
-    """A list's values, all of one type."""
+    """Converts the items of a list to one type."""
     if not isinstance(value, list):
         raise UsageError(f"{where} is a list in square brackets, got {value!r}.")
     if get_origin(hint) is not None:  # tables of a policy, which the gate reads
         return tuple(value)
-    return tuple(_value(hint, each, where) for each in value)
+    return tuple(_value(hint, item, where) for item in value)
 
 
 def _texts(hint: Any, value: object, where: str) -> Mapping[str, object]:
-    """A table's values, all of one type."""
+    """Converts the values of a table to one type."""
     if not isinstance(value, dict):
         raise UsageError(f"{where} is a table such as {{candidate = ...}}.")
-    return {key: _value(hint, each, f"{where}.{key}") for key, each in value.items()}
+    return {key: _value(hint, text, f"{where}.{key}") for key, text in value.items()}
 
 
 ROLES: Final = ("candidate", "baseline")
 
 
 def _check(settings: Settings, path: Path) -> None:
-    """Refuses values that no step could work with."""
+    """Refuses values that no step could use."""
     decision, models = settings.decision, settings.models
     for key in ("margin", "confidence", "power"):
         value = getattr(decision, key)
@@ -238,17 +240,17 @@ def _check(settings: Settings, path: Path) -> None:
             )
 
     for key in ("candidate", "name", "notes"):
-        place = models if key == "candidate" else settings
-        if not getattr(place, key).strip():
+        owner = models if key == "candidate" else settings
+        if not getattr(owner, key).strip():
             raise UsageError(f"{path}: {key} is empty. Fill it in.")
 
     for table in ("args", "answers"):
-        known = (*ROLES, "maker") if table == "args" else ROLES
+        allowed = (*ROLES, "maker") if table == "args" else ROLES
         for role in getattr(models, table):
-            if role not in known:
+            if role not in allowed:
                 raise UsageError(
-                    f"{path}: models.{table} has no {role}.{did_you_mean(role, known)} It takes "
-                    f"{', '.join(known)}."
+                    f"{path}: models.{table} has no {role}.{did_you_mean(role, allowed)} It takes "
+                    f"{', '.join(allowed)}."
                 )
 
     if "baseline" in models.answers and not models.baseline:
@@ -271,7 +273,7 @@ def _check(settings: Settings, path: Path) -> None:
 
 
 def _check_people(reviewers: Reviewers, path: Path) -> None:
-    """Refuses names that cannot be told apart, or that no file's name takes."""
+    """Refuses names that are alike, or that cannot be part of a file's name."""
     names = [*reviewers.names, reviewers.adjudicator]
     for name in reviewers.names:
         if not name.isidentifier():

@@ -1,7 +1,6 @@
-"""What a shared file may hold, as pydantic models: numbers and short names, nothing else.
+"""The form of a shared file as pydantic models: numbers and short names, nothing else.
 
-Every form is strict and closed, so that no text can travel in a field that nobody
-knows.
+Every form is strict and closed, so that no text can leave in an unknown field.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class EstimateForm(Form):
     """A number with its 95 % interval.
 
     Attributes:
-        off: how far the truth may lie from `value` since a cell under five is hidden.
+        off: how far the true number may be from `value`, since a cell under five is hidden.
     """
 
     value: Number
@@ -44,11 +43,11 @@ class FigureForm(Form):
 
     Attributes:
         by: the breakdown; "" for all items, and then `group` is "" too.
-        n: how many items count.
-        clusters: how many of them are independent, such as patients.
-        right: of a metric whose items are right or wrong, how many are right.
-        total: of any other metric, the sum of its numerators, `of` of its denominators.
-        estimate: None where a cell of the group is hidden.
+        n: the number of items that count.
+        clusters: the number of independent ones, such as patients.
+        right: the number of right items, for a metric of right and wrong.
+        total: the sum of numerators, for any other metric; `of` is that of denominators.
+        estimate: the value; None if a cell of the group is hidden.
     """
 
     role: Role
@@ -64,7 +63,7 @@ class FigureForm(Form):
 
 
 class DifferenceForm(Form):
-    """The candidate less the baseline on the items that both have."""
+    """The candidate less the baseline on their common items."""
 
     metric: Name
     by: NameOrEmpty
@@ -75,18 +74,18 @@ class DifferenceForm(Form):
 
 
 class CoverageForm(Form):
-    """How many items were scored, and how many were not; None for fewer than five."""
+    """The numbers of scored and unscored items; None for fewer than five."""
 
     scored: Count
     missing: Count | None
 
 
 class CheckForm(Form):
-    """How a judge did against people's labels.
+    """The comparison of a judge with people's labels.
 
     Attributes:
-        table: labels by people's class (rows) and the judge's (columns); None where a
-            cell is under five.
+        table: counts by people's class (rows) and the judge's (columns); None if a cell
+            is under five.
     """
 
     judge: Name
@@ -108,9 +107,9 @@ class TaskForm(Form):
     """A task of a site.
 
     Attributes:
-        recipe: what decides the numbers, by the kinds of `runs.recipes.DIFFERENCES`.
+        recipe: the parts that decide the numbers, by `runs.recipes.DIFFERENCES`.
         models: the model of each role, without its host or folder.
-        hidden: how many groups of each breakdown are left out.
+        hidden: the number of hidden groups in each breakdown.
         by_words: whether a judge that compares words decided judged metrics.
     """
 
@@ -124,12 +123,12 @@ class TaskForm(Form):
 
 
 class ShareForm(Form):
-    """`site_share.json`; `sha256` is of all else in it, as canonical JSON."""
+    """`site_share.json`; `sha256` is the hash of all the rest as canonical JSON."""
 
     format: Literal[1]
     site: Name
     suite: Name
-    made: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    date: Annotated[str, Field(alias="made", pattern=r"^\d{4}-\d{2}-\d{2}$")]
     least: Literal[5]
     tasks: dict[Name, TaskForm]
     checks: list[CheckForm]

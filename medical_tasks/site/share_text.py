@@ -1,4 +1,4 @@
-"""What stands in a shared file, for the person who decides whether it may leave."""
+"""The content of shared files in words, for those who decide whether they may leave."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from medical_tasks.runs.results import Json
 
 _FIGURES = ("metric", "of whom", "who", "items", "apart", "right", "value", "95 %")
 _HEAD = (
-    "This is all that stands in `site_share.json` beside this file: counts, shares and "
+    "This is the whole content of `site_share.json` beside this file: counts, shares and "
     "their intervals. There is no text of notes, questions or answers in it, no id, and "
     "no name of a person. Counts under {least} are left out, and so are others from which "
     "these could be worked out. The hash shows that the file is as it was written; it "
@@ -22,6 +22,14 @@ _HEAD = (
 def readable_share(content: Json) -> str:
     """All figures of a shared file, as Markdown."""
     return "\n".join(_lines(content)) + "\n"
+
+
+def difference_text(difference: Json) -> str:
+    """A difference between recipes in words."""
+    values = "; ".join(
+        f"{value} ({', '.join(sites)})" for value, sites in difference["values"].items()
+    )
+    return f"{difference['task']}: {difference['kind']} differs: {values}"
 
 
 def _lines(content: Json) -> Iterator[str]:
@@ -42,10 +50,12 @@ def _lines(content: Json) -> Iterator[str]:
             yield f"- judged metrics: {BY_WORDS}"
 
         yield ""
-        yield _table("figures", [_figure(each) for each in task["figures"]])
+        yield _table("figures", [_figure(figure) for figure in task["figures"]])
         if task["differences"]:
             yield from ("", "Candidate less baseline:", "")
-            yield _table("differences", [_figure(each) for each in task["differences"]])
+            yield _table(
+                "differences", [_figure(figure) for figure in task["differences"]]
+            )
 
     for check in content["checks"]:
         yield from ("", f"## Judge {check['judge']}, checked on {check['set']}", "")
@@ -58,10 +68,10 @@ def _coverage(of_role: tuple[str, Json]) -> str:
     return f"- {role}: {counts['scored']} items scored, {missing} not"
 
 
-def _figure(each: Json) -> Row:
+def _figure(figure: Json) -> Row:
     """A row of the table of figures."""
-    estimate = each["estimate"]
-    right = each.get("right")
+    estimate = figure["estimate"]
+    right = figure.get("right")
     value, ends = "hidden", ""
     if estimate is not None:
         off = f" ± {estimate['off']:g}" if estimate["off"] else ""
@@ -69,11 +79,11 @@ def _figure(each: Json) -> Row:
         ends = f"{estimate['low']:g} to {estimate['high']:g}"
 
     cells = (
-        each["metric"],
-        f"{each['by']} {each['group']}".strip() or "all",
-        each.get("role", "difference"),
-        str(each["n"]),
-        str(each["clusters"]),
+        figure["metric"],
+        f"{figure['by']} {figure['group']}".strip() or "all",
+        figure.get("role", "difference"),
+        str(figure["n"]),
+        str(figure["clusters"]),
         "" if right is None else str(right),
         value,
         ends,

@@ -1,16 +1,16 @@
-"""`site share`: the one small file of counts and strata that other hospitals may have.
+"""`site share`: writes the one small file of counts and strata that other hospitals may have.
 
     runs and checks of the site
-    -> figures, differences, confusion matrices; small cells stay (`suppression`)
+    -> figures, differences, confusion matrices, without small cells (`suppression`)
     -> a strict form without a field for text (`share_forms`), signed by its hash
-    -> no 12-word run of a source, no id and no reviewer in it, else refused
+    -> refused if it has twelve words in a row of a source, an id or a reviewer's name
     -> share/site_share.json, and share/share.md, which lists every figure that leaves
 
-The hash shows that a file is as it was written, not who wrote it.
+The hash shows that a file is unchanged, not who wrote it.
 
-What a small cell would reveal through another figure is widened: a share of 97 of 100
-tells that 3 were wrong, so it leaves as "between 96 and 100 of 100" (`off`), and so do
-its corrected value and its difference to the baseline.
+A figure that would reveal a small cell is widened: a share of 97 of 100 reveals that 3
+were wrong, so it leaves as "between 96 and 100 of 100" (`off`), and so do its corrected
+value and its difference to the baseline.
 """
 
 from __future__ import annotations
@@ -90,18 +90,18 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 SHARE_FILE: Final = "site_share.json"
 READABLE_FILE: Final = "share.md"
 Strata = Mapping[str, Mapping[str, str]]
-"""Of each item by its id: its group by breakdown."""
+"""The group of each item in each breakdown, by the item's id."""
 _PATIENT: Final = "patient"
-"""The stratum that says whose an item is."""
+"""The stratum that names the patient of an item."""
 _ROLES: Final = ("candidate", "baseline")
 _Z: Final = normal_quantile(0.975)
 _DIGITS: Final = 5
 _COARSE: Final = 2
-"""Digits of a corrected figure where the judge's matrix has a hidden cell."""
+"""Digits of a corrected figure if the judge's matrix has a hidden cell."""
 _RESPONSES: Final = "responses/"
 _FROM_FILE: Final = "answers from a file"
 _SHORTEST_ID: Final = 4
-"""Shorter ids are numbers and letters that may be a group's name by chance."""
+"""Shorter ids may equal a group's name by chance."""
 _WHOLE: Final = ("", "")
 _PARTS: Final = (
     "truncation", "protocol", "roles", "repeats", "evaluations", "confidence", "imported",
@@ -109,7 +109,7 @@ _PARTS: Final = (
 
 
 def run(options: Share) -> int:
-    """Writes the file, or shows what is in the one that was written."""
+    """Writes the shared file, or prints the content of the last one."""
     site = open_site(options.folder)
     if options.show:
         with readable(
@@ -147,8 +147,8 @@ def run(options: Share) -> int:
         figures=figures,
     )
     tell(
-        f"{written[0]}: {_count(content)} figures of {name}; no text, id or reviewer in "
-        f"it. Read {written[1]} before it leaves: medical-tasks site share --show",
+        f"{written[0]}: {_count(content)} figures of {name}, without text, ids or reviewers. "
+        f"Read {written[1]} before it leaves: medical-tasks site share --show",
         file=str(written[0]),
         **figures,
     )
@@ -157,7 +157,7 @@ def run(options: Share) -> int:
 
 
 def state(site: Site) -> State:
-    """Where the step stands: it needs a finished run, and nobody has to share."""
+    """The state of the step, which is optional and needs a finished run."""
     if not (site.runs / "candidate" / RESULTS_FILE).is_file():
         return State("blocked", "needs run first")
     return journal_state(site, "share", ready="only if you pool with other hospitals")
@@ -174,15 +174,15 @@ def made_share(
     """The content of a shared file, signed by its hash.
 
     Args:
-        runs: folders of finished runs, by role: candidate, baseline.
-        checks: each the `check.json` of a judge, or its folder; those of other judges
-            than the runs' stay.
-        site: what the site is called in the file.
-        models: names of the models by role, where answers came from files.
-        strata: of each item, by its id: group by breakdown, and its `patient`.
+        runs: the folders of finished runs, by role: candidate, baseline.
+        checks: files `check.json` of judges, or their folders; those of other judges
+            than the runs' are left out.
+        site: the site's name in the file.
+        models: names of the models by role, for answers that came from files.
+        strata: the groups and the `patient` of each item, by its id.
 
     Raises:
-        UsageError: a run or check is damaged, or has nothing to share.
+        UsageError: a run or check is damaged, or there is nothing to share.
     """
     read = {role: read_compared(folder) for role, folder in runs.items()}
     judges = [
@@ -199,8 +199,8 @@ def made_share(
     names = [name for name in read["candidate"].results["tasks"] if name in registered]
     if not names:
         raise UsageError(
-            f"{runs['candidate']}: has no task that this version knows, so that there is "
-            "nothing to share."
+            f"{runs['candidate']}: has no task that this version knows, so there is nothing to "
+            "share. Run it again: medical-tasks site run"
         )
 
     whole = all(check["table"] is not None for check in shown_checks)
@@ -228,7 +228,7 @@ def made_share(
 
 
 def content_hash(content: Json) -> str:
-    """The SHA-256 of a shared file's content but for the hash in it, as canonical JSON."""
+    """The SHA-256 of a shared file's content without its own hash, as canonical JSON."""
     signed = {key: value for key, value in content.items() if key != "sha256"}
     text = json.dumps(
         signed,
@@ -241,13 +241,15 @@ def content_hash(content: Json) -> str:
 
 
 class _Cell(NamedTuple):
-    """A metric of some items.
+    """The counts of a metric over some items.
 
     Attributes:
-        n: how many count.
+        n: the number of items that count.
         clusters: how many of them are independent.
-        outcomes: how many are right and how many not; None of another metric.
-        total: the sum of numerators; `of` of denominators. None of an average.
+        outcomes: how many are right and how many are not; None if the metric is not
+            right or wrong.
+        total: the sum of numerators; None for an average of metrics.
+        of: the sum of denominators; None likewise.
     """
 
     n: int
@@ -259,13 +261,13 @@ class _Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """A task of a site, as far as it may be told.
+    """A task of a site, reduced to what may leave.
 
     Attributes:
         task: the task.
-        runs: by role.
-        models: names by role that win over those of the recipes.
-        strata: of each item, by its id.
+        runs: the runs by role.
+        models: names by role, which override those of the recipes.
+        strata: the strata of each item, by its id.
         coarse: whether corrected figures are rounded, since the judge's matrix is
             hidden.
     """
@@ -279,7 +281,7 @@ class _Shared:
     _counts: set[str] = field(default_factory=set)
 
     def content(self) -> JsonDict:
-        """The task as a shared file has it."""
+        """The task's entry in the shared file."""
         figures = [figure for role in self.entries for figure in self._figures(role)]
         return {
             "recipe": recipe_parts(self.task, self.entries["candidate"]["recipe"]),
@@ -298,7 +300,7 @@ class _Shared:
         }
 
     def _model(self, role: str, entry: TaskEntry) -> str:
-        """The model of a role; of answers from a file their name would be the file's."""
+        """The model of a role; for answers from a file, the recipe has only the file's name."""
         if name := self.models.get(role):
             return _last_part(name)
         name = str(mapping(entry["recipe"].get("model")).get("name"))
@@ -322,31 +324,33 @@ class _Shared:
 
     @cached_property
     def _members(self) -> dict[str, dict[str, dict[str, list[int]]]]:
-        """By role, breakdown and group: which rows are in it; "" for in none."""
-        found: dict[str, dict[str, dict[str, list[int]]]] = {}
+        """The indices of rows by role, breakdown and group; "" is the group of rows in none."""
+        members: dict[str, dict[str, dict[str, list[int]]]] = {}
         for role, rows in self._rows.items():
             for by in breakdown_names(self.task):
                 named = mapping(self.entries[role]["breakdown"].get(by))
-                groups = found.setdefault(role, {}).setdefault(by, {})
+                groups = members.setdefault(role, {}).setdefault(by, {})
                 for index, row in enumerate(rows):
                     text = row.get(f"group_{by}") or ""
                     for group in groups_of(text, named) if text else ("",):
                         groups.setdefault(group, []).append(index)
 
             for by in self._own:
-                found[role][by] = self._of_stratum(rows, by)
+                members[role][by] = self._of_stratum(rows, by)
 
-        return found
+        return members
 
     @cached_property
     def _own(self) -> list[str]:
-        """The strata of the site that are no breakdown of the task."""
-        names = dict.fromkeys(name for each in self.strata.values() for name in each)
+        """The site's strata that are not breakdowns of the task."""
+        names = dict.fromkeys(
+            name for of_item in self.strata.values() for name in of_item
+        )
         taken = (_PATIENT, *breakdown_names(self.task))
         return [name for name in names if name not in taken]
 
     def _of_stratum(self, rows: Sequence[Row], by: str) -> dict[str, list[int]]:
-        """Which rows are of each group of a stratum."""
+        """The indices of rows by group of a stratum."""
         groups: dict[str, list[int]] = {}
         for index, row in enumerate(rows):
             group = mapping(self.strata.get(row["id"])).get(by) or ""
@@ -355,7 +359,7 @@ class _Shared:
 
     @cached_property
     def _hidden(self) -> dict[str, set[str]]:
-        """The groups of each breakdown that are hidden for every metric and role."""
+        """The groups of each breakdown that are hidden in every metric and role."""
         sizes: dict[str, dict[str, int]] = {}
         for role, breakdowns in self._members.items():
             for by, groups in breakdowns.items():
@@ -366,12 +370,12 @@ class _Shared:
         return {by: hidden_groups(least) for by, least in sizes.items()}
 
     def _clusters(self, role: str, members: Sequence[int]) -> int:
-        """How many independent items there are among some rows."""
+        """The number of independent items among some rows."""
         rows = [self._rows[role][index] for index in members]
         return len(set(self._whose(rows)))
 
     def _whose(self, rows: Sequence[Row]) -> list[object]:
-        """Whose each row is: the patient's, as the site or the task says; else its own."""
+        """The cluster of each row: its patient by site or task, else the row itself."""
         apart = self.task.cluster is None
         return [
             mapping(self.strata.get(row["id"])).get(_PATIENT)
@@ -380,7 +384,7 @@ class _Shared:
         ]
 
     def _columns(self, role: str) -> Iterator[tuple[MetricSpec, Columns]]:
-        """The metrics of a role that have a value, the headline first."""
+        """The metrics of a role that have a value, with their columns, the headline first."""
         figures, rows = self.entries[role]["metrics"], self._rows[role]
         reported = {
             metric.name: metric
@@ -388,12 +392,12 @@ class _Shared:
             if mapping(figures.get(metric.name)).get("value") is not None
         }
         for metric in reported.values():
-            # How many items a metric of right answers is of tells how many are right.
+            # The n of a metric of right answers alone reveals how many are right.
             if not metric.part and not metric.if_right:
                 yield metric, columns_of(metric, reported, rows, rows, None)
 
     def _figures(self, role: str) -> Iterator[JsonDict]:
-        """All figures of a role: of all items, corrected, and of groups."""
+        """All figures of a role: for all items, corrected, and for groups."""
         entry = self.entries[role]
         for metric, columns in self._columns(role):
             cell = self._cell(role, columns, None)
@@ -413,7 +417,7 @@ class _Shared:
     def _cell(
         self, role: str, columns: Columns, members: Sequence[int] | None
     ) -> _Cell:
-        """A metric of some rows; None for all."""
+        """The counts of a metric over some rows; None for all rows."""
         rows = range(len(self._rows[role])) if members is None else members
         chosen = np.array(rows, dtype=np.intp)
         table = np.stack([column[chosen] for column in columns.first])
@@ -435,7 +439,7 @@ class _Shared:
     def _whole(
         self, role: str, metric: MetricSpec, cell: _Cell, figure: Figure
     ) -> JsonDict:
-        """A metric of all items, as a range where few are right or few are wrong."""
+        """A metric over all items, as a range if few are right or few are wrong."""
         if cell.outcomes is not None:
             self._counts.add(metric.name)
         if cell.outcomes is None or not is_small(*cell.outcomes):
@@ -453,7 +457,7 @@ class _Shared:
     def _corrected(
         self, role: str, metric: MetricSpec, shown: JsonDict, figure: Json
     ) -> JsonDict:
-        """A corrected metric, moved and widened as its raw one is."""
+        """A corrected metric, shifted and widened like its raw one."""
         moved, off = self._off.get((role, metric.name), (0.0, 0.0))
         slope = _slope(figure)
         estimate = _moved(_estimate(figure, 0.0), moved * slope, metric.limits)
@@ -466,7 +470,7 @@ class _Shared:
     def _groups(
         self, role: str, metric: MetricSpec, columns: Columns, by: str, *, whole: bool
     ) -> Iterator[JsonDict]:
-        """A metric of each group that may be told."""
+        """A metric for each group that may be published."""
         figures = mapping(self.entries[role]["breakdown"].get(by))
         members = self._members[role].get(by, {})
         cells = {
@@ -474,18 +478,11 @@ class _Shared:
             for group, of_group in members.items()
         }
         cells = {group: cell for group, cell in cells.items() if cell.n}
-        sizes = {
-            group: min(cell.clusters, len(members[group]) - cell.n or cell.clusters)
-            for group, cell in cells.items()
-        }
-        for group in self._hidden.get(by, set()) & sizes.keys():
-            sizes[group] = 0  # what is hidden in one metric is hidden in all
-
-        without = hidden_groups(sizes)
+        without = self._without(by, members, cells)
         outcomes = {
             group: cell.outcomes for group, cell in cells.items() if cell.outcomes
         }
-        untold = hidden_outcomes(outcomes, without, whole=whole) if outcomes else set()
+        hidden = hidden_outcomes(outcomes, without, whole=whole) if outcomes else set()
         for group, cell in cells.items():
             figure = mapping(mapping(figures.get(group)).get(metric.name))
             if by in self._own and group:
@@ -493,43 +490,58 @@ class _Shared:
             if group in without or not group or figure.get("value") is None:
                 continue
 
-            told = _estimate(figure, 0.0) if group not in untold else None
-            yield _row(role, metric.name, (by, group), cell, told)
+            estimate = _estimate(figure, 0.0) if group not in hidden else None
+            yield _row(role, metric.name, (by, group), cell, estimate)
+
+    def _without(
+        self, by: str, members: Mapping[str, list[int]], cells: Mapping[str, _Cell]
+    ) -> set[str]:
+        """The groups that a metric leaves out, since their size or its rest is small."""
+        sizes = {
+            group: min(cell.clusters, len(members[group]) - cell.n or cell.clusters)
+            for group, cell in cells.items()
+        }
+        for group in self._hidden.get(by, set()) & sizes.keys():
+            sizes[group] = 0  # what is hidden in one metric is hidden in all
+        return hidden_groups(sizes)
 
     def _computed(
         self, role: str, columns: Columns, members: Sequence[int]
     ) -> JsonDict:
-        """A metric of a stratum, which the run itself does not break down by."""
-        part = columns.of_items(np.array(members, dtype=np.intp))
+        """A metric for a group of a stratum by which the run is not broken down."""
+        group_columns = columns.of_items(np.array(members, dtype=np.intp))
         whose = self._whose([self._rows[role][index] for index in members])
-        found = average_interval(
-            part.first, part.shares, clusters=whose, limits=columns.metric.limits
+        estimate = average_interval(
+            group_columns.first,
+            group_columns.shares,
+            clusters=whose,
+            limits=columns.metric.limits,
         )
-        return as_json(found)
+        return as_json(estimate)
 
     def _strata_differences(self) -> Breakdowns:
-        """The differences by strata, as `compare` has those by breakdowns."""
+        """The differences by stratum, in the form of `compare`'s breakdowns."""
         sides = (
             {row["id"]: row for row in self._rows[role]}
             for role in ("baseline", "candidate")
         )
         first, second = shared_rows(*sides)
         reported = {metric.name: metric for metric, _ in self._columns("candidate")}
-        found: Breakdowns = {}
+        breakdowns: Breakdowns = {}
         for name, metric in reported.items():
             columns = columns_of(metric, reported, first, second, self._whose(first))
             for by in self._own:
                 for group, members in self._of_stratum(first, by).items():
-                    part = columns.of_items(np.array(members, dtype=np.intp))
+                    group_columns = columns.of_items(np.array(members, dtype=np.intp))
                     entry = compare_columns(
-                        part, resamples=GROUP_RESAMPLES, whole=False
+                        group_columns, resamples=GROUP_RESAMPLES, whole=False
                     )
-                    found.setdefault(by, {}).setdefault(group, {})[name] = entry
+                    breakdowns.setdefault(by, {}).setdefault(group, {})[name] = entry
 
-        return found
+        return breakdowns
 
     def _differences(self) -> Iterator[JsonDict]:
-        """The candidate less the baseline, of all items and of groups that both tell."""
+        """The candidate less the baseline, for all items and for groups that both publish."""
         if len(self.entries) < len(_ROLES):
             return
 
@@ -546,22 +558,22 @@ class _Shared:
                 f"{'; '.join(compared['refused'])}"
             )
 
-        told = {
-            (each["metric"], each["by"], each["group"], each["role"])
+        published = {
+            (figure["metric"], figure["by"], figure["group"], figure["role"])
             for role in self.entries
-            for each in self._figures(role)
-            if each["estimate"] is not None
+            for figure in self._figures(role)
+            if figure["estimate"] is not None
         }
         groups = {**compared["breakdown"], **self._strata_differences()}
-        for metric, place, entry in _entries(compared["metrics"], groups):
-            both = {(metric, *place, role) for role in _ROLES} <= told
+        for metric, key, entry in _entries(compared["metrics"], groups):
+            both = {(metric, *key, role) for role in _ROLES} <= published
             if both and entry["n_clusters"] >= LEAST and entry["ci_low"] is not None:
-                yield self._difference(metric, place, entry)
+                yield self._difference(metric, key, entry)
 
     def _difference(
-        self, metric: str, place: tuple[str, str], entry: Difference
+        self, metric: str, key: tuple[str, str], entry: Difference
     ) -> JsonDict:
-        """A difference, moved and widened as the figures it is of."""
+        """A difference, shifted and widened like its two figures."""
         raw = metric.removesuffix(SUFFIX)
         sides = [self._off.get((role, raw), (0.0, 0.0)) for role in _ROLES]
         moved, off = sides[0][0] - sides[1][0], sides[0][1] + sides[1][1]
@@ -576,15 +588,15 @@ class _Shared:
             "low": entry["ci_low"],
             "high": entry["ci_high"],
         }
-        estimate = _moved(estimate, moved if place == _WHOLE else 0.0, None)
-        estimate["off"] = off if place == _WHOLE else 0.0
+        estimate = _moved(estimate, moved if key == _WHOLE else 0.0, None)
+        estimate["off"] = off if key == _WHOLE else 0.0
         if metric in self._counts:
             _widen_for_flips(estimate, entry)
 
         return {
             "metric": metric,
-            "by": place[0],
-            "group": place[1],
+            "by": key[0],
+            "group": key[1],
             "n": entry["n"],
             "clusters": entry["n_clusters"],
             "estimate": _rounded(estimate, coarse=raw != metric and self.coarse),
@@ -595,7 +607,7 @@ def _entries(
     metrics: Mapping[str, Difference],
     breakdowns: Mapping[str, Mapping[str, Mapping[str, Difference]]],
 ) -> Iterator[tuple[str, tuple[str, str], Difference]]:
-    """Differences with their metric and place."""
+    """Differences with their metric, breakdown and group."""
     for metric, entry in metrics.items():
         yield metric, _WHOLE, entry
     for by, groups in breakdowns.items():
@@ -605,9 +617,9 @@ def _entries(
 
 
 def _widen_for_flips(estimate: JsonDict, entry: Difference) -> None:
-    """Hides how many items changed for better or worse, where these are few.
+    """Hides the number of items that changed for better or worse if it is small.
 
-    The interval would tell their number; it becomes the one of so many as may be.
+    The interval would reveal it, so it is widened to that of the largest hidden number.
     """
     flips, n = entry["flips"], entry["n"]
     if not flips or not is_small(flips["improved"], flips["worsened"]):
@@ -623,22 +635,22 @@ def _widen_for_flips(estimate: JsonDict, entry: Difference) -> None:
 def _row(
     role: str,
     metric: str,
-    place: tuple[str, str],
+    key: tuple[str, str],
     cell: _Cell,
     estimate: JsonDict | None,
 ) -> JsonDict:
-    """A figure as a shared file has it."""
-    told = estimate is not None and estimate["off"] == 0.0
-    sums = told and cell.outcomes is None and cell.total is not None
+    """A figure's entry in the shared file."""
+    is_exact = estimate is not None and estimate["off"] == 0.0
+    sums = is_exact and cell.outcomes is None and cell.total is not None
 
     return {
         "role": role,
         "metric": metric,
-        "by": place[0],
-        "group": place[1],
+        "by": key[0],
+        "group": key[1],
         "n": cell.n,
         "clusters": cell.clusters,
-        "right": cell.outcomes[0] if told and cell.outcomes else None,
+        "right": cell.outcomes[0] if is_exact and cell.outcomes else None,
         "total": round(cell.total or 0.0, _DIGITS) if sums else None,
         "of": round(cell.of or 0.0, _DIGITS) if sums else None,
         "estimate": estimate,
@@ -646,7 +658,7 @@ def _row(
 
 
 def _estimate(figure: Json, off: float) -> JsonDict | None:
-    """A figure's value and interval; None where it has none."""
+    """A figure's value and interval; None if it lacks one of them."""
     ends = {
         "value": figure["value"],
         "low": figure["ci_low"],
@@ -660,7 +672,7 @@ def _estimate(figure: Json, off: float) -> JsonDict | None:
 def _moved(
     estimate: JsonDict | None, by: float, limits: tuple[float, float] | None
 ) -> JsonDict:
-    """An estimate moved along its scale, and cut at the scale's ends."""
+    """Shifts an estimate, and cuts it at the limits of its scale."""
     low, high = limits or (-math.inf, math.inf)
     return {
         name: min(max(value + by, low), high)
@@ -670,7 +682,7 @@ def _moved(
 
 
 def _rounded(estimate: JsonDict, *, coarse: bool = False) -> JsonDict:
-    """The numbers as they leave: a thousandth of a point, or one point where `coarse`."""
+    """Rounds an estimate to a thousandth of a point, or to one point if `coarse`."""
     digits = _COARSE if coarse else _DIGITS
     rounded = {
         name: round(float(value), digits) + 0.0 for name, value in estimate.items()
@@ -682,20 +694,20 @@ def _rounded(estimate: JsonDict, *, coarse: bool = False) -> JsonDict:
 
 
 def _slope(figure: Json) -> float:
-    """How far a corrected value moves where the raw one moves by one."""
+    """The change of a corrected value for a change of one in the raw value."""
     scores = mapping(figure.get("calibration")).get("scores") or (0.0, 1.0)
     return float(max(scores) - min(scores))
 
 
 def _coverage(entry: TaskEntry) -> JsonDict:
-    """How many items are scored, and how many are not unless these are few."""
+    """The number of scored items, and of unscored ones unless these are few."""
     scored = entry["coverage"]["scored"]
     missing = entry["coverage"]["asked"] - scored
     return {"scored": scored, "missing": None if is_small(missing) else missing}
 
 
 def _check(check: Json) -> JsonDict:
-    """A judge's check: its confusion matrix, where no cell is small."""
+    """A judge's check with its confusion matrix, if no cell is small."""
     pairs = [
         pair
         for pair in zip(
@@ -724,9 +736,9 @@ def _check(check: Json) -> JsonDict:
 
 
 def recipe_parts(task: TaskSpec, recipe: Json) -> dict[str, str]:
-    """What decides a task's numbers, by kind, in words and hashes that name no file or host.
+    """The parts of a recipe that decide the numbers, as hashes and names without paths.
 
-    Two sites whose parts are the same measured the same thing on other notes.
+    Two sites with equal parts measured the same thing on different notes.
     """
     judge = mapping(recipe.get("judge"))
     prompts = mapping(recipe.get("prompts"))
@@ -750,40 +762,40 @@ def recipe_parts(task: TaskSpec, recipe: Json) -> dict[str, str]:
         "judge_asked": _digest(
             {key: judge[key] for key in judge if key not in ("name", "votes")}
         ),
-        **{part: _digest(recipe[part]) for part in _PARTS if recipe.get(part)},
+        **{kind: _digest(recipe[kind]) for kind in _PARTS if recipe.get(kind)},
     }
 
     return {kind: one_line(text) for kind, text in parts.items()}
 
 
-def _digest(part: object) -> str:
-    """A hash of a part of a recipe; "none" of nothing."""
-    plain = _without_places(part)
+def _digest(value: object) -> str:
+    """A hash of a part of a recipe; "none" for an empty one."""
+    plain = _without_places(value)
     if not plain:
         return "none"
     text = json.dumps(plain, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _without_places(part: object) -> object:
-    """A part of a recipe without files and addresses, which differ from site to site."""
-    if isinstance(part, Mapping):
-        if "file" in part:
+def _without_places(value: object) -> object:
+    """A part of a recipe without files and addresses, which differ between sites."""
+    if isinstance(value, Mapping):
+        if "file" in value:
             return "a file"
-        plain = {str(key): _without_places(value) for key, value in part.items()}
-        return {key: value for key, value in plain.items() if value is not None}
-    if isinstance(part, list | tuple):
-        return [_without_places(value) for value in part]
-    return None if isinstance(part, str) and "/" in part else part
+        plain = {str(key): _without_places(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in plain.items() if inner is not None}
+    if isinstance(value, list | tuple):
+        return [_without_places(item) for item in value]
+    return None if isinstance(value, str) and "/" in value else value
 
 
 def _last_part(name: str) -> str:
-    """A model's or judge's name without the folder or host before it."""
+    """A model's or judge's name without its folder or host."""
     return one_line(name.rstrip("/").rpartition("/")[2]) or "unknown"
 
 
 def _code(path: Path) -> str:
-    """The site's random code: the one of the file before, or a new one."""
+    """The site's random code: that of the last shared file, or a new one."""
     try:
         before = json.loads(read_text(path))["site"]
     except (OSError, ValueError, LookupError, TypeError):
@@ -793,13 +805,13 @@ def _code(path: Path) -> str:
 
 
 def _count(content: Json) -> int:
-    """How many figures a shared file has."""
-    each = content["tasks"].values()
-    return sum(len(task["figures"]) + len(task["differences"]) for task in each)
+    """The number of figures in a shared file."""
+    entries = content["tasks"].values()
+    return sum(len(task["figures"]) + len(task["differences"]) for task in entries)
 
 
 def _strata(site: Site) -> Strata:
-    """The strata of the site's items; none before there are items."""
+    """The strata of the site's items; none before the items are built."""
     try:
         return strata_of(site)
     except MissingError:
@@ -810,32 +822,32 @@ def _ids(runs: Mapping[str, Path]) -> Iterator[str]:
     """The ids of items and clusters of runs."""
     for folder in runs.values():
         for row in read_compared(folder).rows:
-            found = (str(row.get(name) or "") for name in ("id", "cluster"))
-            yield from (text for text in found if len(text) >= _SHORTEST_ID)
+            ids = (str(row.get(name) or "") for name in ("id", "cluster"))
+            yield from (text for text in ids if len(text) >= _SHORTEST_ID)
 
 
 def write_share(
     content: Json, folder: Path, *, sources: Sequence[Path], secret: Iterable[str]
 ) -> list[Path]:
-    """Writes the shared file and the one for people, when nothing of the site is in them.
+    """Writes the shared file and its readable copy, unless they would reveal something.
 
     Args:
-        content: of `made_share`.
-        folder: where they are to lie.
+        content: the result of `made_share`.
+        folder: where to write them.
         sources: files with the site's text.
-        secret: ids and names that must not be in them.
+        secret: ids and names that must not occur in them.
 
     Raises:
-        RefusedError: the content breaks its form, or text, an id or a name is in it.
+        RefusedError: the content violates its form, or holds text, an id or a name.
     """
     from medical_tasks.io.forms import complaint
     from medical_tasks.site.share_forms import ShareForm
     from medical_tasks.site.share_text import readable_share
 
-    if said := complaint(ShareForm, content):
-        said = said.partition(", got ")[0]  # which could be text of a note
+    if problem := complaint(ShareForm, content):
+        problem = problem.partition(", got ")[0]  # which could be text of a note
         raise RefusedError(
-            f"{folder / SHARE_FILE}: not written, since it would break its form: {said}. Give the "
+            f"{folder / SHARE_FILE}: not written, since it would violate its form: {problem}. Give the "
             "group or model a short, plain name."
         )
 
@@ -861,30 +873,30 @@ def write_share(
 
 
 def _check_names(content: Json, secret: set[str]) -> None:
-    """Refuses a content that has an id or a person's name among its words."""
+    """Refuses content that has an id or a person's name among its words."""
     words = set(_words({**content, "sha256": ""}))
-    if found := sorted(words & secret):
+    if leaked := sorted(words & secret):
         raise RefusedError(
-            f"not shared: {len(found)} of its names are ids of items or names of reviewers, such "
-            f"as one of {len(found[0])} characters. Name the group otherwise."
+            f"not shared: {len(leaked)} of its names are ids of items or names of reviewers, such "
+            f"as one of {len(leaked[0])} characters. Rename the group or the model."
         )
 
 
 def _words(value: object) -> Iterator[str]:
-    """All texts of a JSON value and its keys, but for the parts of recipes."""
+    """All texts and keys of a JSON value, except in recipes."""
     if isinstance(value, Mapping):
-        for key, each in value.items():
+        for key, element in value.items():
             yield str(key)
-            yield from () if key == "recipe" else _words(each)
+            yield from () if key == "recipe" else _words(element)
     elif isinstance(value, list):
-        for each in value:
-            yield from _words(each)
+        for element in value:
+            yield from _words(element)
     elif isinstance(value, str):
         yield value
 
 
 def _check_text(draft: Path, sources: Sequence[Path]) -> None:
-    """Refuses files in which text of a source stands."""
+    """Refuses files that contain text of a source."""
     report = check_leaks(draft, sources)
     if report.found or report.unreadable:
         names = ", ".join([*report.found, *report.unreadable])

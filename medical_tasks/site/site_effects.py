@@ -1,18 +1,17 @@
-"""From shared figures to what random effects pool: a value and its variance on one scale.
+"""Converts shared figures to effects for pooling: a value and its variance on one scale.
 
 A share is pooled on the scale of arcsines (arcsin √p), on which the variance of a share
 of n items is 1 / (4 n + 2) whatever the share is (Anscombe 1948, Biometrika 35:246). On
 the scale of logits a hospital with few errors weighs less *because* it has few, which
 pulls the mean away from it: with ten hospitals at 97 % the interval held the truth in 8
-of 10 cases (`measurements/site_pooling.py`). n is what the interval says: the number of
+of 10 cases (`measurements/site_pooling.py`). n follows from the interval: the number of
 independent items whose Wilson interval would be as wide, so that clusters, missing
 verdicts and the judge's errors count.
 
-A corrected share has errors of its own, which hardly depend on the share: its n is that
-of a share near the mean of all hospitals, so that one that is corrected to 1 does not
-weigh more for that.
+The error of a corrected share hardly depends on the share. So its n is that of a share
+near the mean of all hospitals, and a share that is corrected to 1 has no extra weight.
 
-Differences, and metrics that are no shares, are pooled as they are.
+Differences, and metrics that are not shares, are pooled on their own scale.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from medical_tasks.spec import MetricSpec, TaskSpec
 Scale = Literal["share", "plain"]
 Z: Final = normal_quantile(0.975)
 _LEAST_ITEMS: Final = 1.0
-"""An interval that says less than one item would is none."""
+"""An interval that is wider than that of so many items is not pooled."""
 _EDGE: Final = 0.375
 _NEAR_EDGE: Final = 0.02
 RAW: Final = "raw"
@@ -48,13 +47,13 @@ RAW: Final = "raw"
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """One hospital's number, with what it leaves open.
+    """One hospital's value with its uncertainty.
 
     Attributes:
         site: the hospital.
-        value: its number, `low` and `high` its 95 % interval.
-        n: how many items it is of.
-        off: how far the value may lie from the truth, since a small cell is hidden.
+        value: its value; `low` and `high` are its 95 % interval.
+        n: the number of items.
+        off: how far the value may be from the true one, since a small cell is hidden.
         how: `raw`, `corrected there` by the site's own labels, or `corrected here` by
             its confusion matrix.
     """
@@ -69,7 +68,7 @@ class Effect:
 
     @property
     def items(self) -> float:
-        """Of a share: how many independent items would leave as much open."""
+        """The number of independent items for which a share's interval would be as wide."""
         below, above = (
             math.sqrt(max(0.0, end * (1.0 - end))) for end in (self.low, self.high)
         )
@@ -78,7 +77,7 @@ class Effect:
 
     @property
     def variance(self) -> float:
-        """Of the number as it is; where it is cut at 0 or 1, by its other half."""
+        """The variance by the interval's half-width, or its uncut half if it is cut at 0 or 1."""
         halves = (self.value - self.low, self.high - self.value)
         is_cut = self.how != RAW and (self.low <= 0.0 or self.high >= 1.0)
         half = max(halves) if is_cut else sum(halves) / 2.0
@@ -86,7 +85,7 @@ class Effect:
 
 
 def effect_of(site: str, figure: Json, how: str = "raw") -> Effect | None:
-    """A shared figure as an effect; None where it is hidden."""
+    """A shared figure as an effect; None if it is hidden."""
     estimate = figure["estimate"]
     if estimate is None:
         return None
@@ -94,7 +93,7 @@ def effect_of(site: str, figure: Json, how: str = "raw") -> Effect | None:
 
 
 def is_poolable(effect: Effect, scale: Scale) -> bool:
-    """Whether the effect says anything, and how much can be told."""
+    """Whether the effect has a usable variance."""
     if scale == "share" and effect.how == RAW:
         return _LEAST_ITEMS <= effect.items < math.inf
     return effect.variance > 0.0
@@ -103,30 +102,30 @@ def is_poolable(effect: Effect, scale: Scale) -> bool:
 def on_scale(
     effects: Sequence[Effect], scale: Scale, shift: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Values and variances of hospitals, each moved by `shift` times what it leaves open."""
-    values = np.array([each.value + shift * each.off for each in effects])
+    """Values and variances of hospitals, each shifted by `shift` times its `off`."""
+    values = np.array([effect.value + shift * effect.off for effect in effects])
     if scale == "plain":
-        return values, np.array([each.variance for each in effects])
+        return values, np.array([effect.variance for effect in effects])
     items = _items(effects)
     inner = (np.clip(values, 0.0, 1.0) * items + _EDGE) / (items + 2.0 * _EDGE)
     return np.arcsin(np.sqrt(inner)), 1.0 / (4.0 * items + 2.0)
 
 
 def _items(effects: Sequence[Effect]) -> Floats:
-    """How many independent items each hospital's share is worth."""
-    own = np.array([each.items for each in effects])
-    corrected = np.array([each.how != RAW for each in effects])
+    """The number of independent items that each hospital's share is worth."""
+    own = np.array([effect.items for effect in effects])
+    corrected = np.array([effect.how != RAW for effect in effects])
     if not corrected.any():
         return own
-    variances = np.array([each.variance for each in effects])
-    values = np.array([each.value for each in effects])
+    variances = np.array([effect.variance for effect in effects])
+    values = np.array([effect.value for effect in effects])
     mean = float((values / variances).sum() / (1.0 / variances).sum())
     inner = min(max(mean, _NEAR_EDGE), 1.0 - _NEAR_EDGE)
     return np.where(corrected, inner * (1.0 - inner) / variances, own)
 
 
 def off_scale(scale: Scale) -> Callable[[float], float]:
-    """What takes a number back to the metric's own scale."""
+    """The function that converts a number back to the metric's own scale."""
     if scale == "plain":
         return float
 
@@ -139,18 +138,18 @@ def off_scale(scale: Scale) -> Callable[[float], float]:
 def corrected_here(
     effect: Effect, task: TaskSpec, metric: MetricSpec, checks: Sequence[Json]
 ) -> Effect:
-    """A share of verdicts, corrected by the confusion matrix that its site shares.
+    """Corrects a share of verdicts by its site's confusion matrix.
 
-    As Rogan and Gladen (`scoring.correction`): the interval has the error of the items
-    and of the labels, which weigh as many labels as there are clusters.
+    Uses Rogan and Gladen's method (`scoring.correction`). The interval includes the error
+    of the items and that of the labels, whose number is taken as that of their clusters.
 
     Raises:
-        NotCorrectableError: there is no such matrix, or it does not tell.
+        NotCorrectableError: there is no such matrix, or it does not suffice.
     """
     if metric.verdict in ("", "several") or metric.limits != UNIT:
         raise NotCorrectableError("the metric is no share of verdicts")
 
-    fitting = [each for each in checks if each["set"] == check_set_of(task)]
+    fitting = [check for check in checks if check["set"] == check_set_of(task)]
     if not fitting:
         raise NotCorrectableError("the site shares no check of its judge on this task")
 
@@ -172,9 +171,9 @@ def corrected_here(
     learnt = replace(learnt, covariance=learnt.covariance * effective)
     items = effect.items
     counts = np.array([[effect.value * items, (1.0 - effect.value) * items]])
-    one = np.ones(1)
+    unit = np.ones(1)
     value, error = judge_error(
-        learnt, Verdicts(counts, one, np.zeros(1), np.array([items]))
+        learnt, Verdicts(counts, unit, np.zeros(1), np.array([items]))
     )
     slope = float(learnt.scores[0] - learnt.scores[1])
     inner = (effect.value * items + 0.5) / (items + 1.0)
@@ -186,7 +185,7 @@ def corrected_here(
         )
 
     low, middle, high = (
-        min(max(each, 0.0), 1.0) for each in (value - down, value, value + up)
+        min(max(check, 0.0), 1.0) for check in (value - down, value, value + up)
     )
     return replace(
         effect,
@@ -199,17 +198,17 @@ def corrected_here(
 
 
 def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
-    """What hospitals say together, on the metric's own scale.
+    """Pools hospitals, and returns the result on the metric's own scale.
 
-    Where cells are hidden, the ends are the widest of what they may be.
+    If cells are hidden, the interval is the widest for all their possible values.
     """
     back = off_scale(scale)
-    found = pooled(*on_scale(effects, scale))
+    estimate = pooled(*on_scale(effects, scale))
     ends = {
-        name: back(float(getattr(found, name)))
+        name: back(float(getattr(estimate, name)))
         for name in ("value", "low", "high", "new_low", "new_high")
     }
-    if any(each.off for each in effects):
+    if any(effect.off for effect in effects):
         for shift in (-1.0, 1.0):
             moved = pooled(*on_scale(effects, scale, shift))
             for name in ("low", "new_low"):
@@ -226,7 +225,7 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
         unit = 2.0 * math.sqrt(max(0.0, ends["value"] * (1.0 - ends["value"])))
 
     tau = {
-        name: unit * math.sqrt(float(getattr(found, of)))
+        name: unit * math.sqrt(float(getattr(estimate, of)))
         for name, of in (
             ("tau", "tau2"),
             ("tau_low", "tau2_low"),
@@ -234,20 +233,20 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
         )
     }
     rest = {
-        name: float(getattr(found, name))
+        name: float(getattr(estimate, name))
         for name in ("q", "q_p", "i2", "i2_low", "i2_high")
     }
-    weights = [float(each) for each in found.weights]
+    weights = [float(effect) for effect in estimate.weights]
     by_errors = list(alone) if closer else None
 
     return {**ends, **tau, **rest, "by_errors_alone": by_errors, "weights": weights}
 
 
 def _by_errors_alone(effects: Sequence[Effect], scale: Scale) -> tuple[float, float]:
-    """The interval by hospitals' own errors, as if all had one true value.
+    """The interval by hospitals' own errors alone, as if all had the same true value.
 
-    Hospitals that lie closer together than chance makes likely have a narrower one by
-    their spread, which a reader is told.
+    The report mentions it if it is wider than the pooled one, which happens if hospitals
+    are closer together than chance makes likely.
     """
     values, variances = on_scale(effects, scale)
     weights = 1.0 / variances
@@ -259,7 +258,7 @@ def _by_errors_alone(effects: Sequence[Effect], scale: Scale) -> tuple[float, fl
 
 
 def ends_at(effect: Effect, scale: Scale, z: float) -> tuple[float, float]:
-    """A hospital's interval at so many standard errors."""
+    """A hospital's interval at `z` standard errors."""
     if scale == "share":
         low, high = wilson(effect.value, effect.items, z)
         return low - effect.off, high + effect.off
@@ -270,13 +269,13 @@ def ends_at(effect: Effect, scale: Scale, z: float) -> tuple[float, float]:
 def between(
     first: Effect, second: Effect, scale: Scale, z: float
 ) -> tuple[float, float, float]:
-    """The first less the second, with its interval at so many standard errors.
+    """The first less the second, with its interval at `z` standard errors.
 
-    Of two intervals (Donner and Zou 2012, Stat Methods Med Res 21:347), which keeps the
-    skew of shares.
+    The interval is built from those of the two (Donner and Zou 2012, Stat Methods Med Res
+    21:347), which preserves the skew of shares.
     """
     (low, high), (other_low, other_high) = (
-        ends_at(each, scale, z) for each in (first, second)
+        ends_at(effect, scale, z) for effect in (first, second)
     )
     value = first.value - second.value
     down = math.hypot(first.value - low, other_high - second.value)

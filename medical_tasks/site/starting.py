@@ -27,29 +27,29 @@ _OURS: Final = frozenset({SETTINGS_NAME, README_NAME, JOURNAL_NAME, FOLDER, "wor
 _SETTINGS: Final = """\
 # What is evaluated here. This is the only file to edit; docs/hospital.md says more.
 use = "{use}"
-name = "{name}"   # stands in the evidence; is shared only with `site share --with-name`
+name = "{name}"   # printed in the evidence; shared only with `site share --with-name`
 notes = "{notes}"   # a table, {columns}
 items = "{items}"   # a table of items that people wrote, in place of a maker; "" for none
 open = {open}   # true only for invented or public notes; all others stay on this machine
-seed = {seed}   # of everything that is drawn
-strata = {strata}   # columns of the notes: sampled in proportion, and figures are broken down
+seed = {seed}   # of every random draw
+strata = {strata}   # columns of the notes for a stratified sample and subgroup figures
 {calculators}
 [models]
-candidate = "{candidate}"   # decided about: hf/PATH, vllm-server/NAME, openai-api/HOST/NAME
-baseline = "{baseline}"   # held against; "" for none
+candidate = "{candidate}"   # to decide about: hf/PATH, vllm-server/NAME, openai-api/HOST/NAME
+baseline = "{baseline}"   # the model to compare with; "" for none
 maker = "{maker}"   # drafts the items, which people check; "" for none
 {answers}
 [judge]
-name = "lexical"   # or a model, as above; lexical compares words: for a try only
-labels = {labels}   # answers that people label too, which the judge is checked against
+name = "lexical"   # or a model, as above; lexical compares words: for a trial only
+labels = {labels}   # answers that people label too, to check the judge
 
 [reviewers]
 names = ["ann", "ben"]   # they label blind to each other
 adjudicator = "eve"   # decides where they differ
 
 [decision]
-preset = "standard"   # exploratory, standard or strict; [[rule]] tables below win
-margin = {margin}   # at most so much worse than the baseline
+preset = "standard"   # exploratory, standard or strict; [[rule]] tables below override it
+margin = {margin}   # non-inferiority margin: at most so much worse than the baseline
 confidence = 0.95   # of the plan; the gate's intervals are at 95 %
 power = 0.8   # of the plan: chance of GO for a candidate that is as good as the baseline
 """
@@ -57,15 +57,15 @@ power = 0.8   # of the plan: chance of GO for a candidate that is as good as the
 _README: Final = """\
 # {title}
 
-All of it is `medical-tasks site STEP`, given in this folder. `medical-tasks site status` says at
-any time what is done, what is next, who must do it and what it costs. Every step goes on where
-it stopped, and nothing that people wrote is lost.
+Give `medical-tasks site STEP` in this folder. `medical-tasks site status` says at any time what
+is done, what is next, who must do it and what it costs. Every step resumes where it stopped, and
+nothing that people wrote is lost.
 
 {walk}
 - **One person** edits `site.toml` and gives the commands.
 - **Two reviewers** check items and label answers at the desk (`site review`), blind to each
-  other; a third person decides where they differ.
-- **Text of notes** lies in the private store of this machine and never in this folder, unless
+  other; a third person decides if they differ.
+- **Text of notes** is kept in the private store of this machine and never in this folder, unless
   `site.toml` says `open = true`.
 """
 
@@ -80,7 +80,7 @@ calculators = ["bmi", "map", "ckd_epi_2021"]   # ids or names; none for all 55
 
 
 def run(options: New) -> int:
-    """Makes the folder, and says what to edit."""
+    """Creates the folder, and prints what to edit."""
     folder = options.folder.expanduser()
     check_least({"--patients": options.patients, "--seed": options.seed})
     if options.patients and not options.demo:
@@ -92,7 +92,7 @@ def run(options: New) -> int:
         README_NAME: readme_text(options.use),
     }
     _write(folder, texts)
-    site = open_site(folder)  # what was written is read once, before anybody edits it
+    site = open_site(folder)  # checks the written settings before anybody edits them
     if options.demo:
         write_demo(site, options.patients or PATIENTS)
         tell(f"{folder}: invented notes and answers in demo", folder=folder)
@@ -148,23 +148,23 @@ def settings_text(options: New) -> str:
 
 
 def readme_text(use: str) -> str:
-    """The README of a folder: the steps in their order, and who does them."""
+    """The README of a folder: the steps in their order."""
     lines = [
         f"    medical-tasks site {step.name:<9} # {step.summary}" for step in STEPS
     ]
-    walk = "\n".join(lines) + "\n" if lines else ""
+    walk = "\n".join(lines) + "\n"
     return _README.format(title=USES[use].title, walk=walk)
 
 
 def _check_free(folder: Path, options: New) -> None:
-    """Refuses a folder with anything in it, but for what a stopped `new` of the same words left."""
+    """Refuses a folder that is not empty, unless the same command was stopped in it."""
     if not folder.exists():
         return
 
-    there = {each.name for each in folder.iterdir()} if folder.is_dir() else {"a file"}
-    there = {name for name in there if not name.startswith(".")}
-    finished = JOURNAL_NAME in there and (not options.demo or demo_written(folder))
-    if not there or (not finished and there <= _OURS and _same(folder, options)):
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else {"a file"}
+    names = {name for name in names if not name.startswith(".")}
+    finished = JOURNAL_NAME in names and (not options.demo or demo_written(folder))
+    if not names or (not finished and names <= _OURS and _is_unedited(folder, options)):
         return
 
     raise UsageError(
@@ -173,19 +173,19 @@ def _check_free(folder: Path, options: New) -> None:
     )
 
 
-def _same(folder: Path, options: New) -> bool:
-    """Whether the settings there are those of a new folder, which nobody has edited."""
+def _is_unedited(folder: Path, options: New) -> bool:
+    """Whether nobody has edited the settings since the same command wrote them."""
     file = folder / SETTINGS_NAME
     return not file.is_file() or read_text(file) == settings_text(options)
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:
-    """Writes the files; the journal last, since it makes the folder one of a site."""
+    """Writes the files; the journal comes last, since it marks the folder as a site's."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise IncompleteError(
-            f"{folder}: cannot be made ({system_reason(error)}). Give another name."
+            f"{folder}: cannot be created ({system_reason(error)}). Give another name."
         ) from error
 
     for name, text in texts.items():

@@ -1,4 +1,4 @@
-"""The steps of a site, and at any time: what is done, what is next, who must do it, what it costs."""
+"""The steps of a site and their states: what is done, what is next, who does it, what it costs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ Kind = Literal["done", "stale", "next", "waiting", "blocked"]
 
 
 class State(NamedTuple):
-    """Where a step stands.
+    """The state of a step.
 
     Attributes:
-        kind: done; stale, when an input has changed since; next, when it can be done
-            now; waiting, when people must do something; blocked, when another step
-            must be done before.
-        text: in one line, with the next step where there is one.
-        cost: what it takes: requests, tokens, minutes of people; "" for next to
-            nothing.
+        kind: done; stale, if an input has changed since; next, if it can be done now;
+            waiting, if people must do something; blocked, if another step comes first.
+        text: one line, with the next step if there is one.
+        cost: requests, tokens or reviewers' minutes; "" for next to nothing.
     """
 
     kind: Kind
@@ -37,13 +35,13 @@ class Step:
     """One step of a site.
 
     Attributes:
-        who: who does it: you, reviewers, the model.
+        who: who does it: you or reviewers.
         needs: the steps that must be done before.
-        run: `package.module:name` of what does it; takes the step's options and returns
-            the exit code.
-        state: `package.module:name` of what says where it stands, from the site; "" for
-            what the journal says.
-        alone: whether no other step may write in the folder meanwhile.
+        run: `package.module:name` of the function that does it; it takes the step's
+            options and returns the exit code.
+        state: `package.module:name` of the function that returns the site's `State`;
+            "" to go by the journal.
+        alone: whether it locks the folder against other steps.
     """
 
     name: str
@@ -65,7 +63,7 @@ STEPS: Final[tuple[Step, ...]] = (
     ),
     Step(
         name="sample",
-        summary="patients drawn by chance, in strata",
+        summary="patients drawn at random, in strata",
         who="you",
         needs=("plan",),
         run="medical_tasks.site.sampling:run",
@@ -151,41 +149,44 @@ RUNS: Final[Mapping[str, str]] = {
     **{step.name: step.run for step in STEPS},
     "pool": "medical_tasks.site.pooling:run",
 }
-"""What does each step."""
+"""The function of each step."""
 
 
 def step_named(name: str) -> Step | None:
-    """The step of a name; None for `new`, `status` and what is no step of one site."""
+    """The step with this name; None for `new`, `status` and `pool`."""
     return next((step for step in STEPS if step.name == name), None)
 
 
 def states(site: Site) -> dict[str, State]:
-    """Where every step stands, in the order of the work."""
-    found: dict[str, State] = {}
+    """The state of every step, in the order of the work."""
+    step_states: dict[str, State] = {}
     for step in STEPS:
         missing = [
             name
             for name in step.needs
-            if name in found and found[name].kind in ("next", "waiting", "blocked")
+            if name in step_states
+            and step_states[name].kind in ("next", "waiting", "blocked")
         ]
         if missing:
-            found[step.name] = State("blocked", f"needs {', '.join(missing)} first")
+            step_states[step.name] = State(
+                "blocked", f"needs {', '.join(missing)} first"
+            )
         elif step.state:
-            found[step.name] = load(step.state)(site)
+            step_states[step.name] = load(step.state)(site)
         else:
-            found[step.name] = journal_state(site, step.name)
+            step_states[step.name] = journal_state(site, step.name)
 
-    return found
+    return step_states
 
 
 def journal_state(site: Site, step: str, *, ready: str = "", cost: str = "") -> State:
-    """Where a step stands by the journal alone.
+    """The state of a step by the journal alone.
 
     Args:
         site: the site.
         step: its name.
-        ready: what to say when it can be done now.
-        cost: what it will take then.
+        ready: the text if it can be done now.
+        cost: what it then costs.
     """
     done = last(site, step)
     if done is None:
@@ -199,41 +200,45 @@ def journal_state(site: Site, step: str, *, ready: str = "", cost: str = "") -> 
 
 
 def run(options: Status) -> int:
-    """Prints where every step stands."""
+    """Prints the state of every step."""
     site = open_site(options.folder)
-    found = states(site)
-    tell(shown(site, found), _content(site, found))
+    step_states = states(site)
+    tell(status_text(site, step_states), _content(site, step_states))
     return 0
 
 
-def shown(site: Site, found: Mapping[str, State]) -> str:
+def status_text(site: Site, step_states: Mapping[str, State]) -> str:
     """The states as a table, and what to do next."""
     rows = [
-        (step.name, found[step.name].kind, f"{found[step.name].text} (by {step.who})")
+        (
+            step.name,
+            step_states[step.name].kind,
+            f"{step_states[step.name].text} (by {step.who})",
+        )
         for step in STEPS
     ]
     head = f"{site.settings.name}: {site.settings.use}"
     table = "\n".join(align(("step", "state", "what"), rows))
-    return f"{head}\n\n{table}\n\n{advice(found)}"
+    return f"{head}\n\n{table}\n\n{advice(step_states)}"
 
 
-def advice(found: Mapping[str, State]) -> str:
+def advice(step_states: Mapping[str, State]) -> str:
     """What to do next, by whom and for how much."""
     for step in STEPS:
-        state = found[step.name]
+        state = step_states[step.name]
         if state.kind not in ("stale", "next", "waiting"):
             continue
         cost = f" It takes {state.cost}." if state.cost else ""
         return f"Next, by {step.who}: medical-tasks site {step.name}.{cost}"
 
     for step in STEPS:
-        state = found[step.name]
+        state = step_states[step.name]
         if state.kind == "blocked":
             return f"Nothing can be done before {step.name} is unblocked: {state.text}."
     return "All is done."
 
 
-def _content(site: Site, found: Mapping[str, State]) -> dict[str, object]:
+def _content(site: Site, step_states: Mapping[str, State]) -> dict[str, object]:
     """The states for programs."""
     return {
         "name": site.settings.name,
@@ -243,7 +248,7 @@ def _content(site: Site, found: Mapping[str, State]) -> dict[str, object]:
                 "step": step.name,
                 "who": step.who,
                 "needs": list(step.needs),
-                **found[step.name]._asdict(),
+                **step_states[step.name]._asdict(),
             }
             for step in STEPS
         ],

@@ -1,14 +1,14 @@
-"""Which figures of small groups stay at home, so that nobody can work them out.
+"""Selects the figures of small groups to suppress, so that nobody can derive them.
 
-A count of patients or items under five is a small cell. It is not enough to leave it
-out: where a breakdown has one hidden group, its count is the total less the others. So
-in each breakdown more groups are hidden, the smallest first, until what the published
-figures leave possible for every hidden cell is at least five counts wide
-(complementary suppression; Hundepool et al. 2012, Statistical Disclosure Control, 4.2).
+A count of patients or items under five is a small cell. Leaving it out is not enough: if
+a breakdown has one hidden group, its count is the total less the others. So further
+groups are hidden in each breakdown, the smallest first, until the published figures leave
+at least five possible counts for every hidden cell (complementary suppression; Hundepool
+et al. 2012, Statistical Disclosure Control, 4.2).
 
 Example:
-    Of 60 patients 3 are of ward C. Hidden is also ward B, the smaller of the others, so
-    that C may be anything from 0 to 23:
+    Of 60 patients 3 are in ward C. Ward B, the smaller of the others, is hidden too, so
+    that C may have any number from 0 to 23:
 
     >>> sorted(hidden_groups({"A": 37, "B": 20, "C": 3}))
     ['B', 'C']
@@ -20,17 +20,17 @@ from collections.abc import Mapping, Set
 from typing import Final
 
 LEAST: Final = 5
-"""The smallest count that leaves; also how many counts a hidden cell may be."""
+"""The smallest published count, and the least number of possible counts of a hidden cell."""
 
 Outcomes = tuple[int, int]
-"""How many of a group are right and how many are not."""
+"""The numbers of a group that are right and that are not."""
 
 
 def hidden_groups(sizes: Mapping[str, int]) -> set[str]:
-    """The groups of a breakdown whose sizes may not be told.
+    """The groups of a breakdown whose sizes may not be published.
 
     Args:
-        sizes: of each group, in items or patients, whichever are fewer.
+        sizes: the size of each group, in items or patients, whichever are fewer.
     """
     hidden = {name for name, size in sizes.items() if size < LEAST}
     others = sorted(sizes.keys() - hidden, key=lambda name: (sizes[name], name))
@@ -47,12 +47,12 @@ def hidden_groups(sizes: Mapping[str, int]) -> set[str]:
 def hidden_outcomes(
     outcomes: Mapping[str, Outcomes], without: Set[str], *, whole: bool
 ) -> set[str]:
-    """The groups whose outcomes may not be told.
+    """The groups whose outcomes may not be published.
 
     Args:
-        outcomes: of each group.
+        outcomes: the outcomes of each group.
         without: the groups that are hidden already.
-        whole: whether the outcomes of all groups together are told.
+        whole: whether the outcomes of all groups together are published.
     """
     small = {name for name, cells in outcomes.items() if min(cells) < LEAST}
     hidden = (small | without) & outcomes.keys()
@@ -70,7 +70,7 @@ def hidden_outcomes(
 
 
 def _are_hidden(outcomes: Mapping[str, Outcomes], hidden: Set[str]) -> bool:
-    """Whether every hidden cell may be five counts or more, all sizes being known."""
+    """Whether every hidden cell has five or more possible counts if all sizes are known."""
     sizes = {name: sum(outcomes[name]) for name in hidden}
     missed = sum(outcomes[name][1] for name in hidden)
     for name in hidden:
@@ -82,5 +82,5 @@ def _are_hidden(outcomes: Mapping[str, Outcomes], hidden: Set[str]) -> bool:
 
 
 def is_small(*cells: int) -> bool:
-    """Whether any of the cells may not be told."""
+    """Whether any of the cells is too small to be published."""
     return min(cells) < LEAST

@@ -26,14 +26,12 @@ from tests.cli.wrong_use import refuse, wrong_use
 from tests.construct.ehrnoteqa.construction_files import (
     SAMPLED,
     drafted,
-    edit_sheet,
     is_second_step,
     patient_of,
-    read_lines,
-    read_rows,
     take_sample,
     twin_notes,
 )
+from tests.construct.sheet_files import edit_sheet, read_lines, read_rows
 from tests.fault_server import Call, Fault, FaultServer
 from tests.support import ROOT
 

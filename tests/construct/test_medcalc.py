@@ -30,11 +30,7 @@ from medical_tasks.construct.medcalc.forms import Pair
 from medical_tasks.construct.medcalc.steps import split_notes
 from medical_tasks.io.store import Store
 from tests.case_tables import json_of
-from tests.construct.ehrnoteqa.construction_files import (
-    edit_sheet,
-    read_lines,
-    read_rows,
-)
+from tests.construct.sheet_files import edit_sheet, read_lines, read_rows
 from tests.fault_server import Call, FaultServer
 
 pytestmark = pytest.mark.usefixtures("here")

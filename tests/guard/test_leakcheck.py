@@ -528,7 +528,7 @@ def test_what_cannot_be_looked_into_is_said(
     write(run / "odd.dat")
     assert main(["leakcheck", str(run), "--source", str(source)]) == 5
     said = capsys.readouterr().err
-    assert "1 files could not be looked into, so nothing is proved" in said
+    assert "1 files could not be read, so the check is incomplete" in said
     assert "odd.dat" in said
     assert reason in said
 
@@ -632,7 +632,7 @@ def test_found_is_refused_without_a_word_of_the_text(
     assert f"text of {source} is in 2 files" in out.err
     assert "a.json: 3 runs" in out.err
     assert "notes.csv, note_id 10-DS-2" in out.err
-    assert "Not looked into" in out.err
+    assert "Not readable" in out.err
     for word in ("daughter", "worsening", "Sunday"):
         assert word not in out.out + out.err
 

@@ -336,7 +336,7 @@ def test_pages_follow_the_store_and_outlive_it(tmp_path: Path) -> None:
     assert '"Two"' in queue.read_text()
     # A folder that is gone is no empty store, and what was stays.
     store.rename(tmp_path / "elsewhere")
-    with pytest.raises(MissingError, match="show submissions, and the store has none"):
+    with pytest.raises(MissingError, match="show submissions, but the store has none"):
         pages.update()
     assert (
         '"Two"' in gzip.decompress(queue.with_suffix(".json.gz").read_bytes()).decode()

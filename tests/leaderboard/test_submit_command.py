@@ -192,11 +192,11 @@ def test_problems_refuse_the_submission_and_are_told_by_case(
     assert "SECRET" not in said.err
     lines = said.err.splitlines()
     assert lines[0] == (
-        "error: run: the submission is not written: 7 problems, with which the official scorer gives no score at all"
+        "error: run: the submission was not written: 7 problems, with which the official scorer gives no score at all"
     )
     assert lines[-1] == (
-        "Give the run's command again for what is missing. Or write it all the same (--allow-problems), mend it by hand and check "
-        f"it: medical-tasks submit --check submission.json --to archehr --task {TASK} --split test --config demo"
+        "Give the run's command again for what is missing. Or write it all the same (--allow-problems), correct it by hand and "
+        f"check it: medical-tasks submit --check submission.json --to archehr --task {TASK} --split test --config demo"
     )
     assert [line.split(":")[0].strip() for line in lines[1:-1]] == [
         f"case {case}" for case in (*CASES[:5], CASES[4], CASES[5])

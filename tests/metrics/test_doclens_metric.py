@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from medical_tasks.benchmarks.doclens.measures import METRICS
-from medical_tasks.benchmarks.doclens.metric import given_verdict, score_texts
+from medical_tasks.benchmarks.doclens.metric import read_verdict, score_texts
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.errors import UsageError
 from tests.case_tables import tables
@@ -150,8 +150,8 @@ def test_what_does_not_fit_is_refused(example: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("given", "said"), CASES["verdicts_that_are_refused"])
 def test_verdicts_that_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        given_verdict(3, given, ("full",))
+        read_verdict(3, given, ("full",))
     with pytest.raises(
         ValueError, match="verdict 0: sections are subjective, .*; got 'plan'"
     ):
-        given_verdict(0, {"plan": given}, SECTIONS)
+        read_verdict(0, {"plan": given}, SECTIONS)

@@ -23,13 +23,7 @@ from medical_tasks.site.folder import last
 from medical_tasks.site.history import history
 from medical_tasks.site.options import Gate
 from medical_tasks.site.settings import Preset
-from tests.site.site_cases import build_data, make_site, score
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_data(tmp_path_factory.mktemp("home"))
-
+from tests.site.site_cases import make_site, score
 
 TASKS = {
     "chart-qa": "ehrnoteqa_open_level1",
@@ -112,6 +106,9 @@ def test_site_gate_and_gate_say_the_same(
     assert done is not None
     assert done.figures["head"] == line.digest
     assert state(site).kind == "done"
+    run(Gate(step="gate", folder=site.path, preset="exploratory"))
+    assert "site.toml says standard" in state(site).text
+    assert run(Gate(step="gate", folder=site.path)) == code
     score(home, site.runs / "candidate", wrong=range(3))
     assert state(site).kind == "stale"
 

@@ -30,11 +30,9 @@ def worse_answers(folder: Path, place: Path) -> Path:
 
 
 def test_a_verdict_its_evidence_and_a_later_look(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    folder = new(tmp_path / "ward", "calculator", "--patients", "30")
+    folder = new(here / "ward", "calculator", "--patients", "30")
     for step, *words in STEPS:
         if "demo/labels_labels.csv" not in words:
             assert give(folder, step, *words) == 0, (step, capsys.readouterr().err)
@@ -59,7 +57,7 @@ def test_a_verdict_its_evidence_and_a_later_look(
     )
     assert give(folder, "monitor") == 2  # its answers are a file: nobody can be asked
     assert "--answers FILE" in capsys.readouterr().err
-    later = worse_answers(folder, tmp_path)
+    later = worse_answers(folder, here)
     begun = site.monitor / "2026-01-01"  # a look that was killed before it was counted
     begun.mkdir(parents=True, exist_ok=True)
     assert give(folder, "monitor", "--answers", str(later)) == 7

@@ -16,12 +16,12 @@ from medical_tasks.site import checking
 from medical_tasks.site.deciding import MEASURES, run_hashes
 from medical_tasks.site.evidence.facts import Facts
 from medical_tasks.site.evidence.lines import FRAMEWORKS, LINES
-from medical_tasks.site.evidence.writing import answers, write_evidence
+from medical_tasks.site.evidence.writing import answer_lines, write_evidence
 from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.history import append
 from medical_tasks.site.options import Check
 from tests.case_tables import json_of
-from tests.site.site_cases import build_data, gated, make_site, score
+from tests.site.site_cases import gated, make_site, score
 
 FIGURE = {"value": 0.9, "ci_low": 0.8, "ci_high": 0.95, "n": 80}
 FINDING = {
@@ -52,11 +52,6 @@ LOOK = {
 }
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_data(tmp_path_factory.mktemp("home"))
-
-
 @pytest.fixture
 def site(home: Path, tmp_path: Path) -> Site:
     """A site whose candidate is scored, with nothing else done."""
@@ -76,7 +71,14 @@ def check_now(site: Site) -> None:
 
 
 def status(site: Site) -> Mapping[str, str]:
-    return {each.key: each.status for each in answers(Facts(open_site(site.path)))}
+    return {each.key: each.status for each in answer_lines(Facts(open_site(site.path)))}
+
+
+def evaluate_chart_qa(site: Site) -> None:
+    """Makes the use one whose answers a judge scores."""
+    settings = site.path / "site.toml"
+    text = settings.read_text(encoding="utf-8").replace("calculator", "chart-qa")
+    settings.write_text(text, encoding="utf-8")
 
 
 def measure_all(site: Site, home: Path) -> None:
@@ -177,9 +179,7 @@ def test_a_check_that_found_text_proves_no_privacy(site: Site) -> None:
 
 
 def test_twenty_four_evaluations_are_not_twenty_five(site: Site) -> None:
-    judged = site.path / "site.toml"
-    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
-    judged.write_text(text, encoding="utf-8")
+    evaluate_chart_qa(site)
     alpha = {"value": 0.8, "ci_low": 0.7, "ci_high": 0.9, "n": 80}
     for count, expected in ((24, "not done"), (25, "measured")):
         evaluations = {"n": count, "metrics": {}, "verdicts": {"alpha": alpha}}
@@ -189,9 +189,7 @@ def test_twenty_four_evaluations_are_not_twenty_five(site: Site) -> None:
 
 def test_two_people_agree_as_their_labels_say(site: Site) -> None:
     """Of 20 items both keep 12, both drop 4 and differ on 4: kappa (0.8 - 0.58) / 0.42."""
-    judged = site.path / "site.toml"
-    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
-    judged.write_text(text, encoding="utf-8")
+    evaluate_chart_qa(site)
     rows = ["item,stratum,rater,value,at,final,how"]
     for item in range(20):
         one = "keep" if item < 14 else "drop"
@@ -201,7 +199,7 @@ def test_two_people_agree_as_their_labels_say(site: Site) -> None:
     assert status(site)["chai-raters"] == "not done"
     site.review.mkdir()
     (site.review / "items.csv").write_text("\n".join(rows), encoding="utf-8")
-    found = answers(Facts(open_site(site.path)))
+    found = answer_lines(Facts(open_site(site.path)))
     kappa, raw = next(each for each in found if each.key == "chai-raters").figures
     assert raw.value == pytest.approx(0.8)
     assert kappa.value == pytest.approx((0.8 - 0.58) / 0.42)
@@ -214,9 +212,7 @@ def test_two_people_agree_as_their_labels_say(site: Site) -> None:
 def test_swapped_runs_of_two_values_are_a_counterfactual(
     site: Site, home: Path
 ) -> None:
-    judged = site.path / "site.toml"
-    text = judged.read_text(encoding="utf-8").replace("calculator", "chart-qa")
-    judged.write_text(text, encoding="utf-8")
+    evaluate_chart_qa(site)
     for value, wrong in (("female", (1, 2, 3)), ("male", (1,))):
         score(home, site.runs / value, wrong)
         path = site.runs / value / "results.json"
@@ -228,7 +224,7 @@ def test_swapped_runs_of_two_values_are_a_counterfactual(
         path.write_text(json.dumps(results), encoding="utf-8")
         if value == "female":
             assert status(site)["chai-counterfactual"] == "not done"
-    found = answers(Facts(open_site(site.path)))
+    found = answer_lines(Facts(open_site(site.path)))
     (figure,) = next(
         each for each in found if each.key == "chai-counterfactual"
     ).figures

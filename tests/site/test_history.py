@@ -62,11 +62,11 @@ def test_what_was_done_is_named_by_the_line(tmp_path: Path) -> None:
     texts = path.read_bytes().splitlines(keepends=True)
 
     path.write_bytes(b"".join(texts).replace(b"GO 4", b"GO 9"))
-    assert "line 5 was changed" in verified(path).said
+    assert "line 5 was changed" in verified(path).summary
     path.write_bytes(b"".join(texts[:1] + texts[2:]))
-    assert "line 2 says that it is line 3" in verified(path).said
+    assert "line 2 says that it is line 3" in verified(path).summary
     path.write_bytes(b"".join([texts[0], texts[0], *texts[2:]]))
-    assert "line 2 says that it is line 1" in verified(path).said
+    assert "line 2 says that it is line 1" in verified(path).summary
     with pytest.raises(UsageError, match="nothing is added to a history"):
         append(path, "gate", {})
     with pytest.raises(UsageError, match="cannot be used"):
@@ -78,7 +78,7 @@ def test_a_cut_end_is_found_by_a_head_that_was_kept_elsewhere(tmp_path: Path) ->
     *_, head = made(path, 3)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
     assert verified(path).sound
-    assert "cut off" in verified(path, heads=[head]).said
+    assert "cut off" in verified(path, heads=[head]).summary
 
 
 def test_a_line_that_a_kill_left_half_written_stays(tmp_path: Path) -> None:

@@ -20,15 +20,13 @@ EXIT_CODES = {"medical-tasks site gate clinic": 7}
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "bin").mkdir()
-    script = tmp_path / "bin" / "medical-tasks"
+def place(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (here / "bin").mkdir()
+    script = here / "bin" / "medical-tasks"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m medical_tasks "$@"\n')
     script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    monkeypatch.setenv("PATH", f"{here / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    return here
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -34,10 +34,9 @@ def _errs(call: Call) -> str:
 
 
 def test_what_a_judge_scored_is_decided_without_the_judges_errors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    folder = new(tmp_path / "ward", "chart-qa")
+    folder = new(here / "ward", "chart-qa")
     settings = folder / "site.toml"
     settings.write_text(
         settings.read_text().replace('"lexical"', '"openai-api/own/judge"')

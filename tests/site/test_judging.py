@@ -17,16 +17,9 @@ REVIEW = ("review", "--import", "demo/labels_labels.csv")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def folder(place: Path) -> Path:
+def folder(here: Path) -> Path:
     """A demo whose items people have checked."""
-    return checked(place / "ward", "chart-qa")
+    return checked(here / "ward", "chart-qa")
 
 
 def checked(folder: Path, use: str) -> Path:
@@ -159,9 +152,9 @@ def test_a_judge_that_failed_on_some_is_not_done(
 
 
 def test_a_question_without_statements_goes_back_to_the_desk(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = checked(place / "ward", "patient-questions")
+    folder = checked(here / "ward", "patient-questions")
     items = opened(open_site(folder), "items")
     empty = items.sheet.items[0].id
     for rater in ("ann", "ben"):
@@ -175,9 +168,9 @@ def test_a_question_without_statements_goes_back_to_the_desk(
 
 
 def test_a_summary_without_claims_is_labelled_by_nobody(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = checked(place / "ward", "discharge-summary")
+    folder = checked(here / "ward", "discharge-summary")
     items = opened(open_site(folder), "items")
     empty = items.sheet.items[0].id
     for rater in ("ann", "ben"):  # both keep it, and leave nothing of its claims

@@ -17,12 +17,7 @@ from medical_tasks.site.history import history, verified
 from medical_tasks.site.monitoring import CHANGED, SAME_OR_BETTER, WORSE, by_cluster
 from medical_tasks.site.options import Monitor
 from tests.case_tables import json_of
-from tests.site.site_cases import build_data, gated, make_site, score
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_data(tmp_path_factory.mktemp("home"))
+from tests.site.site_cases import gated, make_site, score
 
 
 @pytest.fixture

@@ -15,11 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.catalog import tasks
 from medical_tasks.cli.entry import main
+from medical_tasks.comparison.compared import read_compared
+from medical_tasks.comparison.planning import Goal, needed_from_runs, runs_columns
 from medical_tasks.site.folder import open_site
 from medical_tasks.site.planning import labels_for
 from medical_tasks.site.sampling import Patient, placed, read_patients
-from tests.site.site_cases import build_data, make_site
+from tests.site.site_cases import make_site
 
 
 @pytest.mark.parametrize("half_width", [0.05, 0.1])
@@ -78,12 +81,6 @@ def site_of(
     return folder
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    return tmp_path
-
-
 @pytest.mark.parametrize(
     ("rows", "head", "strata", "said"),
     [
@@ -105,14 +102,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_notes_that_cannot_be_sampled_are_told_without_their_text(
-    place: Path,
+    here: Path,
     rows: list[tuple[str, ...]],
     head: tuple[str, ...],
     strata: str,
     said: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = site_of(place, rows, head, strata)
+    folder = site_of(here, rows, head, strata)
     assert main(["site", "sample", str(folder)]) == 2
     told = capsys.readouterr().err
     assert said in told
@@ -120,14 +117,14 @@ def test_notes_that_cannot_be_sampled_are_told_without_their_text(
 
 
 def test_ids_are_pseudonyms_and_the_draw_does_not_depend_on_their_key(
-    place: Path,
+    here: Path,
 ) -> None:
     rows = [(f"record-{n}", f"Note {n}.", "fm"[n % 2]) for n in range(30)]
     drawn = []
     for name in ("one", "two"):
-        (place / name).mkdir()
+        (here / name).mkdir()
         folder = site_of(
-            place / name,
+            here / name,
             rows,
             ("patient_id", "note", "sex"),
             '["sex", "ward"]'[:6] + "]",
@@ -146,9 +143,9 @@ def test_ids_are_pseudonyms_and_the_draw_does_not_depend_on_their_key(
 
 
 def test_a_plan_goes_by_power_and_confidence_and_says_what_it_assumes(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = site_of(place, [("1", "a")], ("patient_id", "note"))
+    folder = site_of(here, [("1", "a")], ("patient_id", "note"))
     file = folder / "site.toml"
     text = file.read_text()
 
@@ -180,11 +177,6 @@ def test_a_plan_goes_by_power_and_confidence_and_says_what_it_assumes(
     assert "a share between 0 and 1" in capsys.readouterr().err
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_data(tmp_path_factory.mktemp("pilot"))
-
-
 def planned_from(
     folder: Path, capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[dict[str, Any], str]:
@@ -196,10 +188,10 @@ def planned_from(
 
 
 def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
-    place: Path, home: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     apart = {"candidate": range(8), "baseline": range(8, 16)}
-    site = make_site(place / "ward", home, margin=0.1, wrong=apart)
+    site = make_site(here / "ward", home, margin=0.1, wrong=apart)
     runs = [str(site.runs / role) for role in apart]
     words = ["--pilot", runs[0], "--pilot", runs[1]]
     made, said = planned_from(site.path, capsys, *words)
@@ -211,10 +203,24 @@ def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
     assert main(["site", "plan", str(site.path), *words[:2]]) == 2
     assert "two runs, candidate and baseline, got 1" in capsys.readouterr().err
     assert main(["site", "plan", str(site.path), *words, "--agreement", "0.9"]) == 2
-    assert "Leave it out" in capsys.readouterr().err
+    assert "Leave out one" in capsys.readouterr().err
+    # The candidate is held against the baseline, not the other way round.
+    task = tasks()["medcalc"]
+    metric = next(each for each in task.metrics if each.name == "accuracy")
+    unequal = {"candidate": (0, 1), "baseline": range(2, 26)}
+    ward = make_site(here / "unequal", home, margin=0.1, wrong=unequal)
+    folders = [ward.runs / role for role in ("candidate", "baseline")]
+    made, _ = planned_from(
+        ward.path,
+        capsys,
+        *(word for path in folders for word in ("--pilot", str(path))),
+    )
+    candidate, baseline = map(read_compared, folders)
+    _, columns = runs_columns(task, metric, (baseline, candidate))
+    assert made["items"] == needed_from_runs(Goal("margin", 0.1), columns).clusters
     # Without a baseline: the width around the share that the one run has right.
     alone = make_site(
-        place / "alone",
+        here / "alone",
         home,
         margin=0.05,
         baseline=False,
@@ -227,9 +233,9 @@ def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
 
 
 def test_a_plan_names_all_that_the_labels_rest_on(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = site_of(place, [("1", "a")], ("patient_id", "note"))
+    folder = site_of(here, [("1", "a")], ("patient_id", "note"))
     file = folder / "site.toml"
     file.write_text(file.read_text().replace('baseline = ""', 'baseline = "old"'))
     made, said = planned_from(folder, capsys, "--accuracy", "0.6")

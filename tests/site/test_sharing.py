@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,15 @@ def run_of(
     }
     write_run(folder, {"schema_version": 1, "tasks": {TASK: entry}}, rows)
     return folder
+
+
+@contextlib.contextmanager
+def edited_entry(run: Path) -> Iterator[dict[str, Any]]:
+    """The results of a run's task, written back when they were edited."""
+    path = run / "results.json"
+    results = json.loads(path.read_text(encoding="utf-8"))
+    yield results["tasks"][TASK]
+    path.write_text(json.dumps(results), encoding="utf-8")
 
 
 def shared(
@@ -277,21 +287,17 @@ def test_a_figure_without_an_interval_leaves_none_and_hides_no_other(
     tmp_path: Path,
 ) -> None:
     run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
-    path = run / "results.json"
-    results = json.loads(path.read_text(encoding="utf-8"))
-    results["tasks"][TASK]["metrics"]["accuracy"] |= {"ci_high": None}
-    path.write_text(json.dumps(results), encoding="utf-8")
+    with edited_entry(run) as entry:
+        entry["metrics"]["accuracy"] |= {"ci_high": None}
     (whole,) = rows_of(made_share({"candidate": run}, [], site="a"), "")
     assert (whole["estimate"], whole["right"], whole["n"]) == (None, None, 60)
 
 
 def test_a_judge_that_compares_words_is_named(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
-    path = run / "results.json"
-    results = json.loads(path.read_text(encoding="utf-8"))
     for comparable in (True, False):
-        results["tasks"][TASK]["recipe"]["judge"]["comparable"] = comparable
-        path.write_text(json.dumps(results), encoding="utf-8")
+        with edited_entry(run) as entry:
+            entry["recipe"]["judge"]["comparable"] = comparable
         made = made_share({"candidate": run}, [], site="a")
         assert made["tasks"][TASK]["by_words"] is not comparable
         assert ("stand for nothing" in readable_share(made)) is not comparable

@@ -18,13 +18,6 @@ from tests.fault_server import FaultServer
 from tests.site.walk import STEPS, figures, give, headline, killed_at, new, states
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.parametrize(
     ("use", "metric", "items"),
     [
@@ -35,9 +28,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_every_use_goes_from_notes_to_scores(
-    place: Path, use: str, metric: str, items: int, capsys: pytest.CaptureFixture[str]
+    here: Path, use: str, metric: str, items: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = new(place / "ward", use, "--patients", "24")
+    folder = new(here / "ward", use, "--patients", "24")
     for step, *words in STEPS:
         if use == "calculator" and "demo/labels_labels.csv" in words:
             continue  # a rule scores them: there is nothing to label
@@ -58,10 +51,10 @@ def test_every_use_goes_from_notes_to_scores(
 
 
 def test_a_killed_step_goes_on_and_comes_to_the_same(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ("chart-qa", "--patients", "40")
-    calm, killed = new(place / "calm", *words), new(place / "killed", *words)
+    calm, killed = new(here / "calm", *words), new(here / "killed", *words)
     watched = {
         "plan": killed / "plan",
         "sample": killed / "sample",
@@ -85,13 +78,13 @@ def test_a_killed_step_goes_on_and_comes_to_the_same(
 
 
 def test_nothing_goes_to_a_model_elsewhere_unless_it_is_attested(
-    place: Path,
+    here: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("FAR_BASE_URL", "https://far.invalid/v1")
     monkeypatch.setenv("FAR_API_KEY", "none")
-    folder = credentialed(place, maker="openai-api/far/model")
+    folder = credentialed(here, maker="openai-api/far/model")
     assert give(folder, "plan") == 0
     assert give(folder, "sample") == 0
     assert give(folder, "make") == 4
@@ -106,12 +99,12 @@ def test_nothing_goes_to_a_model_elsewhere_unless_it_is_attested(
     "use", ["chart-qa", "calculator", "discharge-summary", "patient-questions"]
 )
 def test_a_forecast_asks_nobody_and_leaves_no_drafts(
-    place: Path,
+    here: Path,
     use: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = credentialed(place, use=use, maker="openai-api/near/model")
+    folder = credentialed(here, use=use, maker="openai-api/near/model")
     assert give(folder, "plan") == 0
     assert give(folder, "sample") == 0
     with FaultServer() as server:
@@ -152,15 +145,15 @@ def credentialed(place: Path, *, use: str = "chart-qa", maker: str = "") -> Path
     [("chart-qa", b"blood pressure"), ("patient-questions", b"Stay away")],
 )
 def test_credentialed_text_stays_in_the_private_store_and_a_check_gates_what_leaves(
-    place: Path, use: str, text: bytes, capsys: pytest.CaptureFixture[str]
+    here: Path, use: str, text: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = credentialed(place, use=use)
+    folder = credentialed(here, use=use)
     for step in ("plan", "sample", "make"):
         assert give(folder, step) == 0, capsys.readouterr().err
     site = open_site(folder)
     ids = list(opened(site, "items").sheet.by_id)
     assert len(ids) == 12
-    labels = place / "labels.csv"
+    labels = here / "labels.csv"
     rows = [
         (each, "", rater, "keep", "2026-01-01T00:00:00Z", "", "")
         for each in ids
@@ -169,7 +162,7 @@ def test_credentialed_text_stays_in_the_private_store_and_a_check_gates_what_lea
     write(labels, ("item", "stratum", "rater", "value", "at", "final", "how"), rows)
     assert main(["site", "review", str(folder), "--import", str(labels)]) == 0
     quoted = "The patient went home on the drug that the note names, in its own words."
-    answers = place / "answers.csv"
+    answers = here / "answers.csv"
     assert give(folder, "run") == 3  # the items are built, and nobody has answered
     assert "answers.csv" in capsys.readouterr().err
     write(answers, ("id", "response"), [(each, quoted) for each in strata_of(site)])
@@ -222,9 +215,9 @@ INPUTS = [
 
 
 def test_a_changed_input_makes_the_steps_behind_it_stale(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = new(place / "ward", "chart-qa", "--patients", "20")
+    folder = new(here / "ward", "chart-qa", "--patients", "20")
     for step, *words in STEPS:
         assert give(folder, step, *words) == 0
     assert give(folder, "gate") == 7  # its judge compares words
@@ -245,8 +238,8 @@ def test_a_changed_input_makes_the_steps_behind_it_stale(
     assert states(folder, capsys) == before
 
 
-def test_other_calculators_and_notes_are_extracted_anew(place: Path) -> None:
-    folder = new(place / "ward", "calculator", "--patients", "8")
+def test_other_calculators_and_notes_are_extracted_anew(here: Path) -> None:
+    folder = new(here / "ward", "calculator", "--patients", "8")
     file, notes = folder / "site.toml", folder / "demo" / "notes.csv"
 
     def drafted() -> dict[str, str]:
@@ -271,9 +264,9 @@ def test_other_calculators_and_notes_are_extracted_anew(place: Path) -> None:
 
 
 def test_labels_are_never_lost_to_a_step_that_is_given_again(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = new(place / "ward", "chart-qa", "--patients", "20")
+    folder = new(here / "ward", "chart-qa", "--patients", "20")
     for step, *words in STEPS[:4]:
         assert give(folder, step, *words) == 0
     store = folder / "work" / "labels" / "items.jsonl"

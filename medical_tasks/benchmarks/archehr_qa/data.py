@@ -36,7 +36,7 @@ from medical_tasks.io.files import packaged
 from medical_tasks.spec import Item, Row, TaskSpec
 
 FOLDERS: Final = {"dev": "dev", "test": "test", "test_2026": "test-2026"}
-"""Split to its folder in a release."""
+"""The folders of a release, by split."""
 
 SPLITS: Final = tuple(FOLDERS)
 
@@ -44,7 +44,7 @@ QUESTION_SPLITS: Final = {
     "dev": "archehr-qa/data/dev/archehr-qa.xml",
     "test_2026": "archehr-qa-2026/data/subtask_1/test/archehr-qa.xml",
 }
-"""Split of the open questions to its file, in the folder above the organizers' checkouts."""
+"""The files of open questions by split, from the folder above the organizers' checkouts."""
 
 _TEST: Final = re.compile(r"(?:^|[^a-z])test(?:$|[^a-z])")
 _LATER_TEST: Final = re.compile(r"(?:^|[^a-z])test[^a-z0-9]*2026(?![0-9])")
@@ -54,41 +54,35 @@ _DEV_IDS: Final = frozenset(map(str, range(1, 21)))
 
 
 def split_of(folder: Path) -> str:
-    """Says which split a folder with a file of cases is, by its name.
-
-    `test_2026`, `test` if it has that word, else `dev`.
-    """
+    """The split of a folder with a file of cases, by its name: `test_2026`, `test` with that word, else `dev`."""
     name = folder.resolve().name.lower()
     if _LATER_TEST.search(name):
         return "test_2026"
     return "test" if _TEST.search(name) else "dev"
 
 
-def find_splits(place: Path) -> dict[str, Path]:
+def find_splits(folder: Path) -> dict[str, Path]:
     """Finds the files of cases of a release, in the order of `SPLITS`, at or below a folder."""
-    _check_folder(place)
-    found = _splits(place)
-    if found:
-        return found
+    _check_folder(folder)
+    splits = _splits(folder)
+    if splits:
+        return splits
 
-    releases = {root: splits for root in _roots(place) if (splits := _splits(root))}
+    releases = {root: splits for root in _roots(folder) if (splits := _splits(root))}
     if len(releases) > 1:
-        names = ", ".join(root.relative_to(place).as_posix() for root in releases)
+        names = ", ".join(root.relative_to(folder).as_posix() for root in releases)
         raise UsageError(
-            f"{place}: has several releases: {names}. Give --source the folder of one."
+            f"{folder}: has several releases: {names}. Give --source the folder of one."
         )
 
     return next(iter(releases.values()), {})
 
 
-def find_questions(place: Path) -> dict[str, Path]:
-    """Finds the organizers' open files of questions.
-
-    The ids of their cases say which split each is.
-    """
-    _check_folder(place)
+def find_questions(folder: Path) -> dict[str, Path]:
+    """Finds the organizers' open files of questions; their case ids determine the split."""
+    _check_folder(folder)
     files: dict[str, Path] = {}
-    for path in question_files(place):
+    for path in question_files(folder):
         split = (
             "dev"
             if {case.id for case in read_cases(path, notes=False)} <= _DEV_IDS
@@ -96,7 +90,7 @@ def find_questions(place: Path) -> dict[str, Path]:
         )
         if split in files:
             raise UsageError(
-                f"{place}: has two files of the split {split}: {files[split]} and {path}. Give "
+                f"{folder}: has two files of the split {split}: {files[split]} and {path}. Give "
                 "one of them."
             )
 
@@ -105,39 +99,36 @@ def find_questions(place: Path) -> dict[str, Path]:
     return {split: files[split] for split in QUESTION_SPLITS if split in files}
 
 
-def question_files(place: Path) -> list[Path]:
-    """Lists the files that lie where the organizers' checkouts have theirs.
-
-    `find_questions` says what they are.
-    """
-    alone = place / CASES_FILE
+def question_files(folder: Path) -> list[Path]:
+    """Lists files at the paths of the organizers' checkouts; `find_questions` determines their splits."""
+    alone = folder / CASES_FILE
     if alone.is_file():
         return [alone]
 
-    above = [each for each in _folders(place) if each.name.startswith(_PROJECT)]
+    checkouts = [child for child in _folders(folder) if child.name.startswith(_PROJECT)]
     inner = [path.split("/", 1)[1] for path in QUESTION_SPLITS.values()]
     ends = dict.fromkeys(
         path.split("/", start)[-1] for path in inner for start in range(path.count("/"))
     )
     paths = [
-        *(place / end for end in ends),
-        *(folder / path for folder in above for path in inner),
+        *(folder / end for end in ends),
+        *(checkout / path for checkout in checkouts for path in inner),
     ]
 
     return [path for path in paths if path.is_file()]
 
 
-def _check_folder(place: Path) -> None:
-    if place.is_file():
+def _check_folder(folder: Path) -> None:
+    if folder.is_file():
         raise UsageError(
-            f"{place}: is a file. Give --source its folder, since it also needs the key and the mapping."
+            f"{folder}: is a file. Give --source its folder, since it also needs the key and the mapping."
         )
 
 
 def _splits(root: Path) -> dict[str, Path]:
     alone = root / CASES_FILE
-    places = {split: root / folder / CASES_FILE for split, folder in FOLDERS.items()}
-    files = {split: path for split, path in places.items() if path.is_file()}
+    paths = {split: root / folder / CASES_FILE for split, folder in FOLDERS.items()}
+    files = {split: path for split, path in paths.items() if path.is_file()}
     if not alone.is_file():
         return files
 
@@ -152,25 +143,23 @@ def _splits(root: Path) -> dict[str, Path]:
     return {split_of(root): alone}
 
 
-def _roots(place: Path) -> Iterator[Path]:
-    for folder in _folders(place):
+def _roots(root: Path) -> Iterator[Path]:
+    for folder in _folders(root):
         if _VERSION.fullmatch(folder.name):
             yield folder
         elif folder.name == "data":
             yield from [folder] if _splits(folder) else _folders(folder)
         elif folder.name.startswith(_PROJECT):
+            yield folder
             yield from (
-                folder,
-                *(each for each in _folders(folder) if _VERSION.fullmatch(each.name)),
+                child for child in _folders(folder) if _VERSION.fullmatch(child.name)
             )
 
 
-def _folders(place: Path) -> list[Path]:
-    return (
-        sorted(each for each in place.iterdir() if each.is_dir())
-        if place.is_dir()
-        else []
-    )
+def _folders(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(child for child in folder.iterdir() if child.is_dir())
 
 
 COLUMNS = (
@@ -247,11 +236,11 @@ COLUMNS = (
         "is not known",
     ),
 )
-"""Of every configuration, in this order."""
+"""The columns of every configuration, in order."""
 
 
 class CaseRow(TypedDict):
-    """A row of the dataset, and what an item's `fields` are; see `COLUMNS`."""
+    """A row of the dataset, and the `fields` of an item; see `COLUMNS`."""
 
     id: str
     source: str
@@ -270,7 +259,7 @@ class CaseRow(TypedDict):
 
 
 def case_row(case: Case, key: CaseKey, document: Document) -> CaseRow:
-    """Puts a row together, with the columns in their order."""
+    """Builds a row, with the columns in order."""
     return {
         "id": case.id,
         "source": document.source,
@@ -315,9 +304,7 @@ _LABELS: Final = {"E": "essential", "S": "supplementary", "N": "not-relevant"}
 
 @cache
 def demo_cases() -> dict[str, tuple[FullCase, ...]]:
-    """Split to its cases, in order: synthetic, written for this package; they describe nobody.
-
-    Not medical advice.
+    """The demo's cases by split: synthetic, written for this package; they describe nobody and give no advice.
 
     In `demo_cases.json` a sentence begins with the first letter of its label.
     """
@@ -326,7 +313,7 @@ def demo_cases() -> dict[str, tuple[FullCase, ...]]:
 
 
 def _full(record: Row) -> FullCase:
-    """Rebuilds a case of the archive format from a row of the built dataset.
+    """Builds a case from a record of the demo.
 
     Each line of the note begins with the letter of its relevance and a space. Sentences
     are numbered through the note from 1, paragraphs from 0.
@@ -383,10 +370,7 @@ _BESIDE: Final = {
 
 
 def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[CaseRow]:
-    """Reads the rows of a split.
-
-    `files` has the file of cases under the split's name, nothing for `demo`.
-    """
+    """Reads the rows of a split from its file of cases; `demo` has none."""
     if config in (_OFFICIAL, _QUESTIONS):
         yield from read_case_rows(files[split], notes=config == _OFFICIAL)
     else:
@@ -396,31 +380,25 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Ca
         )
 
 
-def source_at(config: str, place: Path | None) -> DatasetSource:
-    """Says how a configuration is built from what lies at a place.
-
-    Without a place, or with nothing in it, all splits are named.
-    """
+def source_at(config: str, folder: Path | None) -> DatasetSource:
+    """The source of a configuration with the files of a folder; without files it has all splits."""
     (source,) = SOURCES
-    if place is None or config not in (_OFFICIAL, _QUESTIONS):
+    if folder is None or config not in (_OFFICIAL, _QUESTIONS):
         return source
 
     released = config == _OFFICIAL
-    splits = find_splits(place) if released else find_questions(place)
+    splits = find_splits(folder) if released else find_questions(folder)
     if not splits:
-        _check_other(released, place)
+        _check_other(released, folder)
         return source
 
     files = {}
     for split, cases in splits.items():
-        files[split] = _file(
-            cases, place, (_ABOUT if released else _ABOUT_QUESTIONS).format(split)
-        )
-        for name, said in (
-            _BESIDE.items() if released else [(MAPPING_FILE, _BESIDE[MAPPING_FILE])]
-        ):
+        about = _ABOUT if released else _ABOUT_QUESTIONS
+        files[split] = _file(cases, folder, about.format(split))
+        for name in (KEY_FILE, MAPPING_FILE) if released else (MAPPING_FILE,):
             if (path := cases.with_name(name)).is_file():
-                files[f"{split}/{name}"] = _file(path, place, said)
+                files[f"{split}/{name}"] = _file(path, folder, _BESIDE[name])
 
         if released and f"{split}/{KEY_FILE}" not in files:
             print(
@@ -429,12 +407,11 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
                 file=sys.stderr,
             )
 
-    # The published numbers are those of a release's folders; a folder alone may be any
-    # part of one.
+    # The published numbers apply to a whole release; a single folder may be part of one.
     published = {
         split: _ROWS[split]
         for split in splits
-        if not released or splits[split].parent != place
+        if not released or splits[split].parent != folder
     }
     return dataclasses.replace(
         source,
@@ -445,17 +422,17 @@ def source_at(config: str, place: Path | None) -> DatasetSource:
     )
 
 
-def _check_other(released: bool, place: Path) -> None:
-    if released and question_files(place):
+def _check_other(released: bool, folder: Path) -> None:
+    if released and question_files(folder):
         raise UsageError(
-            f"{place}: has the organizers' open files, whose cases have no note excerpts, so "
+            f"{folder}: has the organizers' open files, whose cases have no note excerpts, so "
             "that nothing can be cited. Build "
             "them as --config questions, or give the folder of PhysioNet's release."
         )
 
-    if not released and find_splits(place):
+    if not released and find_splits(folder):
         raise UsageError(
-            f"{place}: is PhysioNet's release, and the configuration questions is made of the "
+            f"{folder}: is PhysioNet's release, and the configuration questions is made of the "
             "organizers' open files. Build it as "
             "--config official."
         )
@@ -468,17 +445,18 @@ def _file(path: Path, root: Path, description: str) -> OfficialFile:
 
 
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
-    """Makes an item of each row that has what the task asks about, with gold or without.
+    """Turns the rows that have the task's input into items, with gold or without.
 
-    It is an error if none has.
+    Raises:
+        UsageError: No row has it.
     """
-    given, has_given = _GIVEN.get(
+    needed, has_input = _INPUTS.get(
         _form(task), ("a note excerpt", lambda row: bool(row["sentences"]))
     )
-    kept = [row for row in rows if has_given(row)]
+    kept = [row for row in rows if has_input(row)]
     if not kept:
         raise UsageError(
-            f"{task.name}: none of the {len(rows):,} cases has {given}, which it asks about. The "
+            f"{task.name}: none of the {len(rows):,} cases has {needed}, which it asks about. The "
             "organizers' open files "
             "(--config questions) are for archehr_question alone. Choose another --split, or "
             "build PhysioNet's release with "
@@ -488,16 +466,16 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     gold, has_gold = _GOLD.get(
         _form(task), ("labels of its sentences", lambda row: bool(row["relevance"]))
     )
-    for count, said in (
-        (len(rows) - len(kept), f"lack {given} and are not asked"),
+    for count, remark in (
+        (len(rows) - len(kept), f"lack {needed} and are not asked"),
         (
             sum(not has_gold(row) for row in kept),
             f"lack {gold}: they are asked, and nothing is compared",
         ),
     ):
-        if count and len(rows) > 1:  # a harness gives row by row
+        if count and len(rows) > 1:  # a harness passes single rows
             print(
-                f"note: {task.name}: {count:,} of the {len(rows):,} cases {said}",
+                f"note: {task.name}: {count:,} of the {len(rows):,} cases {remark}",
                 file=sys.stderr,
             )
 
@@ -518,14 +496,14 @@ def _form(task: TaskSpec) -> str:
 
 _Has = tuple[str, Callable[[Row], bool]]
 
-_GIVEN: Final[Mapping[str, _Has]] = {
+_INPUTS: Final[Mapping[str, _Has]] = {
     "question": ("a message", bool),
     "alignment": (
         "a clinician's answer in sentences",
         lambda row: bool(row["sentences"] and row["answer_sentences"]),
     ),
 }
-"""What a subtask asks about, where that is not the note alone."""
+"""The inputs of subtasks that ask about more than the note."""
 
 _GOLD: Final[Mapping[str, _Has]] = {
     "question": ("a clinician's question", lambda row: bool(row["clinician_question"])),
@@ -535,7 +513,7 @@ _GOLD: Final[Mapping[str, _Has]] = {
         lambda row: bool(row["answer_citations"]),
     ),
 }
-"""What its score needs, where that is not labels."""
+"""The gold of subtasks that are not scored by labels."""
 
 SOURCES = (
     DatasetSource(

@@ -67,26 +67,26 @@ ENDS: Final = {
     "evidence": "official script ends: unknown ids",
     "alignment": "official script ends: unknown ids",
 }
-"""Kind of task to what in an answer stops the organizers' script, so that a whole submission has no
-figure."""
+"""By kind of task, the fault of an answer that stops the organizers' script, so that the whole
+submission has no figure."""
 
 OFFICIAL: Final = "_official"
 
 
-def share_name(kind: str, which: str, how: str, part: str) -> str:
-    """Names a share, as metrics do.
+def share_name(kind: str, which: str, how: str, ratio: str) -> str:
+    """The name of a share's metric.
 
     Args:
         kind: kind of task, a key of `ENDS`.
         which: `strict` or `lenient`.
         how: `micro` or `macro`.
-        part: `f1`, `precision` or `recall`.
+        ratio: `f1`, `precision` or `recall`.
     """
     if kind == "cited":
-        parts = ["factuality", which, how, part]
-        return "_".join(name for name in parts if name not in ("strict", "micro", "f1"))
+        names = ["factuality", which, how, ratio]
+        return "_".join(name for name in names if name not in ("strict", "micro", "f1"))
 
-    return f"{how}_{part}" if kind == "alignment" else f"{which}_{how}_{part}"
+    return f"{how}_{ratio}" if kind == "alignment" else f"{which}_{how}_{ratio}"
 
 
 READS: Final = "the ids of the sentences that the reply cites, with commas between them, such as 2, 5"
@@ -98,10 +98,10 @@ def metrics_of(kind: str) -> tuple[MetricSpec, ...]:
     """The metrics of a kind of task, a key of `metrics.json`."""
     metrics = []
     read = {
-        share_name(kind, which, how, part)
+        share_name(kind, which, how, ratio)
         for which in ("strict", "lenient")
         for how in ("micro", "macro")
-        for part in ("f1", "precision", "recall")
+        for ratio in ("f1", "precision", "recall")
     } | ({"overall_score"} if kind == "evidence" else set())
     for entry in packaged(__file__, "metrics.json")[kind]:
         low, high = entry.get("limits", (0.0, 1.0))

@@ -1,8 +1,8 @@
-"""How like the questions the sentences of a note are, and the paper's baseline.
+"""Measures the similarity of a note's sentences to the questions, and computes the paper's baseline.
 
 Soni and Demner-Fushman 2025, Validation and figure 2. Similarities are rounded to six
-digits and equal ones go by the order of the note, so that a device's last digits choose
-nothing.
+digits, and ties keep the order of the note, so that a device's last digits do not
+matter.
 
     medical-tasks run --tasks archehr_heuristic --model baseline/heuristic
 """
@@ -27,15 +27,15 @@ from medical_tasks.spec import Item, TaskSpec
 if TYPE_CHECKING:
     from medical_tasks.models.embedder import Embedder
 
-# Robertson and Zaragoza 2009: saturation of counts, weight of the length.
+# Robertson and Zaragoza 2009: saturation of counts, and weight of the length.
 _K1: Final = 1.5
 _B: Final = 0.75
 _DIGITS: Final = 6
 _KEPT: Final = 2
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
-# In the few sentences of a note no count is large enough to show that these mean
-# nothing.
+# In the few sentences of a note, counts are too small to show that these words carry no
+# meaning.
 _SKIPPED: Final = frozenset(
     (
         "a about after again all also am an and any are as at be because been before being both "
@@ -53,10 +53,7 @@ _SKIPPED: Final = frozenset(
 
 
 class Words:
-    """A measure of how like the questions the sentences are, by shared words.
-
-    `identity` decides its numbers, for the recipe.
-    """
+    """Similarity by shared words. `identity` determines its numbers, for the recipe."""
 
     identity: Mapping[str, object] = {
         "kind": "words 1",
@@ -67,8 +64,7 @@ class Words:
     }
 
     def __eq__(self, other: object) -> bool:
-        # By content: a folder that has changed is never answered for by its old
-        # weights.
+        # By content, so that a changed folder never gets its old weights.
         return isinstance(other, Words) and self.identity == other.identity
 
     def __hash__(self) -> int:
@@ -101,15 +97,14 @@ class Embeddings(Words):
         if self._embedder is None:
             self._embedder = open_embedder(self._folder)
 
-        parts = [(note_sentences(item), questions(item)) for item in items]
+        texts = [(note_sentences(item), questions(item)) for item in items]
         vectors = self._embedder.embed(
-            [text for sentences, asked in parts for text in (*sentences, *asked)]
+            [text for sentences, queries in texts for text in (*sentences, *queries)]
         )
         rows, start = [], 0
-        for sentences, asked in parts:
-            middle, end = start + len(sentences), start + len(sentences) + len(asked)
-            # As float64: what is rounded should not depend on the order in which a
-            # machine adds.
+        for sentences, queries in texts:
+            middle, end = start + len(sentences), start + len(sentences) + len(queries)
+            # As float64, so that rounding does not depend on the order of additions.
             cosines = (
                 vectors[start:middle].astype(np.float64)
                 @ vectors[middle:end].astype(np.float64).T
@@ -133,33 +128,26 @@ class Chooser:
         self._chosen: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def choose(self, item: Item) -> tuple[str, ...]:
-        """Returns the ids of the sentences most like the questions, in the order of the note.
-
-        All where there are few.
-        """
+        """Returns the ids of the sentences most similar to the questions, in the note's order; all if there are few."""
         key = (item.id, *questions(item), "", *note_sentences(item))
         if key not in self._chosen:
             (similarities,) = self._similarity.of([item])
-            places = sorted(ranked(similarities)[: self._count])
-            self._chosen[key] = tuple(
-                item.fields["sentence_ids"][place] for place in places
-            )
+            ids = item.fields["sentence_ids"]
+            best = sorted(ranked(similarities)[: self._count])
+            self._chosen[key] = tuple(ids[index] for index in best)
 
         return self._chosen[key]
 
 
 def open_similarity(embedder: str | None) -> Words:
-    """Opens a measure, of shared words without a checkpoint; equal checkpoints are loaded once."""
+    """Opens a similarity, by shared words if there is no checkpoint; equal checkpoints are loaded once."""
     if embedder is None:
         return Words()
     return _first_opened(Embeddings(embedder))
 
 
 def open_chooser(embedder: str | None, count: int) -> Chooser:
-    """Opens a chooser.
-
-    A task's prompts and its protocol share one, so that each item is compared once.
-    """
+    """Opens a chooser; a task's prompts and its protocol share one, so that each item is compared once."""
     return _chooser(open_similarity(embedder), count)
 
 
@@ -172,10 +160,7 @@ _chooser = lru_cache(maxsize=_KEPT)(Chooser)
 
 
 def questions(item: Item) -> tuple[str, ...]:
-    """Takes the questions that are there.
-
-    The patient's (the part that asks, or else all that was written), the clinician's.
-    """
+    """The available questions: the patient's (the marked part, else the whole narrative) and the clinician's."""
     fields = item.fields
     patient = one_line(fields["patient_question"]) or one_line(
         fields["patient_narrative"]
@@ -187,48 +172,48 @@ def questions(item: Item) -> tuple[str, ...]:
 
 
 def note_sentences(item: Item) -> tuple[str, ...]:
-    """Takes the sentences of the note, each on one line."""
+    """The sentences of the note, each on one line."""
     return tuple(one_line(text) for text in item.fields["sentences"])
 
 
 def ranked(similarities: Sequence[float]) -> list[int]:
-    """Orders places by similarity, the largest first, equal ones as they stand."""
+    """Orders indexes by similarity, the largest first; ties keep their order."""
     return sorted(
-        range(len(similarities)), key=lambda place: (-similarities[place], place)
+        range(len(similarities)), key=lambda index: (-similarities[index], index)
     )
 
 
-def lexical_similarities(sentences: Sequence[str], asked: Sequence[str]) -> list[float]:
-    """BM25 of each sentence of one note, the mean over the questions.
-
-    0 where no word is shared or nothing is asked.
-    """
+def lexical_similarities(
+    sentences: Sequence[str], queries: Sequence[str]
+) -> list[float]:
+    """BM25 of each sentence of one note, as the mean over the questions; 0 without a shared word or a question."""
     counts = [Counter(_words(sentence)) for sentence in sentences]
     lengths = [sum(count.values()) for count in counts]
     usual = sum(lengths) / len(lengths) if any(lengths) else 1.0
     holding = Counter(word for count in counts for word in count)
 
-    def weight(count: Counter[str], length: int, wanted: Counter[str]) -> float:
+    def weight(count: Counter[str], length: int, query: Counter[str]) -> float:
         total = 0.0
-        for word, times in wanted.items():
-            if here := count[word]:
+        for word, times in query.items():
+            if own_times := count[word]:
                 rarity = math.log(
                     1 + (len(counts) - holding[word] + 0.5) / (holding[word] + 0.5)
                 )
                 total += (
                     times
                     * rarity
-                    * here
-                    / (here + _K1 * (1 - _B + _B * length / usual))
+                    * own_times
+                    / (own_times + _K1 * (1 - _B + _B * length / usual))
                 )
 
         return total
 
-    wanted = [Counter(_words(text)) for text in asked]
-    pairs = zip(counts, lengths, strict=True)
-
+    query_counts = [Counter(_words(text)) for text in queries]
     return _means(
-        [[weight(count, length, words) for words in wanted] for count, length in pairs]
+        [
+            [weight(count, length, query) for query in query_counts]
+            for count, length in zip(counts, lengths, strict=True)
+        ]
     )
 
 
@@ -243,18 +228,18 @@ def _words(text: str) -> list[str]:
 
 
 _NUMBERS: Final = {"tries": (5, 20), "evidence": (10, 1_000)}
-"""What is usual and the most: tries for a step (paper, Validation: five) and sentences chosen (the
-paper does not say)."""
+"""Default and maximum: tries of a step (paper, Validation: five) and chosen sentences (the paper
+does not say)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides how a task is asked.
+    """The settings of a task's questions.
 
     Attributes:
-        tries: most tries for a step.
-        evidence: how many sentences of the note are chosen.
-        embedder: checkpoint that compares sentences; None for their words.
+        tries: largest number of tries for a step.
+        evidence: number of chosen sentences of the note.
+        embedder: checkpoint that compares sentences; None to compare words.
     """
 
     tries: int
@@ -284,9 +269,9 @@ def read_arguments(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
 def heuristic_responses(
     task: TaskSpec, items: Sequence[Item], arguments: Mapping[str, str]
 ) -> list[str]:
-    """Answers with the sentences that are most like the questions, up to 75 words.
+    """Answers with the sentences most similar to the questions, up to 75 words.
 
-    They are whole, in the order of the note, and each cites itself.
+    They are unshortened, in the note's order, and each cites itself.
     """
     similarity = open_similarity(_embedder(task, arguments))
     similarities_of = similarity.of(items)
@@ -297,7 +282,7 @@ def heuristic_responses(
 
 
 def heuristic_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides the answers, for the recipe; loads no weights."""
+    """Everything that determines the answers, for the recipe; loads no weights."""
     similarity = open_similarity(_embedder(task, arguments))
     return {
         "rule": "heuristic 1",
@@ -318,17 +303,17 @@ def _embedder(task: TaskSpec, arguments: Mapping[str, str]) -> str | None:
 
 def _answer(item: Item, similarities: Sequence[float]) -> str:
     sentences = note_sentences(item)
-    taken: list[int] = []
+    chosen: list[int] = []
     left = WORD_LIMIT
-    for place in ranked(similarities):
-        words = len(sentences[place].split())
+    for index in ranked(similarities):
+        words = len(sentences[index].split())
         if not 0 < words <= WORD_LIMIT:
             continue
         if words > left:
             break
 
-        taken.append(place)
+        chosen.append(index)
         left -= words
 
     ids = item.fields["sentence_ids"]
-    return "\n".join(f"{sentences[place]} |{ids[place]}|" for place in sorted(taken))
+    return "\n".join(f"{sentences[index]} |{ids[index]}|" for index in sorted(chosen))

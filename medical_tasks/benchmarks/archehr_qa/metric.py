@@ -1,7 +1,4 @@
-"""The numbers of ArchEHR-QA for answers at hand.
-
-What `metrics/archehr_qa` computes, without any framework.
-"""
+"""Computes ArchEHR-QA's metrics for a caller's answers: the core of `metrics/archehr_qa`, without any framework."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ _LISTS: Final = ("sentence_ids", "sentences", "relevance")
 METRIC_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
     (*_TEXTS, *_LISTS), ()
 )
-"""What `metrics/archehr_qa` reads of a row: the built columns, since the release has no rows."""
+"""The columns of a row that `metrics/archehr_qa` reads: built ones, since the release has no rows."""
 
 
 def score_answers(
@@ -40,15 +37,15 @@ def score_answers(
     umls: str | None = None,
     alignscore: str | None = None,
 ) -> dict[str, Any]:
-    """Scores answers to patients' questions: what `metrics/archehr_qa` takes and returns.
+    """Scores answers to patients' questions, with the arguments and the result of `metrics/archehr_qa`.
 
-    `missing_components` of the result are those of overall scores, which then compare
-    with nobody's.
+    `missing_components` of the result are those that overall scores lack, which makes
+    them incomparable.
 
     Args:
-        answers: its predictions.
+        answers: the answers, the metric's predictions.
         references: rows with the columns of `METRIC_COLUMNS`.
-        official: whether the figures by the shared task's script are computed too.
+        official: whether to compute the figures by the shared task's script too.
         bertscore: folder of a checkpoint, which adds the metric.
         umls: folder of a UMLS index, which adds MEDCON.
         alignscore: checkpoint and backbone, which add the metric.
@@ -84,10 +81,10 @@ def score_answers(
 
 
 def _item(row: int, reference: Row) -> Item:
-    """Checks a reference given by hand and makes it an item as the scorer reads one.
+    """Checks a caller's reference, and turns it into an item for the scorer.
 
-    `relevance` may be empty: then nothing is known of what is essential, and only the
-    texts are compared.
+    `relevance` may be empty: then it is unknown what is essential, and only the texts
+    are compared.
     """
     for name in (*_TEXTS, *_LISTS):
         if name not in reference:
@@ -96,7 +93,7 @@ def _item(row: int, reference: Row) -> Item:
             )
 
     fields: dict[str, Any] = {name: str(reference[name] or "") for name in _TEXTS}
-    fields |= {name: [str(each) for each in reference[name] or ()] for name in _LISTS}
+    fields |= {name: list(map(str, reference[name] or ())) for name in _LISTS}
     ids, texts, labels = (fields[name] for name in _LISTS)
     if len(texts) != len(ids) or len(labels) not in (0, len(ids)):
         raise ValueError(

@@ -1,8 +1,8 @@
 """Reads replies: answers with their citations, and lists of ids.
 
-Answers with citations are those of the shared tasks of 2025 and 2026, ids alone those
-of subtasks 2 and 4. The reading never fails; the shared tasks' own reading, bug for
-bug, is in `scoring`.
+Answers with citations belong to the shared tasks of 2025 and 2026, lists of ids to
+subtasks 2 and 4. The readers never fail. `scoring` has the shared tasks' own reading,
+bug for bug.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ UNKNOWN_IDS: Final = "unknown ids"
 TOO_LONG: Final = "too long"
 WRONG_FORM: Final = "wrong form"
 OPEN_ID: Final = "?"
-"""What a group cites that leaves open which sentences it means; no note has such an id."""
+"""The id cited by a group that leaves open which sentences it means; no note has it."""
 OPEN_GROUP: Final = "citations that leave open which sentences they mean"
-"""Why a reply is unclear."""
+"""The reason for an unclear reply."""
 PROBLEMS: Final = (EMPTY, NO_CITATIONS, UNKNOWN_IDS, TOO_LONG, WRONG_FORM)
-"""What an answer can have, in this order."""
+"""The possible problems of an answer, in order."""
 
 SENTENCE_ENDS: Final = (".", "!", "?")
 _CLOSERS: Final = "\"'\u201d\u2019)]*_"
-_BEHIND: Final = re.compile(r"[ \t]*([.!?]+)(?=\s|$)")
+_END_MARK: Final = re.compile(r"[ \t]*([.!?]+)(?=\s|$)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,9 +40,8 @@ class Sentence:
     """A sentence of an answer, or a line of it without words.
 
     Attributes:
-        text: without citations, with a mark at its end; "" where citations stand by
-            themselves.
-        citations: ids it cites, in their order, each once.
+        text: its text without citations, with an end mark; "" for citations alone.
+        citations: the cited ids in order, without repeats.
     """
 
     text: str
@@ -51,17 +50,16 @@ class Sentence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """An answer as it counts: at most 75 words of it, and what these cite.
+    """An answer as it counts: at most 75 words, with their citations.
 
     Attributes:
-        sentences: those within the limit; the last one cut where it goes beyond.
-        text: they in one line; what is compared with references.
-        citations: in order of first mention, known or not; not those of sentences
-            beyond the limit.
-        words: of the whole answer, without citations.
-        problems: out of `PROBLEMS`; none in the official form, cited, short enough,
-            with known ids.
-        unclear: why it cannot be told which sentences it cites.
+        sentences: the sentences within the limit; the last one may be cut.
+        text: these on one line, which is compared with references.
+        citations: their cited ids, known or not, in order of first mention.
+        words: number of words of the whole answer, without citations.
+        problems: those of `PROBLEMS` that it has; none if it is in the official form,
+            cited, short enough, and has known ids.
+        unclear: why it leaves open which sentences it cites; "" if it does not.
     """
 
     sentences: tuple[Sentence, ...]
@@ -73,15 +71,15 @@ class Answer:
 
 
 def read_answer(text: str, known_ids: Collection[str]) -> Answer:
-    """Reads an answer: what it says and cites, and what is wrong with it.
+    """Reads an answer: its text, its citations and its problems.
 
-    Citations stand in two forms: that of the shared task, behind a sentence and between
-    bars, or in brackets, as models write them unasked. A line in the first form is not
-    read for the second.
+    Citations have two forms: the shared task's, after a sentence and between bars, or
+    brackets, which models use on their own. A line in the first form is not read for
+    the second.
 
-    Example: "He had a stroke. |1,2|" and "He had a stroke [1, 2]." say "He had a
-    stroke." and cite 1 and 2; the second has the problem `WRONG_FORM`, since the script
-    would read no citation.
+    Example: "He had a stroke. |1,2|" and "He had a stroke [1, 2]." both have the text
+    "He had a stroke." and cite 1 and 2; the second has the problem `WRONG_FORM`, since
+    the script would read no citation.
     """
     reply = without_reasoning(text).strip()
     inside = unfenced(reply)
@@ -91,7 +89,7 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
     words = sum(len(sentence.text.split()) for sentence in whole)
     kept = whole if words <= WORD_LIMIT else _cut(whole)
     citations = _union(kept)
-    holds = {
+    has_problem = {
         EMPTY: words == 0,
         NO_CITATIONS: not citations,
         UNKNOWN_IDS: not set(_union(whole)) <= set(known_ids),
@@ -104,7 +102,7 @@ def read_answer(text: str, known_ids: Collection[str]) -> Answer:
         text=" ".join(sentence.text for sentence in kept if sentence.text),
         citations=citations,
         words=words,
-        problems=tuple(problem for problem in PROBLEMS if holds[problem]),
+        problems=tuple(problem for problem in PROBLEMS if has_problem[problem]),
         unclear=_why_unclear(chain.from_iterable(groups)),
     )
 
@@ -114,9 +112,7 @@ def _why_unclear(groups: Iterable[Group]) -> str:
 
 
 def _sentences(line: str, groups: list[Group]) -> Iterator[Sentence]:
-    """Cuts one line behind each group of citations that follows the end of a sentence.
-
-    A line is cut nowhere else.
+    """Cuts a line after each group of citations at the end of a sentence, and nowhere else.
 
     Example: `He bled [1]. He rested. He went home [2].` gives two sentences, `He bled.`
     citing 1, and `He rested. He went home.` citing 2.
@@ -127,10 +123,10 @@ def _sentences(line: str, groups: list[Group]) -> Iterator[Sentence]:
         text += line[start : group.start].rstrip()
         cited += group.ids
         start = group.end
-        if behind := _BEHIND.match(line, start):
-            start = behind.end()
+        if mark := _END_MARK.match(line, start):
+            start = mark.end()
             if not _ended(text):
-                text += behind[1]
+                text += mark[1]
 
         if _ended(text):
             yield _sentence(text, cited)
@@ -148,15 +144,15 @@ def _ended(text: str) -> bool:
 
 def _sentence(text: str, cited: list[str]) -> Sentence:
     text = text.strip()
-    # The script looks at the last character alone, so that a quotation gets a second
-    # mark; texts are compared as it has them.
+    # The script looks only at the last character, so that a quotation gets a second
+    # mark; the compared texts follow it.
     if text and not text.endswith(SENTENCE_ENDS):
         text += "."
-    return Sentence(text=text, citations=_each_once(cited))
+    return Sentence(text=text, citations=_distinct(cited))
 
 
 def _attached(sentences: Iterable[Sentence]) -> tuple[Sentence, ...]:
-    """Gives citations that stand by themselves to the sentence before them."""
+    """Moves citations without text to the sentence before them."""
     attached: list[Sentence] = []
     for sentence in sentences:
         if sentence.text or not attached:
@@ -169,7 +165,7 @@ def _attached(sentences: Iterable[Sentence]) -> tuple[Sentence, ...]:
 
 
 def _cut(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
-    """The sentences within the limit of words; one that is cut keeps its citations."""
+    """The sentences within the limit of words; a cut one keeps its citations."""
     kept: list[Sentence] = []
     left = WORD_LIMIT
     for sentence in sentences:
@@ -191,15 +187,15 @@ def _union(sentences: Iterable[Sentence]) -> tuple[str, ...]:
 
 
 def _off_form(line: str, groups: list[Group]) -> bool:
-    """Whether a line has citations that the official script reads otherwise, or not at all."""
-    parts = line.rsplit("|", 2)
-    if len(parts) != 3:  # text, ids and what stands behind them
+    """Whether a line has citations that the official script reads differently, or not at all."""
+    pieces = line.rsplit("|", 2)
+    if len(pieces) != 3:  # text, ids and the rest
         return bool(groups) or "|" in line
 
-    text, ids, rest = parts
+    text, ids, rest = pieces
     read = dict.fromkeys(cited for cited in ids.split(",") if cited.strip())
-    # One group, that the script splits off where we do: in `A. |1| B. |1|` it leaves a
-    # group in the text.
+    # The script and we split off the same group: in `A. |1| B. |1|` it leaves a group in
+    # the text.
     same = [(group.start, *group.ids) for group in groups] == [(len(text), *read)]
 
     return (
@@ -211,7 +207,7 @@ def _off_form(line: str, groups: list[Group]) -> bool:
 
 
 NO_IDS: Final = "no ids found"
-"""Problem of a reply that says something, and nothing that can be read."""
+"""Problem of a reply with text but without readable ids."""
 
 _MARKS: Final = r"[\s|\[\](){}.,;:\"'`*-]*+"
 _NOTHING: Final = re.compile(
@@ -245,20 +241,21 @@ _EMPHASIS: Final = re.compile(r"(?<!\[)\*\*(?!\])|`")
 _BESIDE: Final = re.compile(r"\bsentences?\b|\([^()0-9]{0,200}\)$", re.IGNORECASE)
 
 
-_Found = TypeVar("_Found")
+_Cited = TypeVar("_Cited")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reply(Generic[_Found]):
-    """What a reply names, known or not, each once.
-
-    `problems` are short classes, none for a reply that says nothing at all.
+class Reply(Generic[_Cited]):
+    """The sentences or pairs that a reply names.
 
     Attributes:
-        unclear: why it cannot be told which sentences it names.
+        cited: the names, known or not, without repeats.
+        problems: short classes of problems; none for a reply that names nothing on
+            purpose.
+        unclear: why it leaves open which sentences it names; "" if it does not.
     """
 
-    found: tuple[_Found, ...]
+    cited: tuple[_Cited, ...]
     problems: tuple[str, ...] = ()
     unclear: str = ""
 
@@ -266,20 +263,20 @@ class Reply(Generic[_Found]):
 def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
     """Reads which sentences a reply names.
 
-    The first of these that fits: JSON (a list of ids, or of objects with a sentence's
-    id and perhaps its `relevance`, alone in an object or named `essential`); groups; a
-    list of ids between lines without numbers; lines that begin with an id and a mark.
-    What a heading calls supplementary or not relevant ends what is read.
+    The first form that fits counts: JSON (a list of ids, or of objects with a
+    sentence's id and perhaps its `relevance`, alone in an object or named `essential`);
+    groups; a list of ids between lines without numbers; lines that begin with an id and
+    a mark. A heading for supplementary or irrelevant sentences ends the reading.
     """
-    reply = _said(text)
+    reply = _plain_reply(text)
     if _NOTHING.fullmatch(reply):
-        return Reply(found=())
+        return Reply(cited=())
 
     value = _json(reply)
     if value is not None:
-        read = _json_ids(value, known_ids)
+        ids = _json_ids(value, known_ids)
         return Reply(
-            found=_each_once(read or ()), problems=(NO_IDS,) if read is None else ()
+            cited=_distinct(ids or ()), problems=(NO_IDS,) if ids is None else ()
         )
 
     lines = list(takewhile(lambda line: not _DISMISSED.match(line), _lines(reply)))
@@ -293,18 +290,18 @@ def read_evidence(text: str, known_ids: Collection[str]) -> Reply[str]:
         unclear = OPEN_GROUP
 
     return Reply(
-        found=_each_once(listed or (OPEN_ID,) * bool(unclear)),
+        cited=_distinct(listed or (OPEN_ID,) * bool(unclear)),
         problems=() if listed or unclear else (NO_IDS,),
         unclear=unclear,
     )
 
 
-def _each_once(ids: Iterable[_Found]) -> tuple[_Found, ...]:
+def _distinct(ids: Iterable[_Cited]) -> tuple[_Cited, ...]:
     return tuple(dict.fromkeys(ids))
 
 
 def _names_openly(lines: Sequence[str], bare: Sequence[str]) -> bool:
-    """Whether a reply names sentences and leaves open which, in whatever words: "one or two"."""
+    """Whether a reply names sentences but leaves open which, in any words: "one or two"."""
     named = any(
         "sentence" in line.lower() or re.search("[0-9]", line) for line in lines
     )
@@ -314,7 +311,7 @@ def _names_openly(lines: Sequence[str], bare: Sequence[str]) -> bool:
 def _named_ids(
     lines: Sequence[str], bare: Sequence[str], known_ids: Collection[str]
 ) -> list[str]:
-    """The ids of lines without groups: lists between lines without numbers, or a line an id."""
+    """The ids of lines without groups: lists between lines without numbers, or one id per line."""
     lists = [rest for rest in bare if _LIST_WORDS.fullmatch(rest)]
     if any(re.search("[0-9]", rest) and rest not in lists for rest in bare):
         leading = [match for line in lines if (match := _LEADING.match(line))]
@@ -327,16 +324,16 @@ def _named_ids(
 def read_alignment(
     text: str, known_ids: Collection[str], answer_ids: Sequence[str] = ()
 ) -> Reply[tuple[str, str]]:
-    """Reads pairs of an answer's sentence and what it rests on.
+    """Reads pairs of an answer's sentence and a sentence of its evidence.
 
-    Read are lines `1: 2,3`; where no line is numbered, lines that end with a group, in
-    the answer's order; or JSON, an object from number to list, a list of lists, or a
-    list of objects with `answer_id` and `evidence_id`. A number that is none of
-    `answer_ids` is a sentence's place.
+    The forms are lines `1: 2,3`; if no line is numbered, lines that end with a group, in
+    the answer's order; or JSON: an object from numbers to lists, a list of lists, or a
+    list of objects with `answer_id` and `evidence_id`. A number that is not in
+    `answer_ids` is a sentence's position.
     """
-    reply = _said(text)
+    reply = _plain_reply(text)
     if _NOTHING.fullmatch(reply):
-        return Reply(found=())
+        return Reply(cited=())
 
     rows = _json_rows(_json(reply), known_ids, answer_ids)
     if rows is None:
@@ -344,32 +341,31 @@ def read_alignment(
         numbered = [match for line in lines if (match := _NUMBERED.match(line))]
         rows = [(match[1], _listed_ids(match[2], known_ids)) for match in numbered]
         if not rows:
-            groups = [
-                some for line in lines if (some := citation_groups(line, known_ids))
-            ]
+            by_line = [citation_groups(line, known_ids) for line in lines]
             rows = [
-                (str(place), [cited for group in some for cited in group.ids])
-                for place, some in enumerate(groups, 1)
+                (str(number), [cited for group in groups for cited in group.ids])
+                for number, groups in enumerate(filter(None, by_line), 1)
             ]
 
     pairs = [
         (_answer_id(name, answer_ids), cited) for name, ids in rows for cited in ids
     ]
-    return Reply(found=_each_once(pairs), problems=() if rows else (NO_IDS,))
+    return Reply(cited=_distinct(pairs), problems=() if rows else (NO_IDS,))
 
 
-def _said(text: str) -> str:
+def _plain_reply(text: str) -> str:
+    """A reply without reasoning, fence and emphasis."""
     return _EMPHASIS.sub("", unfenced(without_reasoning(text).strip())).strip()
 
 
-def _lines(said: str) -> list[str]:
-    return [line.strip() for line in said.splitlines() if line.strip()]
+def _lines(reply: str) -> list[str]:
+    return [line.strip() for line in reply.splitlines() if line.strip()]
 
 
 def _listed_ids(rest: str, known_ids: Collection[str]) -> Sequence[str]:
-    """Reads the ids behind the number of an answer's sentence, `2, 3` or `|2, 3|`.
+    """Reads the ids after the number of an answer's sentence, `2, 3` or `|2, 3|`.
 
-    A text that is not a list throughout names nothing: its numbers may be doses.
+    A text that is not entirely a list names nothing, since its numbers may be doses.
     """
     groups = citation_groups(rest, known_ids)
     if groups:
@@ -394,14 +390,14 @@ def _json(text: str) -> object:
 
 
 def _json_ids(value: object, known_ids: Collection[str]) -> list[str] | None:
-    """Reads the ids of a JSON reply; None where its form is not one of the known ones.
+    """Reads the ids of a JSON reply; None for an unknown form.
 
     Example: `["1", 3]`, `{"answer": ["1", "3"]}` and `{"essential": ["1", "3"],
-    "other": ["2"]}` all name 1 and 3. Of objects, those count that are essential or
-    carry no label; a true or false is not an id, though Python takes it for a number.
+    "other": ["2"]}` all name 1 and 3. Objects count if they are essential or have no
+    label. True and false are not ids, although Python treats them as numbers.
     """
     if isinstance(value, dict):
-        lists = [each for each in value.values() if isinstance(each, list)]
+        lists = [ids for ids in value.values() if isinstance(ids, list)]
         value = lists[0] if len(lists) == 1 else value.get("essential")
 
     if not isinstance(value, list):
@@ -428,7 +424,7 @@ def _is_id(value: object) -> bool:
 
 
 def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
-    """The answer's sentence of this name, else the one at this position from 1.
+    """The answer's sentence with this name, else the one at this position from 1.
 
     Example: with the ids 5 and 6, `6` is sentence 6 and `1` is sentence 5. `9` stays
     `9`, which no answer has, so that the pair counts as wrong.
@@ -436,25 +432,25 @@ def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
     if name in answer_ids:
         return name
 
-    place = int(name)
+    position = int(name)
     return (
-        answer_ids[place - 1]
-        if 0 < place <= len(answer_ids) and str(place) not in answer_ids
-        else str(place)
+        answer_ids[position - 1]
+        if 0 < position <= len(answer_ids) and str(position) not in answer_ids
+        else str(position)
     )
 
 
 def _json_rows(
     value: object, known_ids: Collection[str], answer_ids: Sequence[str]
 ) -> list[tuple[str, Sequence[str]]] | None:
-    """Pairs of JSON, by the answer's sentence; None of what is in no form that is known."""
+    """Pairs of a JSON reply, by the answer's sentence; None for an unknown form."""
     pairs: list[tuple[str, object]] = []
     if isinstance(value, dict):
         pairs = [(str(name).strip(), ids) for name, ids in value.items()]
     elif not isinstance(value, list) or not value:
         return None
     elif all(isinstance(ids, list) for ids in value):
-        pairs = [(str(place), ids) for place, ids in enumerate(value, 1)]
+        pairs = [(str(number), ids) for number, ids in enumerate(value, 1)]
     elif all(isinstance(link, dict) for link in value):
         pairs = [
             (str(link.get("answer_id")).strip(), link.get("evidence_id"))
@@ -479,7 +475,7 @@ def _row_ids(value: object, known_ids: Collection[str]) -> Sequence[str]:
 
 
 MAX_RANGE: Final = 100
-"""Most sentences a range can cite."""
+"""Largest number of sentences in a cited range."""
 
 # ---- Groups of citations: the rules ----
 
@@ -502,7 +498,7 @@ _NUMBER_WORDS: Final = {
     )
 }
 _NAMED: Final = "sentences?|sent|ids?|notes?|lines?|refs?|references?|citations?|cited?|cites|sources?|evidence"
-"""What a number may be called in a citation."""
+"""Names of a number in a citation."""
 _SAID: Final = re.compile(
     rf"(?:{_NAMED}|see|from|numbers?|nos?|both|and|as well as|plus|to)", re.IGNORECASE
 )
@@ -512,16 +508,16 @@ _NONE: Final = re.compile(
     r"|no (?:citations?|sentences?|evidence|ids?|sources?))[^\w?]*|[^\w?.]*",
     re.IGNORECASE,
 )
-"""A group that says that it cites nothing."""
+"""A group that explicitly cites nothing."""
 _UNSURE: Final = re.compile(
     r"\?|[<>]\s*\d|\d\s*\+(?!\s*\d)|\.{3}\s*$|\b(?:or|maybe|perhaps|possibly|probably|not|but|except|any|either|around|about|above"
     r"|below|all|first|last|same|ibid|if|some|unsure|unknown|unclear|etc|ff|on|before|after)\b",
     re.IGNORECASE,
 )
-"""What leaves open which sentences a group means."""
+"""Words and signs that leave open which sentences a group means."""
 
-# An item of a list, and what may stand around it: every sign once, so that it takes
-# linear time.
+# Items of a list with the signs around them; each sign matches in one way only, so that
+# it takes linear time.
 _LISTED: Final = re.compile(
     rf"(?:[\s,;&:\[\](){{}}<>\"'`*_^†\\#№+=]|\.(?!\d)|{_DASH}|/(?=[\s\[]*[sS#]?\d)|(?:{_SAID.pattern})(?![A-Za-z])"
     r"|[sS#]?[0-9]{1,4}(?![0-9A-Za-z%]))*+",
@@ -554,13 +550,13 @@ _DIGIT: Final = re.compile(r"\d", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """Citations that stand together.
+    """A group of citations in a line.
 
     Attributes:
-        start: where they begin in the line.
-        end: where they end.
-        ids: in order, each once, known or not; `OPEN_ID` where it is unclear.
-        unclear: whether they name sentences and leave open which ("2 or 3", "not 4").
+        start: start of the group.
+        end: end of the group.
+        ids: the ids in order, without repeats, known or not; `OPEN_ID` if unclear.
+        unclear: whether they name sentences but leave open which ("2 or 3", "not 4").
     """
 
     start: int
@@ -570,10 +566,10 @@ class Group:
 
 
 def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Reads an id list: what stands between the marks; each id counts once.
+    """Reads a list of ids, without repeats.
 
-    What is no number is an id all the same, which no note has; so is a range that runs
-    backwards or over `MAX_RANGE` sentences.
+    Words are ids that no note has, and so is a range that runs backwards or over
+    `MAX_RANGE` sentences.
 
     Example: "sentences 2-3 and S5" names 2, 3 and 5; "n/a" names nothing; "5-2" names
     "5-2".
@@ -596,9 +592,9 @@ def read_ids(text: str, known_ids: Collection[str]) -> tuple[str, ...]:
 
 
 def citation_groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    """Lists the groups of a line, in brackets where it has none in the official form.
+    """Lists the groups of a line in the official form; without any, those in brackets.
 
-    Example, of a note with the sentences 1 to 4:
+    Example, with a note of the sentences 1 to 4:
 
         He bled. |1-3|             cites 1, 2 and 3
         He bled (sentence 2).      cites 2
@@ -609,12 +605,10 @@ def citation_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 
 
 def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
-    """Finds the groups of a line in the official form, and in forms near to it.
+    """Finds the groups of a line in the official form, and in similar forms; `||` is a group without ids.
 
-    `||` is a group without ids.
-
-    The group at the line's end may hold any words. One within the line holds numbers
-    alone, and a sentence or group follows it.
+    The group at the line's end may contain any words. One within the line contains only
+    numbers, and a sentence or group follows it.
     """
     line = alike(line)
     if "|" not in line:
@@ -642,19 +636,19 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 
 
 def _listed_between_bars(line: str) -> Iterator[tuple[int, int]]:
-    """Where bars stand with nothing but lists of numbers between them."""
-    bars = [place for place, sign in enumerate(line) if sign == "|"]
+    """The spans of bars with only lists of numbers between them."""
+    bars = [position for position, sign in enumerate(line) if sign == "|"]
     first = 0
-    for place, (bar, following) in enumerate(pairwise(bars)):
+    for number, (bar, following) in enumerate(pairwise(bars)):
         if following - bar < _LONGEST_LIST and _LISTED.fullmatch(
             line, bar + 1, following
         ):
             continue
 
-        if place > first:
+        if number > first:
             yield bars[first], bar + 1
 
-        first = place + 1
+        first = number + 1
 
     if len(bars) - 1 > first:
         yield bars[first], bars[-1] + 1
@@ -663,8 +657,8 @@ def _listed_between_bars(line: str) -> Iterator[tuple[int, int]]:
 def _group(line: str, start: int, end: int, known_ids: Collection[str]) -> Group:
     """The group between two bars, with its ids.
 
-    Words that hedge, as in `|1 or 2|`, make the reply unclear: a guess at what they
-    mean would decide its score.
+    Hedging words, as in `|1 or 2|`, make the reply unclear, since a guess at their
+    meaning would decide its score.
     """
     text = line[start + 1 : end - 1]
     if _is_open(text) and text.strip() not in known_ids:
@@ -697,7 +691,7 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
         )
         ids = read_ids(text, ())
         begun = {str(int(first)) for first in _RANGE_BEGIN.findall(text)}
-        # "[120-80]" is a blood pressure, "[70-100]" what is normal.
+        # "[120-80]" is a blood pressure, "[70-100]" a normal range.
         if all(id_.isdecimal() for id_ in ids) and (
             not known_ids or all(first in known_ids for first in begun)
         ):
@@ -717,7 +711,7 @@ def bracket_groups(line: str, known_ids: Collection[str] = ()) -> list[Group]:
 
 
 def _is_only_open(text: str) -> bool:
-    """Whether a text that leaves open which sentences it means says nothing else."""
+    """Whether a text only leaves open which sentences it means."""
     rest = _SAID.sub("", _UNSURE.sub("", text)).strip(" ,.;:0123456789()")
     return _is_open(text) and not rest
 
@@ -735,10 +729,7 @@ def _end(line: str) -> int:
 
 
 def _widened(line: str, group: Group) -> Group:
-    """The group with the brackets or emphasis around it, and a backslash before it.
-
-    They belong to the citation, and would be left in the text that is compared.
-    """
+    """The group with surrounding brackets or emphasis and a backslash before it, which would stay in the compared text."""
     start, end = group.start, group.end
     while start and end < len(line) and _PAIRS.get(line[start - 1]) == line[end]:
         start, end = start - 1, end + 1
@@ -748,10 +739,7 @@ def _widened(line: str, group: Group) -> Group:
 
 
 def _may_be_ids(text: str) -> bool:
-    """Whether words between pipes may be meant as ids.
-
-    Two at most, or a list of numbers; others are a table's cell.
-    """
+    """Whether words between pipes may be ids: at most two, or a list of numbers; others are a table's cell."""
     words = text.split()
     return (
         len(words) <= 2
@@ -761,10 +749,10 @@ def _may_be_ids(text: str) -> bool:
 
 
 def _resolved(token: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """The ids that one token of a list stands for.
+    """The ids of one token of a list.
 
-    Example: `2-4` gives 2, 3 and 4; `5-2` stays one id, `5-2`, that no note has, so
-    that a reply cannot gain by a range that means nothing.
+    Example: `2-4` gives 2, 3 and 4; `5-2` stays one id, `5-2`, which no note has, so
+    that a reply cannot gain by a meaningless range.
     """
     if token in known_ids:
         return (token,)
@@ -788,9 +776,6 @@ _FENCE_LINE: Final = re.compile(r"^[ \t]*```[^\n]*\n?", re.MULTILINE)
 
 
 def unfenced(text: str) -> str:
-    """The inside of the last fenced block that says anything, even if it never ends.
-
-    Else the text itself.
-    """
+    """The content of the last fenced block with text, even if it never ends; else the text itself."""
     blocks = [block for block in _FENCE.findall(text) if block.strip()]
     return blocks[-1] if blocks else _FENCE_LINE.sub("", text)

@@ -1,8 +1,8 @@
-"""How the questions of ArchEHR-QA are put, and put again with what is wrong.
+"""ArchEHR-QA's prompts, and its protocol of questions that are repeated with the reply's faults.
 
 Soni and Demner-Fushman 2025, Validation and figure 2. The paper prints none of its
-prompts; the texts (`prompts.json`) are ours, written from the protocol's facts. The
-gold is written as an answer here as well.
+prompts; the texts (`prompts.json`) are ours, written from the protocol's facts. This
+module also writes gold as an answer.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ from medical_tasks.spec import (
 )
 
 QUESTION_WORDS: Final = 15
-"""Most words of a clinician's question."""
+"""Largest number of words of a clinician's question."""
 
 _TRIED: Final = ("together", "answer_first", "evidence_first")
 _SECOND_STEP: Final = {"answer_first": ("cite",)}
 
 
 texts = partial(packaged, __file__, "prompts.json")
-"""`asked` is by `options["steps"]` (`cite` is the second step of `answer_first`), else by
-`options["form"]`."""
+"""The keys of `asked` are values of `options["steps"]` (`cite` is the second step of
+`answer_first`), else of `options["form"]`."""
 
 
 def gold_cited_answer(item: Item) -> str:
-    """Writes the clinician's answer in the official form, at most 75 words.
+    """Writes the clinician's answer in the official form, with at most 75 words.
 
-    It cites all essential sentences and no other. Without an answer essential sentences
-    stand for it; without a key the citations are the clinician's.
+    It cites all essential sentences and no others. Without an answer, it consists of the
+    essential sentences; without a key, the citations are the clinician's.
     """
     fields = item.fields
     lines = list(fields["answer_sentences"])
@@ -72,22 +72,20 @@ def gold_cited_answer(item: Item) -> str:
         essential = _essential(item)
         if not lines:
             texts = dict(zip(fields["sentence_ids"], fields["sentences"], strict=True))
-            lines, cited = (
-                [texts[each] for each in essential],
-                [[each] for each in essential],
-            )
+            lines = [texts[name] for name in essential]
+            cited = [[name] for name in essential]
 
-        cited = [[each for each in ids if each in essential] for ids in cited]
+        cited = [[name for name in ids if name in essential] for ids in cited]
         if lines:
             cited[-1] += [
-                each for each in essential if not any(each in ids for ids in cited)
+                name for name in essential if not any(name in ids for ids in cited)
             ]
 
     return _official(lines, cited, order=fields["sentence_ids"])
 
 
 def _alignment(item: Item) -> str:
-    """What each sentence of the clinician's answer cites, a line a sentence: `1: 3,4`."""
+    """The citations of the clinician's answer, with one line per sentence: `1: 3,4`."""
     cited = item.fields["answer_citations"]
     return "\n".join(
         f"{number}: {','.join(_ids(text))}".rstrip()
@@ -101,8 +99,8 @@ def _essential(item: Item) -> list[str]:
     if not labels:
         return []
     return [
-        each
-        for each, label in zip(fields["sentence_ids"], labels, strict=True)
+        name
+        for name, label in zip(fields["sentence_ids"], labels, strict=True)
         if label == "essential"
     ]
 
@@ -110,15 +108,15 @@ def _essential(item: Item) -> list[str]:
 def _official(
     lines: Sequence[str], cited: Sequence[Sequence[str]], *, order: Sequence[str]
 ) -> str:
-    """Writes an answer in the official form: a sentence a line, its ids between bars.
+    """Writes an answer in the official form: one sentence per line, its ids between bars.
 
-    At most 75 words are kept. Ids of a line that has no words left go to the line
+    At most 75 words are kept. Ids of a line without remaining words go to the line
     before it, or to the first one with words.
 
     Example: the lines `He bled.`, blank and `He went home.`, citing 2, 1 and nothing,
     are written `He bled. |1,2|` and `He went home.`
     """
-    places = {each: place for place, each in enumerate(order)}
+    positions = {name: position for position, name in enumerate(order)}
     written_lines: list[tuple[str, set[str]]] = []
     carried: set[str] = set()
     left = WORD_LIMIT
@@ -134,7 +132,7 @@ def _official(
             carried.update(ids)
 
     written = [
-        (text, sorted(ids, key=places.__getitem__)) for text, ids in written_lines
+        (text, sorted(ids, key=positions.__getitem__)) for text, ids in written_lines
     ]
     return "\n".join(
         f"{text} |{','.join(ids)}|" if ids else text for text, ids in written
@@ -142,7 +140,7 @@ def _official(
 
 
 def _ids(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 _GOLD: Final[Mapping[str, Callable[[Item], str]]] = {
@@ -160,9 +158,9 @@ def load_prompts(
     *,
     arguments: Mapping[str, str] | None = None,
 ) -> PromptSet:
-    """Makes the prompts of a task; `own` is the only set.
+    """Builds the prompts of a task; `own` is the only set.
 
-    `evidence_first` has the sentences shown as an item's `sources`.
+    With `evidence_first`, the chosen sentences are an item's `sources`.
     """
     if name == "official":
         raise UsageError(
@@ -212,8 +210,8 @@ def question_text(
 
     Args:
         kind: a key of `asked` in `prompts.json`.
-        item: what is asked about.
-        shown: ids of the note's sentences that are shown; by default all.
+        item: the case.
+        shown: ids of the note's sentences to show; by default all.
         answer: sentences of the answer to `cite`.
     """
     labels, fields = texts()["labels"], item.fields
@@ -221,45 +219,46 @@ def question_text(
     def numbered(ids: Iterable[object], sentences: Iterable[str]) -> list[str]:
         pairs = zip(ids, sentences, strict=False)
         return [
-            labels["sentence"].format(number=each, text=text)
-            for each, text in pairs
-            if shown is None or each in shown
+            labels["sentence"].format(number=name, text=text)
+            for name, text in pairs
+            if shown is None or name in shown
         ]
 
-    given = {
+    inputs = {
         "patient": fields["patient_narrative"].strip()
         or fields["patient_question"].strip()
     }
     if kind != "question":
-        given["clinician"] = one_line(fields["clinician_question"])
-        given["note"] = "\n".join(
+        inputs["clinician"] = one_line(fields["clinician_question"])
+        inputs["note"] = "\n".join(
             numbered(fields["sentence_ids"], note_sentences(item))
         )
 
     if kind == "alignment":
         answer = numbered(count(1), map(one_line, fields["answer_sentences"]))
 
-    given["answer"] = "\n".join(answer or ())
-    parts = (labels[label].format(text=text) for label, text in given.items() if text)
-    return "\n\n".join((*texts()["asked"][kind].values(), *parts))
+    inputs["answer"] = "\n".join(answer or ())
+    labelled = (
+        labels[label].format(text=text) for label, text in inputs.items() if text
+    )
+    return "\n\n".join((*texts()["asked"][kind].values(), *labelled))
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer of the task's form; "" where it is not released."""
+    """Writes an item's gold as an answer in the task's form; "" if it is not released."""
     if "steps" in task.options:
         return gold_cited_answer(item)
     return _GOLD[task.options["form"]](item)
 
 
 def _digest(kind: str) -> str:
-    known = texts()
-    shown = [
-        part
-        for step in (kind, *_SECOND_STEP.get(kind, ()))
-        for part in (step, *known["asked"][step].values())
-    ]
-    feedback = known["feedback"].values() if kind in _TRIED else ()
-    return texts_sha256(*shown, *known["labels"].values(), *feedback)
+    wording = texts()
+    asked_texts: list[str] = []
+    for step in (kind, *_SECOND_STEP.get(kind, ())):
+        asked_texts += [step, *wording["asked"][step].values()]
+
+    feedback = wording["feedback"].values() if kind in _TRIED else ()
+    return texts_sha256(*asked_texts, *wording["labels"].values(), *feedback)
 
 
 _SHOWN_REPLY: Final = 1_200
@@ -270,9 +269,9 @@ _SHOWN_ID: Final = 12
 def cited_faults(
     reply: str, known_ids: Collection[str], *, answer: Sequence[str] | None = None
 ) -> list[str]:
-    """Finds what is wrong with an answer that cites.
+    """The faults of an answer with citations.
 
-    The length of an `answer` that was only to be cited is no fault.
+    If citations were to be added to an `answer`, its length is no fault.
     """
     wording, read = texts()["feedback"], read_answer(reply, known_ids)
     if EMPTY in read.problems:
@@ -287,7 +286,8 @@ def cited_faults(
     if TOO_LONG in read.problems and answer is None:
         faults.append(wording["too_long"].format(words=read.words, limit=WORD_LIMIT))
 
-    # As written: an answer that is too long may cite behind the words that count.
+    # From the whole reply: an answer that is too long may cite after the words that
+    # count.
     cited = cited_ids(reply, known_ids)
     if not cited:
         faults.append(wording["no_citations"])
@@ -300,14 +300,10 @@ def cited_faults(
 
 
 def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
-    """Finds what is wrong with an answer that is cited later: it is empty, or too long.
-
-    Citations that it has play no part.
-    """
-    wording, words = (
-        texts()["feedback"],
-        sum(len(sentence.split()) for sentence in written_sentences(reply, known_ids)),
-    )
+    """The faults of an answer that gets citations later: empty, or too long. Its own citations do not matter."""
+    wording = texts()["feedback"]
+    sentences = written_sentences(reply, known_ids)
+    words = sum(len(sentence.split()) for sentence in sentences)
     if not words:
         return [wording["empty"]]
 
@@ -319,10 +315,7 @@ def uncited_faults(reply: str, known_ids: Collection[str]) -> list[str]:
 
 
 def feedback_text(reply: str, faults: Sequence[str], *, number: int, tries: int) -> str:
-    """Writes what stands below the question when it is put again.
-
-    Of a long reply the beginning is shown.
-    """
+    """Writes the feedback below a repeated question; of a long reply it shows the beginning."""
     wording, reply_text = texts()["feedback"], reply.strip()
     shown = (
         reply_text
@@ -350,10 +343,7 @@ _WORD: Final = re.compile(r"\w+")
 
 
 def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Takes the sentences out of a reply, without citations.
-
-    A line ends a sentence; within it `scoring.sentences` does.
-    """
+    """The sentences of a reply, without citations; a sentence ends with its line, or by `scoring.sentences`."""
     sentences: list[str] = []
     for line in _lines(reply):
         start, bare = 0, ""
@@ -367,22 +357,19 @@ def written_sentences(reply: str, known_ids: Collection[str]) -> tuple[str, ...]
 
 
 def cited_ids(reply: str, known_ids: Collection[str]) -> tuple[str, ...]:
-    """Takes the ids that a reply cites, anywhere in it, in order of first mention."""
+    """The ids that a reply cites anywhere, in order of first mention."""
     groups = [
         group for line in _lines(reply) for group in citation_groups(line, known_ids)
     ]
-    return tuple(dict.fromkeys(each for group in groups for each in group.ids))
+    return tuple(dict.fromkeys(name for group in groups for name in group.ids))
 
 
-def same_words(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether two texts have the same words in the same order.
-
-    Capitals, marks and line ends play no part.
-    """
-    first, second = (
-        _WORD.findall(" ".join(texts).casefold()) for texts in (some, others)
+def same_words(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether two texts have the same words in order, apart from capitals, marks and line ends."""
+    words, others = (
+        _WORD.findall(" ".join(lines).casefold()) for lines in (first, second)
     )
-    return first == second
+    return words == others
 
 
 def _lines(reply: str) -> list[str]:
@@ -394,7 +381,7 @@ def _lines(reply: str) -> list[str]:
 def open_protocol(
     task: TaskSpec, *, arguments: Mapping[str, str] | None = None
 ) -> MultiStep:
-    """Opens the protocol of a task; the arguments are the same as the prompts are given."""
+    """Opens the protocol of a task, with the same arguments as its prompts."""
     settings = read_arguments(task, arguments or {})
     chooser = (
         open_chooser(settings.embedder, settings.evidence)
@@ -405,9 +392,9 @@ def open_protocol(
 
 
 class GroundedAnswer:
-    """Asks in one step or two (`answer_first`), and again while something is wrong.
+    """Asks in one step or two (`answer_first`), and again while a reply has faults.
 
-    All follows from the replies so far.
+    The next turn depends only on the replies so far.
     """
 
     def __init__(
@@ -421,18 +408,18 @@ class GroundedAnswer:
         }
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
-        """Takes each last reply, or says what is wrong with it."""
+        """Accepts each last reply, or repeats the question with its faults."""
         return [self._turn(dialogue) for dialogue in dialogues]
 
     def _turn(self, dialogue: Dialogue) -> Turn:
         """Decides after a reply: ask again with its faults, ask for citations, or stop.
 
         With `answer_first` the first replies are answers without citations, until one
-        has no faults or the tries are used up; its sentences are then fixed, and later
+        has no faults or the tries are used up. Its sentences are then fixed, and later
         replies only cite. The last reply counts whatever its faults: the protocol
-        repairs, it never drops an answer.
+        repairs answers, and never drops one.
         """
-        known = (
+        known_ids = (
             self._chooser.choose(dialogue.item)
             if self._chooser
             else tuple(dialogue.item.fields["sentence_ids"])
@@ -440,28 +427,31 @@ class GroundedAnswer:
         opening, replies = dialogue.opening, dialogue.answers
         answer: tuple[str, ...] | None = None
         if self._steps == "answer_first":
-            tried = [uncited_faults(reply, known) for reply in replies[: self._tries]]
-            taken = next(
+            tried = [
+                uncited_faults(reply, known_ids) for reply in replies[: self._tries]
+            ]
+            accepted = next(
                 (
-                    place
-                    for place, faults in enumerate(tried, 1)
-                    if not faults or place == self._tries
+                    number
+                    for number, faults in enumerate(tried, 1)
+                    if not faults or number == self._tries
                 ),
                 0,
             )
-            if not taken:
+            if not accepted:
                 return self._again(opening, replies, tried[-1])
 
-            answer = written_sentences(replies[taken - 1], known)
+            answer = written_sentences(replies[accepted - 1], known_ids)
             if not answer:
-                return Done(replies[taken - 1])  # nothing to cite
+                return Done(replies[accepted - 1])  # nothing to cite
 
             question = question_text("cite", dialogue.item, answer=answer)
-            opening, replies = ({"role": "user", "content": question},), replies[taken:]
+            opening = ({"role": "user", "content": question},)
+            replies = replies[accepted:]
             if not replies:
                 return Ask(opening)
 
-        faults = cited_faults(replies[-1], known, answer=answer)
+        faults = cited_faults(replies[-1], known_ids, answer=answer)
         return (
             self._again(opening, replies, faults)
             if faults and len(replies) < self._tries

@@ -1,9 +1,7 @@
-"""The files of a release, read, checked and written.
+"""Reads and checks the files of a release: cases with note excerpts, keys, and the mapping to notes.
 
-Cases with their note excerpts, keys, and which notes the excerpts are from.
-
-A phrase's offset is its place in the narrative, a sentence's in its paragraph; a case
-with 0 throughout has none.
+A phrase's offset is its position in the narrative, a sentence's that in its paragraph;
+a case with only zeros has no offsets.
 """
 
 from __future__ import annotations
@@ -28,10 +26,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """A sentence of a note excerpt, as released, without white space at its ends.
-
-    May have line ends within.
-    """
+    """A sentence of a note excerpt as released, without white space at its ends; it may contain line ends."""
 
     id: str
     paragraph_id: str
@@ -43,9 +38,10 @@ class Case:
     """A case, without its key.
 
     Attributes:
-        phrases: the parts of the narrative that ask, in order.
-        clinician_question: "" where it is not released.
-        sentences: of the note excerpt, in order; none in the organizers' open files.
+        phrases: the phrases of the narrative that ask, in order.
+        clinician_question: "" if it is not released.
+        sentences: the sentences of the note excerpt, in order; none in the organizers'
+            open files.
     """
 
     id: str
@@ -69,15 +65,12 @@ def _names(ids: Sequence[str]) -> str:
     return listed(list(map(named, ids)), 10)
 
 
-def _wrong(where: object, said: object, again: str = _AGAIN) -> UsageError:
-    return UsageError(f"{where}: {said}. {again}")
+def _wrong(where: object, problem: object, again: str = _AGAIN) -> UsageError:
+    return UsageError(f"{where}: {problem}. {again}")
 
 
 def read_cases(path: Path, *, notes: bool = True) -> list[Case]:
-    """Reads a file of cases, in its order; open questions (`notes=False`) have no excerpts.
-
-    Messages name case and rule.
-    """
+    """Reads a file of cases in order; open questions (`notes=False`) have no excerpts. Messages quote no text."""
     root = _root(path)
     if root.tag != "annotations":
         raise _wrong(
@@ -220,21 +213,21 @@ def _parts(where: str, case: ET.Element, name: str) -> list[ET.Element]:
 
 def _phrases(where: str, case: ET.Element, narrative: str) -> Iterator[str]:
     for number, element in enumerate(_parts(where, case, "phrase"), start=1):
-        place = f"{where}, phrase number {number}"
-        text, offset = _text(place, element), _offset(place, element)
+        position = f"{where}, phrase number {number}"
+        text, offset = _text(position, element), _offset(position, element)
         if offset is not None and not " ".join(narrative[offset:].split()).startswith(
             " ".join(text.split())
         ):
             rule = f"the narrative of {len(narrative):,} characters does not have the phrase there"
-            raise _wrong(place, f"start_char_index is {offset:,}, and {rule}")
+            raise _wrong(position, f"start_char_index is {offset:,}, and {rule}")
         yield text
 
 
 def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
     """Reads the numbered sentences of a note excerpt; ids are consecutive from 0 or 1.
 
-    A gap would mean a lost sentence, and citations of it would look like errors of the
-    model.
+    After a gap a sentence would be lost, and citations of it would look like the model's
+    errors.
     """
     elements = _parts(where, case, "sentence")
     if not elements:
@@ -280,27 +273,21 @@ _SPACE: Final = re.compile(r"\s")
 
 
 def excerpt_problem(excerpt: str, sentences: Sequence[Sentence]) -> str | None:
-    """Says where sentences do not follow one another in the excerpt, without any text of theirs.
-
-    White space does not count.
-    """
-    whole, place, before = "".join(excerpt.split()), 0, "its beginning"
+    """The first sentence that does not follow the previous one in the excerpt, apart from white space; None if all do."""
+    whole, position, before = "".join(excerpt.split()), 0, "its beginning"
     for sentence in sentences:
         text = "".join(sentence.text.split())
-        start = whole.find(text, place)
+        start = whole.find(text, position)
         if start < 0:
             return f"sentence {sentence.id} does not stand in <note_excerpt> behind {before}"
 
-        place, before = start + len(text), f"sentence {sentence.id}"
+        position, before = start + len(text), f"sentence {sentence.id}"
 
     return None
 
 
 def offset_problem(sentences: Sequence[Sentence], offsets: Sequence[int]) -> str | None:
-    """Says where a sentence begins before the one before it has ended.
-
-    Offsets are characters in the paragraph.
-    """
+    """The first sentence that begins before the end of the previous one, by offsets in the paragraph; None without."""
     for (before, start), (sentence, offset) in pairwise(
         zip(sentences, offsets, strict=True)
     ):
@@ -319,24 +306,17 @@ def offset_problem(sentences: Sequence[Sentence], offsets: Sequence[int]) -> str
 def offsets_are_places(
     excerpt: str, sentences: Sequence[Sentence], offsets: Sequence[int]
 ) -> bool:
-    """Says whether offsets are places in the excerpt, as far as sentences of a paragraph tell.
-
-    They are where each sentence is as far from the others in the excerpt as its offset
-    says.
-    """
-    whole, place = _SPACE.sub(" ", excerpt), 0
+    """Whether offsets are positions in the excerpt: each paragraph's sentences have the same distances there."""
+    whole, position = _SPACE.sub(" ", excerpt), 0
     begins: dict[str, int] = {}
     for sentence, offset in zip(sentences, offsets, strict=True):
         text = _SPACE.sub(" ", sentence.text)
-        start = whole.find(text, place)
-        if (
-            start < 0
-            or begins.setdefault(sentence.paragraph_id, start - offset)
-            != start - offset
-        ):
+        start = whole.find(text, position)
+        paragraph_start = begins.setdefault(sentence.paragraph_id, start - offset)
+        if start < 0 or paragraph_start != start - offset:
             return False
 
-        place = start + len(text)
+        position = start + len(text)
 
     return True
 
@@ -344,7 +324,7 @@ def offsets_are_places(
 KEY_FILE: Final = "archehr-qa_key.json"
 
 LABELS: Final = ("essential", "supplementary", "not-relevant")
-"""What a sentence can be worth (paper, section Question and Answer Creation)."""
+"""The labels of sentences (paper, section Question and Answer Creation)."""
 
 _KEY_FORM: Final = (
     '{"case_id": "1", "answers": [{"sentence_id": "1", "relevance": "essential"}]}'
@@ -355,10 +335,7 @@ _RANGE: Final = re.compile(r"([0-9]{1,4})\s*-\s*([0-9]{1,4})")
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSentence:
-    """A sentence of a clinician's answer, without citations, and what it rests on.
-
-    Its id is by default its place, from 1.
-    """
+    """A sentence of a clinician's answer, and its citations; its default id is its position from 1."""
 
     id: str
     text: str
@@ -367,12 +344,13 @@ class AnswerSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseKey:
-    """What the key says of a case; what is not released is empty.
+    """The key of a case; fields that are not released are empty.
 
     Attributes:
-        relevance: sentence id to label, for every sentence of the case.
-        clinician_answer: without citations.
-        cited: whether the citations of the answer's sentences are released.
+        relevance: the label of every sentence of the case, by id.
+        clinician_answer: the answer without citations.
+        answer_sentences: its sentences.
+        cited: whether their citations are released.
     """
 
     relevance: Mapping[str, str] = field(default_factory=dict)
@@ -382,15 +360,12 @@ class CaseKey:
 
 
 def without_citations(answer: str) -> str:
-    """Takes marks such as `[1,2]` out of a clinician's answer, with the white space before them."""
+    """Removes marks such as `[1,2]` from a clinician's answer, with the white space before them."""
     return _MARK.sub("", answer).strip()
 
 
 def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, Row]:
-    """Reads a JSON list with one record for each of the cases and no other.
-
-    Case id to record, in the order of the cases.
-    """
+    """Reads a JSON list with one record for each case and no others; returns them by case id, in the cases' order."""
     with readable(path):
         content = read_bytes(path)
 
@@ -412,22 +387,20 @@ def by_case(path: Path, cases: Sequence[Case], *, form: str) -> dict[str, Row]:
 
 def _same_names(
     where: str | Path,
-    found: Mapping[str, _T],
+    records: Mapping[str, _T],
     ids: Sequence[str],
     problems: Iterable[tuple[str, bool]],
 ) -> dict[str, _T]:
-    for said, lack in problems:
-        known = set(found if lack else ids)
-        if wrong := [each for each in (ids if lack else found) if each not in known]:
-            raise _wrong(where, f"{said} {_names(wrong)}", _ALL_AGAIN)
-    return {name: found[name] for name in ids}
+    """The records in the order of the ids; raises the problem of missing records (True) or of others."""
+    for problem, is_missing in problems:
+        checked, allowed = (ids, records) if is_missing else (records, ids)
+        if wrong := [name for name in checked if name not in set(allowed)]:
+            raise _wrong(where, f"{problem} {_names(wrong)}", _ALL_AGAIN)
+    return {name: records[name] for name in ids}
 
 
 def read_key(path: Path, cases: Sequence[Case]) -> dict[str, CaseKey]:
-    """Reads a key; case id to its key, in the order of the cases.
-
-    Messages name case and rule, no text.
-    """
+    """Reads a key, by case id in the order of the cases; messages quote no text."""
     records = by_case(path, cases, form=_KEY_FORM)
     return {
         case.id: _case_key(f"{path}, case {named(case.id)}", records[case.id], case)
@@ -440,44 +413,41 @@ def _case_key(where: str, record: Row, case: Case) -> CaseKey:
     ids = [sentence.id for sentence in case.sentences]
     marked = _string(where, "clinician_answer", record)
     bare = _string(where, "clinician_answer_without_citations", record)
-    place = f"{where}, clinician_answer_sentences"
+    answer_where = f"{where}, clinician_answer_sentences"
     sentences = [
-        _answer_sentence(f"{place}, number {number}", entry, number, known=set(ids))
+        _answer_sentence(f"{answer_where}, number {number}", entry, number, set(ids))
         for number, entry in enumerate(
             _objects(where, "clinician_answer_sentences", record), start=1
         )
     ]
     if len({sentence.id for sentence in sentences}) != len(sentences):
-        raise _wrong(place, "ids must be unique, and one appears twice", _ALL_AGAIN)
+        raise _wrong(
+            answer_where, "ids must be unique, and one appears twice", _ALL_AGAIN
+        )
 
     return CaseKey(
         relevance=_relevance(where, record, ids),
         clinician_answer=bare or without_citations(marked),
         answer_sentences=tuple(sentences),
-        # A clinician cites every essential sentence (paper, annotation guidelines):
-        # where nothing is cited, it is kept back.
+        # Clinicians cite every essential sentence (paper, annotation guidelines), so
+        # without any citation these are not released.
         cited=any(sentence.citations for sentence in sentences),
     )
 
 
 def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
-    """Reads the label of each sentence.
-
-    A key has a label for all sentences of the case, or for none.
-    """
+    """Reads the sentences' labels; a key has labels for all sentences of a case, or for none."""
     labels: dict[str, str] = {}
     for number, entry in enumerate(_objects(where, "answers", record), start=1):
-        place = f"{where}, answers, number {number}"
-        name, label = (
-            text_id(place, "sentence_id", entry.get("sentence_id")),
-            entry.get("relevance"),
-        )
+        entry_where = f"{where}, answers, number {number}"
+        name = text_id(entry_where, "sentence_id", entry.get("sentence_id"))
+        label = entry.get("relevance")
         if name in labels:
             raise _wrong(where, f"sentence {named(name)} has two labels", _ALL_AGAIN)
 
         if not isinstance(label, str) or label not in LABELS:
             rule = f"relevance must be one of {', '.join(LABELS)}, got {shown(label)}"
-            raise _wrong(f"{place}, sentence {named(name)}", rule, _ALL_AGAIN)
+            raise _wrong(f"{entry_where}, sentence {named(name)}", rule, _ALL_AGAIN)
 
         labels[name] = label
 
@@ -489,12 +459,12 @@ def _relevance(where: str, record: Row, ids: Sequence[str]) -> dict[str, str]:
 
 
 def _answer_sentence(
-    where: str, record: Row, number: int, *, known: set[str]
+    where: str, record: Row, number: int, known_ids: set[str]
 ) -> AnswerSentence:
     """Reads one sentence of the clinician's answer.
 
-    Releases name its fields differently (`id` or `sentence_id`, `text` or `sentence`),
-    and some give no id: then the position from 1 is the id.
+    Releases have different names for its fields (`id` or `sentence_id`, `text` or
+    `sentence`). Without an id, the position from 1 is the id.
     """
     name = next(
         (
@@ -512,7 +482,7 @@ def _answer_sentence(
         raise _wrong(where, "text must be a text that is not blank", _ALL_AGAIN)
 
     cited = _citations(where, record.get("citations"))
-    wrong = [each for each in cited if each not in known]
+    wrong = [name for name in cited if name not in known_ids]
     if wrong:
         raise _wrong(
             where,
@@ -524,22 +494,19 @@ def _answer_sentence(
 
 
 def _citations(where: str, value: object) -> tuple[str, ...]:
-    """Ids out of a list of them, or a text with commas between.
-
-    A range stands for all that are in it.
-    """
-    parts = (
+    """The ids of a list, or of a text with commas; a range stands for all of its ids."""
+    entries = (
         [] if value is None else value.split(",") if isinstance(value, str) else value
     )
-    if not isinstance(parts, list):
+    if not isinstance(entries, list):
         raise UsageError(
             f"{where}: citations must be a list of ids, or a text with commas between, got "
             f"{shown(value)}."
         )
 
     cited: dict[str, None] = {}
-    for part in parts:
-        text = part.strip() if isinstance(part, str) else part
+    for entry in entries:
+        text = entry.strip() if isinstance(entry, str) else entry
         if text == "":
             continue
 
@@ -588,7 +555,7 @@ _MAPPING_FORM: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """The note that an excerpt is from; "" where it is not known.
+    """The source note of an excerpt; "" for unknown fields.
 
     Attributes:
         id: `HADM_ID_ROW_ID` in MIMIC-III, `hadm_id` in MIMIC-IV.
@@ -601,7 +568,7 @@ class Document:
 
 @dataclass(frozen=True, kw_only=True)
 class FullCase:
-    """A case with all that is known of it."""
+    """A case with its key and its source note."""
 
     case: Case
     key: CaseKey
@@ -609,7 +576,7 @@ class FullCase:
 
 
 def read_mapping(path: Path, cases: Sequence[Case]) -> dict[str, Document]:
-    """Reads a mapping; case id to its note, in the order of the cases."""
+    """Reads a mapping: the source notes by case id, in the order of the cases."""
     documents: dict[str, Document] = {}
     for name, record in by_case(path, cases, form=_MAPPING_FORM).items():
         where = f"{path}, case {named(name)}"

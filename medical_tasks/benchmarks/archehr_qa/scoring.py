@@ -1,4 +1,4 @@
-"""Scores the answers of ArchEHR-QA: what they cite, how like the references they are, their form.
+"""Scores ArchEHR-QA's answers: their citations, their similarity to the references, and their form.
 
 Soni and Demner-Fushman 2025, https://arxiv.org/abs/2506.04156; reference
 implementations: https://github.com/soni-sarvesh/archehr-qa (771b948) and
@@ -6,9 +6,9 @@ https://github.com/soni-sarvesh/archehr-qa-2026 (344b67e).
 
     medical-tasks score archehr_together --responses answers.jsonl
 
-`_official` is the scripts' reading, bug for bug; `spec.ENDS` ends it. `parsed` quotes
-no text. Micro figures add up over cases before they divide, macro figures are means.
-BERTScore may be below 0, and MEDCON above 1.
+`_official` metrics follow the scripts, bug for bug; answers of `declarations.ENDS` stop
+a script. `parsed` quotes no text. Micro figures add up cases before they divide, macro
+figures are means. BERTScore may be below 0, and MEDCON above 1.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ NOTE_WORDS: Final = frozenset(
     .replace(":", " ")
     .split()
 )
-"""What `parsed` and `why` are made of, beside numbers."""
+"""The words of `parsed` and `why`, beside numbers."""
 
 
 def score_items(
@@ -88,13 +88,16 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the replies to a task's items; any text has a score.
 
-    Each of the `scoring_arguments` adds its metrics.
-
-    `readings`: item id to the ids of the sentences that a reply cites, as somebody read
-    it.
+    Args:
+        task: one of the benchmark's tasks.
+        items: its cases.
+        responses: the model's replies, one for each case.
+        arguments: the values of `TaskSpec.scoring_arguments`, each of which adds metrics.
+        readings: maps item ids to the ids of the cited sentences, as a person read them
+            in the reply.
     """
-    given = arguments or {}
-    check_scoring_args(task, given)
+    arguments = arguments or {}
+    check_scoring_args(task, arguments)
     check_lengths(task, items, responses)
     if len({item.id for item in items}) != len(items):
         raise UsageError(
@@ -103,30 +106,23 @@ def score_items(
 
     kind = _kind(task)
     if kind == "cited":
-        return _cited_answers(task, items, responses, given, readings or {})
+        return _cited_answers(task, items, responses, arguments, readings or {})
     if kind == "evidence":
         return _evidence(task, items, responses, readings or {})
+    if kind == "alignment":
+        return _alignment(task, items, responses)
 
-    return (_alignment if kind == "alignment" else _texts)(
-        task, items, responses, given
-    )
+    return _texts(task, items, responses, arguments)
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, object]:
-    """Says what decides the metrics that a task's `scoring_arguments` add, for the recipe.
-
-    Loads no weights.
-    """
+    """The identity of everything that determines the metrics of a task's `scoring_arguments`; loads no weights."""
     check_scoring_args(task, arguments)
     return text_metrics.identity_of_models(_MODELS, arguments)
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """Limits of MEDCON, which has no largest value.
-
-    At most all of the reference's terms are shared, so however many synonyms they have,
-    F1 stays below 2.
-    """
+    """Limits of MEDCON: at most all of the reference's terms are shared, so that F1 stays below 2."""
     return dict.fromkeys(
         (name for name in _names(task) if name.startswith("medcon")),
         (0.0, _MOST_MEDCON),
@@ -141,14 +137,14 @@ def _cited_answers(
     task: TaskSpec,
     items: Sequence[Item],
     responses: Sequence[str],
-    given: Mapping[str, str],
+    arguments: Mapping[str, str],
     readings: Mapping[str, str],
 ) -> list[ItemScore]:
-    """Scores answers that cite sentences of the note: by what they cite, and by their words.
+    """Scores answers that cite sentences of the note, by their citations and their words.
 
-    Everything is read twice: as a person would, and as the official script does, which
-    cuts and cleans an answer in its own way. Where a person has read an unclear reply
-    (`readings`), its citations are what that person saw.
+    Everything is read twice: by our reader, and by the official script's rules, which
+    cut and clean an answer differently. If a person read an unclear reply (`readings`),
+    that person's citations count.
     """
     answers = [
         replace(answer, citations=_read_as(item, readings[item.id]), unclear="")
@@ -156,7 +152,7 @@ def _cited_answers(
         else answer
         for item, answer in zip(items, _answers(items, responses), strict=True)
     ]
-    theirs = [
+    official_answers = [
         official_answer(without_reasoning(response).strip()) for response in responses
     ]
     texts = [answer.text for answer in answers]
@@ -165,37 +161,27 @@ def _cited_answers(
         _NOTES: list(map(notes_comparison, items, texts)),
         OFFICIAL: [
             notes_comparison(item, answer.text)
-            for item, answer in zip(items, theirs, strict=True)
+            for item, answer in zip(items, official_answers, strict=True)
         ],
     }
+    metrics = relevance_values(compared, arguments, reported=_names(task))
     scores: list[ItemScore] = []
     for item, answer, official, values in zip(
-        items,
-        answers,
-        theirs,
-        relevance_values(compared, given, wanted=_names(task)),
-        strict=True,
+        items, answers, official_answers, metrics, strict=True
     ):
         labels = labels_of(item)
         values |= {"valid": float(not answer.problems), "words": float(answer.words)}
+        stops_script = not (official.citations and has_bleu(official.text))
         scores.append(
             _score(
                 task,
                 item,
                 values,
                 [
-                    {
-                        which: count(
-                            cited, positives(labels, lenient=which == "lenient")
-                        )
-                        if labels
-                        else None
-                        for which in ("strict", "lenient")
-                    }
+                    _cited_counts(labels, cited)
                     for cited in (answer.citations, official.citations)
                 ],
-                ended=bool(labels)
-                and not (official.citations and has_bleu(official.text)),
+                ended=bool(labels) and stops_script,
                 parsed=_cited(answer.citations, item, f"words {answer.words}"),
                 problems=answer.problems,
                 unclear=answer.unclear,
@@ -205,8 +191,20 @@ def _cited_answers(
     return scores
 
 
+def _cited_counts(
+    labels: Mapping[str, str], cited: Sequence[str]
+) -> dict[str, Counts | None]:
+    """Counts by the rule of 2025, where a lenient reading also expects supplementary sentences."""
+    return {
+        which: count(cited, positives(labels, lenient=which == "lenient"))
+        if labels
+        else None
+        for which in ("strict", "lenient")
+    }
+
+
 def _read_as(item: Item, reading: str) -> tuple[str, ...]:
-    """The sentences that somebody read in a reply."""
+    """The sentences that a person read in a reply."""
     return read_ids(reading, item.fields["sentence_ids"])
 
 
@@ -214,60 +212,52 @@ def _texts(
     task: TaskSpec,
     items: Sequence[Item],
     responses: Sequence[str],
-    given: Mapping[str, str],
+    arguments: Mapping[str, str],
 ) -> list[ItemScore]:
     """Scores texts without citations, answers or questions, by their words.
 
-    Ours and the official script's differ in where they cut a text that is too long.
+    Our metrics and the official ones cut a text that is too long at different points.
     """
     replies = [without_reasoning(response).strip() for response in responses]
     compare: Callable[[Item, str], Comparison | None]
     has_figure: Callable[[str], bool]
     if task.options["form"] == "answer":
         answers = _answers(items, responses)
-        ours, words = (
-            [answer.text for answer in answers],
-            [answer.words for answer in answers],
-        )
-        compare, limit, has_figure = (
-            partial(answer_comparison, narrative=True),
-            WORD_LIMIT,
-            has_bleu,
-        )
+        texts = [answer.text for answer in answers]
+        counts = [answer.words for answer in answers]
+        compare = partial(answer_comparison, narrative=True)
+        limit, has_figure = WORD_LIMIT, has_bleu
     else:
-        words_of = [unfenced(text).split() for text in replies]
-        # A clinician's question may be longer than the limit itself: it has full marks
-        # here, and not by the script.
-        most = [
-            max(QUESTION_WORDS, len(str(item.fields["clinician_question"]).split()))
-            for item in items
-        ]
-        ours, words = (
-            [
-                " ".join(words_kept[:of])
-                for words_kept, of in zip(words_of, most, strict=True)
-            ],
-            list(map(len, words_of)),
-        )
+        words = [unfenced(reply).split() for reply in replies]
+        texts = list(map(_shortened_question, items, words))
+        counts = list(map(len, words))
         compare, limit, has_figure = question_comparison, QUESTION_WORDS, bool
 
-    theirs = [official_text(text, limit) for text in replies]
+    official = [official_text(reply, limit) for reply in replies]
     compared = {
-        "": list(map(compare, items, ours)),
-        OFFICIAL: list(map(compare, items, theirs)),
+        "": list(map(compare, items, texts)),
+        OFFICIAL: list(map(compare, items, official)),
     }
-    metrics = relevance_values(compared, given, wanted=_names(task))
+    metrics = relevance_values(compared, arguments, reported=_names(task))
 
     return [
         _score(
             task,
             item,
-            {**values, "words": float(of)},
+            {**values, "words": float(n_words)},
             ended=not has_figure(text),
-            parsed=f"words {of}",
+            parsed=f"words {n_words}",
         )
-        for item, values, text, of in zip(items, metrics, theirs, words, strict=True)
+        for item, values, text, n_words in zip(
+            items, metrics, official, counts, strict=True
+        )
     ]
+
+
+def _shortened_question(item: Item, words: Sequence[str]) -> str:
+    """The first words of a question, up to the limit or, unlike in the script, to the clinician's own length."""
+    own_length = len(str(item.fields["clinician_question"]).split())
+    return " ".join(words[: max(QUESTION_WORDS, own_length)])
 
 
 def _evidence(
@@ -276,27 +266,26 @@ def _evidence(
     responses: Sequence[str],
     readings: Mapping[str, str],
 ) -> list[ItemScore]:
-    """Scores lists of sentences' ids by which of them are needed.
+    """Scores lists of sentence ids by which of them are needed.
 
-    The official script has no figure for a list that names a sentence which is not in
-    the note.
+    The official script has no figure for a list with a sentence that the note lacks.
     """
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
-        known, labels = item.fields["sentence_ids"], labels_of(item)
-        reply = read_evidence(response, known)
-        official = official_ids(response, reply.found)
+        sentence_ids, labels = item.fields["sentence_ids"], labels_of(item)
+        reply = read_evidence(response, sentence_ids)
+        official = official_ids(response, reply.cited)
         if item.id in readings:
-            reply = Reply(found=_read_as(item, readings[item.id]))
+            reply = Reply(cited=_read_as(item, readings[item.id]))
 
         scores.append(
             _score(
                 task,
                 item,
                 {},
-                [_named_counts(labels, ids) for ids in (reply.found, official)],
-                ended=not set(official) <= set(known),
-                parsed=_cited(reply.found, item),
+                [_named_counts(labels, ids) for ids in (reply.cited, official)],
+                ended=not set(official) <= set(sentence_ids),
+                parsed=_cited(reply.cited, item),
                 problems=reply.problems,
                 unclear=reply.unclear,
             )
@@ -306,40 +295,36 @@ def _evidence(
 
 
 def _alignment(
-    task: TaskSpec,
-    items: Sequence[Item],
-    responses: Sequence[str],
-    given: Mapping[str, str],
+    task: TaskSpec, items: Sequence[Item], responses: Sequence[str]
 ) -> list[ItemScore]:
     """Scores links of an answer's sentences to the note's, pair by pair.
 
-    Example: sentence 1 of the answer rests on 2 and 3 of the note. A reply that links
-    it to 2 and 4 has one of two pairs, and one that is wrong: precision and recall are
-    1/2.
+    Example: sentence 1 of the answer is based on 2 and 3 of the note. A reply that links
+    it to 2 and 4 has one of two pairs, and a wrong one: precision and recall are 1/2.
     """
     scores: list[ItemScore] = []
     for item, response in zip(items, responses, strict=True):
-        known, rests = item.fields["sentence_ids"], item.fields["answer_citations"]
+        sentence_ids = item.fields["sentence_ids"]
+        citations = item.fields["answer_citations"]
         names = item.fields.get("answer_sentence_ids") or [
-            str(place) for place, _ in enumerate(rests, start=1)
+            str(number) for number, _ in enumerate(citations, start=1)
         ]
-        reply = read_alignment(response, known, names)
-        official = official_alignment(response, reply.found)
+        reply = read_alignment(response, sentence_ids, names)
+        official = official_alignment(response, reply.cited)
+        official_pairs = [(name, cited) for name, ids in official for cited in ids]
         gold = [
             (name, cited.strip())
-            for name, ids in zip(names, rests, strict=False)
+            for name, ids in zip(names, citations, strict=False)
             for cited in str(ids).split(",")
             if cited.strip()
         ]
-        named = (
-            reply.found,
-            [(name, cited) for name, ids in official for cited in ids],
-        )
-        counts = [{"strict": count(pairs, gold) if rests else None} for pairs in named]
+        counts = [
+            {"strict": count(pairs, gold) if citations else None}
+            for pairs in (reply.cited, official_pairs)
+        ]
         ended = not all(
-            name in names and set(ids) <= set(known) for name, ids in official
+            name in names and set(ids) <= set(sentence_ids) for name, ids in official
         )
-        parsed = f"pairs {len(reply.found)}"
         scores.append(
             _score(
                 task,
@@ -347,7 +332,7 @@ def _alignment(
                 {},
                 counts,
                 ended=ended,
-                parsed=parsed,
+                parsed=f"pairs {len(reply.cited)}",
                 problems=reply.problems,
             )
         )
@@ -365,15 +350,15 @@ def _answers(items: Sequence[Item], responses: Sequence[str]) -> list[Answer]:
 def _named_counts(
     labels: Mapping[str, str], ids: Sequence[str]
 ) -> dict[str, Counts | None]:
-    """Counts by the rule of 2026, where supplementary sentences are passed over.
+    """Counts by the rule of 2026, where the lenient reading ignores supplementary sentences.
 
-    The sentences that are right to cite are the same in both readings.
+    The expected sentences are the same in both readings.
     """
     right, either = positives(labels, lenient=False), positives(labels, lenient=True)
     kept = set(ids) - (set(either) - set(right))
     return {
-        which: count(some, right) if labels else None
-        for which, some in (("strict", ids), ("lenient", kept))
+        which: count(cited, right) if labels else None
+        for which, cited in (("strict", ids), ("lenient", kept))
     }
 
 
@@ -392,28 +377,30 @@ def _score(
     problems: Sequence[str] = (),
     unclear: str = "",
 ) -> ItemScore:
-    """Puts together an item's score.
+    """Builds an item's score.
 
     Args:
         task: the subtask.
         item: the case.
-        values: scores of text, by metric.
-        counts: verdicts on citations: ours, then the official script's.
+        values: metrics of texts.
+        counts: counts of citations: ours, then the official script's.
         ended: whether the organizers' script stops at the reply (`ENDS`).
-        parsed: what was read, for whoever looks at the item.
-        problems: what is wrong with the reply's form.
+        parsed: the parsed reply, for people who look at the item.
+        problems: problems of the reply's form.
         unclear: why it leaves open what it cites; its metrics then have limits.
 
     Returns:
-        The score; without official figures where the script stops, since a submission
-        with such a reply has none.
+        The score; without official figures if the script stops, since a submission with
+        such a reply has none.
     """
     every: dict[str, float] = dict(values)
     weights: dict[str, float] = {}
-    for theirs, counted in enumerate(counts):
-        shares, of = factuality_values(_kind(task), counted, official=bool(theirs))
+    for own_counts, is_official in zip(counts, (False, True), strict=False):
+        shares, denominators = factuality_values(
+            _kind(task), own_counts, official=is_official
+        )
         every |= shares
-        weights |= of
+        weights |= denominators
 
     if ended:
         every = {
@@ -438,19 +425,18 @@ def _open_limits(
     values: Mapping[str, float],
     weights: Mapping[str, float],
 ) -> dict[str, tuple[float, float]]:
-    """What the figures could be of a reply that leaves open which sentences it cites.
+    """The limits of a reply that leaves open which sentences it cites.
 
-    Pooled shares are of the cited sentences, too, and their number is as open: the
-    limits of their numerators are wide enough for any, at the denominator that is
-    counted.
+    The number of cited sentences, the denominator of pooled shares, is unknown too: the
+    limits of their numerators are wide enough for any, at the counted denominator.
 
-    Example: "one of 2 and 4" counts as citing nothing that the note has; recall of two
-    right sentences lies between 0 and 1, whichever were meant.
+    Example: "one of 2 and 4" counts as citing nothing in the note; recall of two right
+    sentences lies between 0 and 1, whichever were meant.
     """
     sentences = len(item.fields["sentence_ids"])
     right = len(positives(labels_of(item), lenient=True))
     limits: dict[str, tuple[float, float]] = {}
-    for metric in (each for each in task.metrics if each.read):
+    for metric in filter(lambda metric: metric.read, task.metrics):
         weight = weights.get(metric.name, 0.0)
         if metric.kind == "ratio" and weight and "recall" not in metric.name:
             limits[metric.name] = (-sentences / weight, max(1.0, 2 * right / weight))
@@ -461,29 +447,26 @@ def _open_limits(
 
 
 def _cited(ids: Iterable[str], item: Item, *more: str) -> str:
-    """`ids 1 2, unknown 1, words 40`.
-
-    An id that the note does not have can be any word, and is only counted.
-    """
+    """`ids 1 2, unknown 1, words 40`; an id that the note lacks may be any word, and is only counted."""
     listed = list(ids)
-    known = [cited for cited in listed if cited in item.fields["sentence_ids"]]
-    shown = " ".join(known[:_SHOWN]) + (
-        f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    )
-    unknown = (
-        [f"unknown {len(listed) - len(known)}"] if len(listed) > len(known) else []
-    )
+    in_note = [cited for cited in listed if cited in item.fields["sentence_ids"]]
+    shown = " ".join(in_note[:_SHOWN])
+    if len(in_note) > _SHOWN:
+        shown += f" and {len(in_note) - _SHOWN} more"
 
-    return ", ".join((f"ids {shown}" if known else "no ids", *unknown, *more))
+    n_unknown = len(listed) - len(in_note)
+    unknown = [f"unknown {n_unknown}"] if n_unknown else []
+    return ", ".join((f"ids {shown}" if in_note else "no ids", *unknown, *more))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfficialAnswer:
-    """An answer as the script has it; without citations it ends with an error.
+    """An answer as the script reads it; without citations the script stops with an error.
 
     Attributes:
-        text: at most 75 words between spaces.
-        citations: each once, in order of first mention; spaces are part of them.
+        text: at most 75 words, separated by spaces.
+        citations: the cited ids without repeats, in order of first mention; spaces are
+            part of them.
     """
 
     text: str
@@ -491,9 +474,9 @@ class OfficialAnswer:
 
 
 def official_answer(answer: str) -> OfficialAnswer:
-    """Reads an answer (what a submission has as `answer`) as the script does.
+    """Reads the `answer` of a submission as the script does.
 
-    Ids stay as they stand (`|1, 2|` cites `1` and ` 2`), and the citations of what is
+    Ids keep their spaces (`|1, 2|` cites `1` and ` 2`), and citations of text that is
     cut off count.
     """
     sentences: list[str] = []
@@ -502,10 +485,10 @@ def official_answer(answer: str) -> OfficialAnswer:
         if not line.strip():
             continue
 
-        parts = line.rsplit("|", 2)
-        if len(parts) == 3:  # text, ids and what stands behind them
-            citations += [cited for cited in parts[1].split(",") if cited.strip()]
-            line = parts[0]
+        pieces = line.rsplit("|", 2)
+        if len(pieces) == 3:  # text, ids and the rest
+            citations += [cited for cited in pieces[1].split(",") if cited.strip()]
+            line = pieces[0]
 
         sentence = line.strip()
         if sentence:
@@ -522,28 +505,18 @@ def official_answer(answer: str) -> OfficialAnswer:
 
 
 def official_text(prediction: str, limit: int) -> str:
-    """Reads a question or an answer of 2026.
-
-    As it is, or its first words where it has more than the limit; "" ends the script.
-    """
+    """Reads a question or an answer of 2026: unchanged, or its first words up to the limit; "" stops the script."""
     words = prediction.split()
     return prediction.strip() if len(words) <= limit else " ".join(words[:limit])
 
 
 def has_bleu(text: str) -> bool:
-    """Whether BLEU has a figure.
-
-    Of a text without tokens (also `<skipped>`) it divides by zero, which ends the
-    script.
-    """
+    """Whether BLEU is defined; a text without tokens (also `<skipped>`) stops the script with a division by zero."""
     return bool(tokenize_13a(text))
 
 
 def official_ids(reply: str, otherwise: Sequence[str]) -> tuple[str, ...]:
-    """The ids that a submission with this reply has.
-
-    Those of a JSON list of ids, as submissions have it, else `otherwise`.
-    """
+    """The ids of a submission with this reply: a JSON list of ids as in submissions, else `otherwise`."""
     value = _json_list(reply)
     return tuple(value if _are_texts(value) else otherwise)
 
@@ -551,10 +524,7 @@ def official_ids(reply: str, otherwise: Sequence[str]) -> tuple[str, ...]:
 def official_alignment(
     reply: str, otherwise: Sequence[tuple[str, str]]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The answer's sentences that a submission with this reply has, each with its evidence.
-
-    Like `official_ids`.
-    """
+    """The answer's sentences with their evidence in a submission with this reply; see `official_ids`."""
     value = _json_list(reply)
     if isinstance(value, list) and all(
         isinstance(link, dict)
@@ -568,10 +538,7 @@ def official_alignment(
 
 
 def _json_list(reply: str) -> object:
-    """The list that a reply is as a whole; None of any other.
-
-    What is JSON as it stands has no reasoning.
-    """
+    """The JSON list of a reply, before reasoning is removed or after; None for any other reply."""
     for text in (reply.strip(), without_reasoning(reply).strip()):
         try:
             value = json.loads(text) if text.startswith("[") else None
@@ -591,15 +558,12 @@ def _are_texts(value: object) -> TypeGuard[list[str]]:
 ESSENTIAL: Final = "essential"
 SUPPLEMENTARY: Final = "supplementary"
 
-_PARTS: Final = ("f1", "precision", "recall")
+_RATIOS: Final = ("f1", "precision", "recall")
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How cited and right sentences meet.
-
-    Cited and right, cited and not right, right and not cited.
-    """
+    """Counts of sentences: cited and right, cited and wrong, right but missed."""
 
     hits: int = 0
     wrong: int = 0
@@ -616,16 +580,13 @@ class Counts:
 
 
 def positives(labels: Mapping[str, str], *, lenient: bool) -> tuple[str, ...]:
-    """The sentences that are right to cite, in the note's order.
-
-    Lenient takes supplementary ones too.
-    """
+    """The sentences that are right to cite, in the note's order; `lenient` includes supplementary ones."""
     right = (ESSENTIAL, SUPPLEMENTARY) if lenient else (ESSENTIAL,)
     return tuple(sentence for sentence, label in labels.items() if label in right)
 
 
 def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
-    """Counts a case; what is cited twice counts once.
+    """Counts a case; repeated citations count once.
 
     Example: cited are 2, 3 and 9, right are 2 and 4: one hit, two wrong, one missed.
     """
@@ -638,18 +599,18 @@ def count(cited: Collection[Hashable], right: Collection[Hashable]) -> Counts:
 def factuality_values(
     kind: str, counted: Mapping[str, Counts | None], *, official: bool = False
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Makes an item's metrics of its counts, and the denominators of pooled ones.
+    """Computes an item's metrics from its counts, and the denominators of pooled ones.
 
-    Micro figures add counts up over cases before they divide, so that each needs its
-    denominator as a weight; macro figures are means of the cases' own shares. Example:
-    of cases with 1 of 2 and 3 of 3 cited sentences right, micro precision is 4/5, macro
+    Micro figures add up the cases' counts before they divide, so that each needs its
+    denominator as a weight; macro figures are means of the cases' shares. Example: of
+    cases with 1 of 2 and 3 of 3 cited sentences right, micro precision is 4/5, macro
     precision 3/4.
 
     Args:
-        kind: kind of task, which names the metrics.
-        counted: `strict` or `lenient` to the counts; None where nothing can be right.
-        official: whether a share of nothing is 0, as in the scripts, and not nan; in
-            the subtask of evidence it is 1 where nothing is named and nothing right.
+        kind: kind of task, which determines the metrics' names.
+        counted: the counts by `strict` and `lenient`; None if nothing can be right.
+        official: whether an empty share is 0, as in the scripts, instead of nan; in the
+            subtask of evidence it is 1 if nothing is named and nothing right.
     """
     values: dict[str, float] = {}
     weights: dict[str, float] = {}
@@ -660,39 +621,36 @@ def factuality_values(
         if official and counts is not None:
             nothing = float(kind == "evidence" and counts == Counts())
 
-        for part in _PARTS:
-            above, below = ratios.get(part, (0, 0))
-            micro, macro = (
-                f"{share_name(kind, which, how, part)}{suffix}"
-                for how in ("micro", "macro")
-            )
-            values[micro] = values[macro] = above / below if below else nothing
-            weights[micro] = float(below)
+        for ratio in _RATIOS:
+            numerator, denominator = ratios.get(ratio, (0, 0))
+            share = numerator / denominator if denominator else nothing
+            micro = f"{share_name(kind, which, 'micro', ratio)}{suffix}"
+            macro = f"{share_name(kind, which, 'macro', ratio)}{suffix}"
+            values[micro] = values[macro] = share
+            weights[micro] = float(denominator)
 
     if kind != "cited":
         headline = f"{share_name(kind, 'strict', 'micro', 'f1')}{suffix}"
-        values[f"overall_score{suffix}"], weights[f"overall_score{suffix}"] = (
-            values[headline],
-            weights[headline],
-        )
+        values[f"overall_score{suffix}"] = values[headline]
+        weights[f"overall_score{suffix}"] = weights[headline]
 
     return values, weights
 
 
 WORD_METRICS: Final = ("bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "sari")
-"""The metrics that need nothing but words."""
+"""The metrics that need only words."""
 
 _APART: Final = "\n\n"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """A text and what it is held against.
+    """A text and its references.
 
     Attributes:
-        prediction: without citations.
-        reference: of all metrics but SARI.
-        source: SARI's source, the text that is rewritten.
+        prediction: the text without citations.
+        reference: the reference of all metrics but SARI.
+        source: SARI's source, the rewritten text.
         target: SARI's reference.
     """
 
@@ -703,10 +661,7 @@ class Comparison:
 
 
 def labels_of(item: Item) -> dict[str, str]:
-    """Id of each sentence of the note to its label, in the note's order.
-
-    Empty where the key has none.
-    """
+    """The labels of the note's sentences by id, in order; empty if the key has none."""
     labels = item.fields["relevance"]
     return dict(zip(item.fields["sentence_ids"], labels, strict=True)) if labels else {}
 
@@ -714,10 +669,7 @@ def labels_of(item: Item) -> dict[str, str]:
 def answer_comparison(
     item: Item, prediction: str, *, narrative: bool = False
 ) -> Comparison | None:
-    """Compares with the clinician's answer, None where it is not released.
-
-    SARI's source is the questions or `narrative`.
-    """
+    """Compares with the clinician's answer, None if it is not released; SARI's source is the questions or the narrative."""
     source = (
         str(item.fields["patient_narrative"]).strip() if narrative else _questions(item)
     )
@@ -725,10 +677,7 @@ def answer_comparison(
 
 
 def notes_comparison(item: Item, prediction: str) -> Comparison | None:
-    """Holds an answer against the questions and the essential sentences.
-
-    None where it is not known which these are.
-    """
+    """Compares an answer with the questions and the essential sentences, None if these are unknown."""
     labels = labels_of(item)
     if not labels:
         return None
@@ -739,21 +688,18 @@ def notes_comparison(item: Item, prediction: str) -> Comparison | None:
     essential = "\n".join(
         str(texts[sentence]).strip() for sentence in positives(labels, lenient=False)
     )
-    asked = _questions(item)
+    both_questions = _questions(item)
 
     return Comparison(
         prediction=prediction,
-        reference=f"{asked}{_APART}{essential}",
-        source=asked,
+        reference=f"{both_questions}{_APART}{essential}",
+        source=both_questions,
         target=essential,
     )
 
 
 def question_comparison(item: Item, prediction: str) -> Comparison | None:
-    """Holds a question against the clinician's, of what the patient wrote.
-
-    None where there is none.
-    """
+    """Compares a question about the patient's narrative with the clinician's, None if there is none."""
     return _compared(
         item.fields["clinician_question"],
         prediction,
@@ -774,12 +720,15 @@ def relevance_values(
     compared: Mapping[str, Sequence[Comparison | None]],
     arguments: Mapping[str, str],
     *,
-    wanted: Collection[str],
+    reported: Collection[str],
 ) -> list[dict[str, float]]:
-    """Computes the metrics of texts for each item, each of equal comparisons once.
+    """Computes the metrics of texts for each item, and equal comparisons only once.
 
-    `compared`: by the ending of the metrics' names, an entry an item; None without a
-    reference, which gives nan.
+    Args:
+        compared: one comparison per item, by the suffix of the metrics' names; None
+            without a reference, which gives nan.
+        arguments: checkpoints and indexes, by argument.
+        reported: names of the metrics to compute.
     """
     modelled_names = [
         metric.name for argument, metric in _MODELS.items() if argument in arguments
@@ -788,13 +737,13 @@ def relevance_values(
         suffix: [
             name
             for name in (*WORD_METRICS, *modelled_names)
-            if f"{name}{suffix}" in wanted
+            if f"{name}{suffix}" in reported
         ]
         for suffix in compared
     }
     different: dict[Comparison, set[str]] = {}
-    for suffix, some in compared.items():
-        for comparison in some:
+    for suffix, comparisons in compared.items():
+        for comparison in comparisons:
             if comparison is not None:
                 different.setdefault(comparison, set()).update(names[suffix])
 
@@ -823,10 +772,7 @@ def relevance_values(
 
 
 def word_metrics(comparison: Comparison, names: Collection[str]) -> dict[str, float]:
-    """Computes those of `WORD_METRICS` that are named, 0-1.
-
-    BLEU is not smoothed: 0 without a run of four tokens in common.
-    """
+    """Computes the named ones of `WORD_METRICS`, from 0 to 1; BLEU is not smoothed: 0 without four common tokens in a row."""
     values = text_metrics.word_metrics(
         comparison.prediction, comparison.reference, {*names} - {"sari"}
     )
@@ -861,7 +807,7 @@ _ENCODER: Final = "distilbert"
 def model_metrics(
     texts: Sequence[Texts], arguments: Mapping[str, str]
 ) -> list[dict[str, float]]:
-    """Computes the metrics by checkpoints and indexes that are given, in the order of the texts."""
+    """Computes the metrics of the given checkpoints and indexes, in the order of the texts."""
     return text_metrics.metrics_of_models(_MODELS, arguments, texts)
 
 
@@ -882,10 +828,7 @@ def _bertscore_identity(folder: str) -> dict[str, object]:
 
 
 def _check_encoder(folder: str) -> None:
-    """The baseline is of one encoder; of another one's numbers it makes nonsense.
-
-    What does not load is told when it is opened.
-    """
+    """Refuses another encoder than that of the baseline; errors of loading appear when it is opened."""
     path = Path(folder).expanduser() / "config.json"
     if not path.is_file():
         return
@@ -918,4 +861,4 @@ _MODELS: Final[Mapping[str, ModelMetric]] = {
     ),
     "alignscore": MODEL_METRICS["alignscore"],
 }
-"""Scoring argument to the metric it adds."""
+"""The metrics that scoring arguments add."""

@@ -91,7 +91,7 @@ _HUB_QUESTIONS: Final[Mapping[str, HubQuestion]] = {
 
 
 class ArchEHRQA(Benchmark):
-    """The benchmark, as the rest of the suite knows it."""
+    """The benchmark's interface to the suite."""
 
     name = "archehr_qa"
     position = 5
@@ -176,7 +176,7 @@ class ArchEHRQA(Benchmark):
         return open_protocol(task, arguments=asking.arguments)
 
     def baselines(self) -> Mapping[str, Baseline]:
-        """`heuristic`: the sentences most like the questions."""
+        """`heuristic`: the sentences most similar to the questions."""
         return {"heuristic": Baseline(_heuristic_responses, _heuristic_identity)}
 
     def submission_check(
@@ -188,10 +188,7 @@ class ArchEHRQA(Benchmark):
         return partial(submission_problems, task, items)
 
     def eval_fields(self, task: TaskSpec) -> HubTask:
-        """The answer from the sentences.
-
-        The subtasks of 2026 have other questions and other gold.
-        """
+        """The fields of an answer from the sentences, or of a subtask of 2026."""
         return hub_question(
             **_HUB_QUESTIONS[task.options["form"]], scorer={"name": "model_graded_qa"}
         )

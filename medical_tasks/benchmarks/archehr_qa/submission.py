@@ -1,7 +1,7 @@
-"""A run's answers as a submission to a shared task: made, read, and checked case by case.
+"""Writes, reads and checks a submission of a run's answers to a shared task.
 
-Answers are written anew in the official form, so that the official scorer reads what
-was scored. Messages quote no answer.
+Answers are rewritten in the official form, so that the official scorer reads what was
+scored. Messages quote no answer.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ _ODD: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Something that is wrong, or worth knowing.
+    """A problem of a submission, or a note about it.
 
     Attributes:
-        place: the case, or the record where no case is named.
-        fatal: whether the official scorer gives no score at all to a submission that
-            has it.
-        note: whether it is nothing that has to be mended.
+        where: the case, or the record if it names no case.
+        text: the problem.
+        fatal: whether the official scorer gives such a submission no score at all.
+        note: whether nothing needs to be corrected.
     """
 
-    place: str
+    where: str
     text: str
     fatal: bool = False
     note: bool = False
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.text}"
+        return f"{self.where}: {self.text}"
 
 
 def check_records(
@@ -80,39 +80,38 @@ def check_records(
     field: str,
     check: Callable[[Item, object], Sequence[Problem]],
 ) -> list[Problem]:
-    """Checks that each case is there once, with a `field` that passes the `check`.
+    """Checks that each case has one record, with a `field` that passes the `check`.
 
-    Problems come in the order of the cases; behind them those of records that name none
-    of them.
+    Problems come in the order of the cases; those of other records follow.
     """
     problems: dict[str, list[Problem]] = {case: [] for case in cases}
     others: list[Problem] = []
     numbers: dict[str, list[int]] = {}
     for number, record in enumerate(records, start=1):
-        place, own, case = f"record {number}", others, _named_case(record)
+        where, own, case = f"record {number}", others, _named_case(record)
         if case is not None:
-            place, own = of_case(case), problems.get(case, others)
+            where, own = of_case(case), problems.get(case, others)
             numbers.setdefault(case, []).append(number)
 
-        own += _record_problems(place, record, field)
+        own += _record_problems(where, record, field)
         item = cases.get(case or "")
         if item is not None and isinstance(record, dict) and field in record:
             own += check(item, record[field])
 
-    for case, places in numbers.items():
+    for case, own_numbers in numbers.items():
         if case not in cases:
             rule = (
                 f"is none of the {len(cases)} cases of this split; the official scorer refuses the "
                 "submission"
             )
-            others.append(Problem(place=of_case(case), text=rule, fatal=True))
+            others.append(Problem(where=of_case(case), text=rule, fatal=True))
 
-        if len(places) > 1:
+        if len(own_numbers) > 1:
             rule = (
-                f"stands there {len(places)} times (records {', '.join(map(str, places))}); the "
-                "official scorer counts each"
+                f"stands there {len(own_numbers)} times (records "
+                f"{', '.join(map(str, own_numbers))}); the official scorer counts each"
             )
-            problems.get(case, others).append(Problem(place=of_case(case), text=rule))
+            problems.get(case, others).append(Problem(where=of_case(case), text=rule))
 
     for case in cases.keys() - numbers.keys():
         problems[case].append(missing(cases[case]))
@@ -121,7 +120,7 @@ def check_records(
 
 
 def _named_case(record: object) -> str | None:
-    """The case that a record names, if it is of a form that can name one."""
+    """The case that a record names, if its form is valid."""
     name = record.get("case_id") if isinstance(record, dict) else None
     return (
         str(name)
@@ -130,8 +129,8 @@ def _named_case(record: object) -> str | None:
     )
 
 
-def _record_problems(place: str, record: object, field: str) -> list[Problem]:
-    """What is wrong with the form of a record, whatever its `field` holds."""
+def _record_problems(where: str, record: object, field: str) -> list[Problem]:
+    """The problems of a record's form, without those of its `field`."""
     if not isinstance(record, dict):
         rules = [f"must be an object with 'case_id' and {field!r}, got {shown(record)}"]
     else:
@@ -143,7 +142,7 @@ def _record_problems(place: str, record: object, field: str) -> list[Problem]:
         if field not in record:
             rules.append(f"its {field!r} is missing")
 
-    return [Problem(place=place, text=text, fatal=True) for text in rules]
+    return [Problem(where=where, text=text, fatal=True) for text in rules]
 
 
 def missing(item: Item) -> Problem:
@@ -159,10 +158,7 @@ def of_case(case_id: str) -> str:
 def too_long(
     item: Item, words: int, limit: int = WORD_LIMIT, *, note: bool = True
 ) -> Problem:
-    """Says that more words than count are there.
-
-    Only a note where the official scorer cuts the text and does nothing else.
-    """
+    """The problem of too many words; a note if the official scorer only cuts the text."""
     return _about(
         item,
         f"has {words} words, of which the first {limit} count; the limit is {limit}",
@@ -171,18 +167,15 @@ def too_long(
 
 
 def _about(
-    item: Item, said: str, *, fatal: bool = False, note: bool = False
+    item: Item, text: str, *, fatal: bool = False, note: bool = False
 ) -> Problem:
-    return Problem(place=of_case(item.id), text=said, fatal=fatal, note=note)
+    return Problem(where=of_case(item.id), text=text, fatal=fatal, note=note)
 
 
 def unknown_ids(
     cited: Sequence[str], known_ids: Sequence[str], *, whose: str = "note"
 ) -> str:
-    """Names ids that the note, or the answer, does not have.
-
-    Numbers as they are, others by their count.
-    """
+    """Describes ids that the note, or the answer, does not have: numbers themselves, others by their count."""
     cited = list(dict.fromkeys(cited))
     numbers = [name for name in cited if _is_number(name)]
     shown_ids = numbers[:_SHOWN]
@@ -208,10 +201,7 @@ def text_problems(
     limit: int,
     counted: Callable[[str], object] = str.split,
 ) -> list[Problem]:
-    """Checks a prediction that is a text, of which so many words count.
-
-    `counted` says what its scorer needs one of, a word or a token.
-    """
+    """Checks a predicted text, of which at most `limit` words count; its scorer needs one word or token (`counted`)."""
     if not isinstance(text, str) or not is_text(blank=True).holds(text):
         return _no_text(item, text)
     if not counted(text):
@@ -221,28 +211,30 @@ def text_problems(
 
 
 def id_problems(
-    item: Item, ids: object, *, said: str = "its 'prediction'"
+    item: Item, ids: object, *, name: str = "its 'prediction'"
 ) -> list[Problem]:
-    """Checks a prediction that is a list of ids of the note's sentences, or such a list in one."""
+    """Checks a list of ids of the note's sentences, a prediction or part of one (`name`)."""
     if not isinstance(ids, list):
         return [
-            _refused(item, f"{said} must be a list of sentence ids, got {shown(ids)}")
+            _refused(item, f"{name} must be a list of sentence ids, got {shown(ids)}")
         ]
 
-    problems, known = [], item.fields["sentence_ids"]
-    if others := [name for name in ids if not isinstance(name, str)]:
+    problems = []
+    if others := [cited for cited in ids if not isinstance(cited, str)]:
         more = f" and {len(others) - 1} more that are no text" if others[1:] else ""
-        rule = f'{said} must have ids as texts, like "1", got {shown(others[0])}{more}'
+        rule = f'{name} must have ids as texts, like "1", got {shown(others[0])}{more}'
         problems.append(_refused(item, rule))
 
-    if unknown := [name for name in ids if isinstance(name, str) and name not in known]:
-        problems.append(_refused(item, f"{said} {unknown_ids(unknown, known)}"))
+    sentence_ids = item.fields["sentence_ids"]
+    texts = [cited for cited in ids if isinstance(cited, str)]
+    if unknown := [cited for cited in texts if cited not in sentence_ids]:
+        problems.append(_refused(item, f"{name} {unknown_ids(unknown, sentence_ids)}"))
 
     return problems
 
 
 def link_problems(item: Item, links: object) -> list[Problem]:
-    """Checks a prediction that says what each sentence of the answer rests on."""
+    """Checks a prediction of the evidence for each sentence of the answer."""
     if not isinstance(links, list):
         return [
             _refused(
@@ -258,7 +250,7 @@ def link_problems(item: Item, links: object) -> list[Problem]:
 
 
 def _link_problems(item: Item, where: str, link: object) -> list[Problem]:
-    """What a scorer would refuse in one link of an answer's sentence to the note."""
+    """The problems of one link from an answer's sentence to the note."""
     if not isinstance(link, dict) or not {"answer_id", "evidence_id"} <= link.keys():
         got = (
             f"keys [{', '.join(map(named, link))}]"
@@ -270,25 +262,22 @@ def _link_problems(item: Item, where: str, link: object) -> list[Problem]:
         )
         return [_refused(item, rule)]
 
-    problems, name, known = [], link["answer_id"], item.fields["answer_sentence_ids"]
+    problems, name = [], link["answer_id"]
+    answer_ids = item.fields["answer_sentence_ids"]
     if not isinstance(name, str):
         rule = f"{where}: its 'answer_id' must be a text, got {shown(name)}"
         problems.append(_refused(item, rule))
-    elif name not in known:
-        problems.append(
-            _refused(item, f"{where} {unknown_ids([name], known, whose='answer')}")
-        )
+    elif name not in answer_ids:
+        rule = f"{where} {unknown_ids([name], answer_ids, whose='answer')}"
+        problems.append(_refused(item, rule))
 
     return problems + id_problems(
-        item, link["evidence_id"], said=f"{where}: its 'evidence_id'"
+        item, link["evidence_id"], name=f"{where}: its 'evidence_id'"
     )
 
 
 def answer_problems(item: Item, answer: object) -> list[Problem]:
-    """Checks an answer of 2025.
-
-    Nothing is wrong where the official scorer reads it as it is meant.
-    """
+    """Checks an answer of 2025; it has no problem if the official scorer reads it as intended."""
     if not isinstance(answer, str) or not is_text(blank=True).holds(answer):
         return _no_text(item, answer, field="answer")
 
@@ -323,9 +312,9 @@ def answer_problems(item: Item, answer: object) -> list[Problem]:
     return problems
 
 
-def _refused(item: Item, said: str) -> Problem:
+def _refused(item: Item, problem: str) -> Problem:
     return _about(
-        item, f"{said}; the official scorer refuses the submission", fatal=True
+        item, f"{problem}; the official scorer refuses the submission", fatal=True
     )
 
 
@@ -363,7 +352,7 @@ def _misspelt(answer: str, known_ids: Sequence[str]) -> str:
 def _spelling(line: str, known_ids: Sequence[str]) -> str:
     """Why the official scorer misreads a line's citations; "" if it does not.
 
-    Example, of a note with the sentences 1 to 4:
+    Example, with a note of the sentences 1 to 4:
 
         He bled. |1|           ""
         He bled [1].           brackets
@@ -376,17 +365,13 @@ def _spelling(line: str, known_ids: Sequence[str]) -> str:
     if line.startswith("```") or "think>" in line:
         return "fence"
 
-    parts = line.rsplit("|", _PIPES)
-    if len(parts) <= _PIPES:
-        return (
-            "alone"
-            if "|" in line
-            else "brackets"
-            if bracket_groups(line, known_ids)
-            else ""
-        )
+    pieces = line.rsplit("|", _PIPES)
+    if len(pieces) <= _PIPES:
+        if "|" in line:
+            return "alone"
+        return "brackets" if bracket_groups(line, known_ids) else ""
 
-    text, ids, rest = parts
+    text, ids, rest = pieces
     cited = [name for name in ids.split(",") if name.strip()]
     faults = {
         "rest": bool(rest.strip()),
@@ -413,10 +398,10 @@ TASKS: Final = TASK_NAMES
 """The tasks whose answers can be submitted."""
 
 EVERY_CASE: Final = "archehr_question"
-"""A task that takes every row of a split, with or without its key."""
+"""A task with an item for every row of a split, with or without a key."""
 
 KEYED_SPLITS: Final = ("dev",)
-"""Splits whose key everybody can have, so that a leaderboard takes them beside the task's own."""
+"""Splits with a public key, which a leaderboard accepts beside the task's own split."""
 
 _EXAMPLE: Final = '{"case_id": "1", "answer": "A sentence. |1,2|"} (2025) or {"case_id": "1", "prediction": ["1", "2"]} (2026)'
 
@@ -427,15 +412,15 @@ _Written = tuple[object, list[Problem]]
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A submission and what is wrong with it.
+    """A submission and its problems.
 
     Attributes:
-        text: of the file.
+        text: the file's text.
         answered: number of cases in it.
-        notes: what of the answers is not in it, in the order of the cases, as
-            `problems`.
-        rewritten: cases whose answer of 2025, as it was, the official scorer reads
-            otherwise.
+        problems: its problems, in the order of the cases.
+        notes: notes about omitted parts of answers, likewise.
+        rewritten: cases whose original answer of 2025 the official scorer reads
+            differently.
     """
 
     text: str
@@ -448,10 +433,7 @@ class Submission:
 def make_submission(
     task: TaskSpec, items: Sequence[Item], responses: Mapping[str, str]
 ) -> Submission:
-    """Writes a submission of a run's answers, cut at the words that count.
-
-    Cases without one are left out.
-    """
+    """Writes a submission of a run's answers, cut to the words that count, without unanswered cases."""
     form = _form(task)
     records: list[Row] = []
     problems: list[Problem] = []
@@ -471,8 +453,7 @@ def make_submission(
             rewritten += [item.id] if before != after else []
 
     return Submission(
-        # Escaped to ASCII, so that it is the same text to a reader that takes another
-        # encoding for granted.
+        # Escaped to ASCII, so that readers with any default encoding get the same text.
         text=json.dumps(records, indent=1) + "\n",
         answered=len(records),
         problems=tuple(problem for problem in problems if not problem.note),
@@ -482,15 +463,12 @@ def make_submission(
 
 
 def zipped(task: TaskSpec) -> bool:
-    """Says whether the shared task takes a zip file."""
+    """Whether the shared task expects a zip file."""
     return _form(task).field == _PREDICTION
 
 
 def read_records(path: Path) -> tuple[list[object], list[Problem]]:
-    """Reads what stands in a submission's list.
-
-    With it what is wrong with the zip file that it may be in.
-    """
+    """Reads the records of a submission, and the problems of its zip file if it has one."""
     missing = f"Give a JSON list of records like {_EXAMPLE}"
     with (
         readable(path, missing=missing, again="Give the file of a submission."),
@@ -510,14 +488,14 @@ def read_records(path: Path) -> tuple[list[object], list[Problem]]:
         "is in a folder of the zip file, where the official scorer does not look for it"
     )
     problems = (
-        [Problem(place="submission.json", text=rule, fatal=True)] if folder else []
+        [Problem(where="submission.json", text=rule, fatal=True)] if folder else []
     )
 
     return json_values(path, content, form=_EXAMPLE), problems
 
 
 def recognised(path: Path, records: Sequence[object]) -> str:
-    """Finds the task that a submission is of."""
+    """Finds the task of a submission by its records."""
     tasks = {names for record in records if (names := _fitting(record))}
     names = tasks.pop() if len(tasks) == 1 else ()
     if len(names) != 1:
@@ -529,7 +507,7 @@ def recognised(path: Path, records: Sequence[object]) -> str:
 
 
 def cases(task: TaskSpec, items: Sequence[Item]) -> list[Item]:
-    """Picks the cases that a submission must have, of those of `EVERY_CASE`."""
+    """The cases of `EVERY_CASE` that a submission must have."""
     needed = _form(task).needed
     needed_cases = [item for item in items if item.fields[needed]]
     if not needed_cases:
@@ -543,11 +521,11 @@ def cases(task: TaskSpec, items: Sequence[Item]) -> list[Item]:
 def problems_of(
     task: TaskSpec, items: Sequence[Item], records: Sequence[object]
 ) -> list[Problem]:
-    """Says what is wrong with the records of a submission that must have these cases, case by case."""
+    """The problems of a submission's records, case by case."""
     form = _form(task)
     if not any(isinstance(record, dict) and form.field in record for record in records):
         rule = f"none has {form.field!r}, which a submission to {task.name} has beside 'case_id'"
-        return [Problem(place=f"its {len(records)} records", text=rule, fatal=True)]
+        return [Problem(where=f"its {len(records)} records", text=rule, fatal=True)]
     return check_records(
         records, {item.id: item for item in items}, form.field, form.check
     )
@@ -556,7 +534,7 @@ def problems_of(
 def submission_problems(
     task: TaskSpec, items: Sequence[Item], records: Sequence[object]
 ) -> list[str]:
-    """Says for which problems a submission is not scored; see `spec`."""
+    """The problems for which a submission is not scored, as texts; see `spec`."""
     return [
         str(problem)
         for problem in problems_of(task, items, records)
@@ -578,10 +556,10 @@ def _fitting(record: object) -> tuple[str, ...]:
 
 
 def _cited(item: Item, reply: str) -> _Written:
-    """An answer as the submission has it, and what may be wrong with it.
+    """An answer in the submission's form, and its problems.
 
-    The written text is read again by the official rules: where it would count otherwise
-    than here, the user learns it before submitting.
+    The written text is read again by the official rules, so that a user learns of any
+    difference before submitting.
     """
     answer = read_answer(reply, item.fields["sentence_ids"])
     written = "\n".join(
@@ -593,14 +571,13 @@ def _cited(item: Item, reply: str) -> _Written:
         else []
     )
     official = official_answer(written)
-    # Where an answer is cut within a sentence, the official scorer sets a point behind
-    # its last word.
-    meant = (
+    # If an answer is cut within a sentence, the official scorer adds a point.
+    expected = (
         answer.text
         if answer.text.endswith(SENTENCE_ENDS) or not problems
         else f"{answer.text}."
     )
-    if (official.text, official.citations) != (meant, answer.citations):
+    if (official.text, official.citations) != (expected, answer.citations):
         rule = "cannot be written so that the official scorer reads it as it was scored here; look at it"
         problems.append(_about(item, rule))
 
@@ -610,8 +587,8 @@ def _cited(item: Item, reply: str) -> _Written:
 def _line(text: str, citations: Sequence[str]) -> str:
     if citations:
         return f"{text} |{','.join(citations)}|"
-    # The official scorer takes what is behind the last but one | for ids: an empty
-    # group keeps the sentence whole.
+    # The official scorer reads the text after the last but one | as ids: an empty group
+    # keeps the sentence whole.
     return f"{text} ||" if "|" in text else text
 
 
@@ -633,54 +610,57 @@ def _plain(item: Item, reply: str) -> _Written:
 
 
 def _evidence(item: Item, reply: str) -> _Written:
-    known = item.fields["sentence_ids"]
-    read = read_evidence(reply, known)
-    cited = [name for name in known if name in read.found]
-    return cited, _left_out(item, read.found, known) + _told(item, *read.problems)
+    sentence_ids = item.fields["sentence_ids"]
+    read = read_evidence(reply, sentence_ids)
+    cited = [name for name in sentence_ids if name in read.cited]
+    left_out = _left_out(item, read.cited, sentence_ids)
+    return cited, left_out + _notes(item, *read.problems)
 
 
 def _alignment(item: Item, reply: str) -> _Written:
-    known, answer_ids = item.fields["sentence_ids"], item.fields["answer_sentence_ids"]
-    read = read_alignment(reply, known, answer_ids)
+    sentence_ids = item.fields["sentence_ids"]
+    answer_ids = item.fields["answer_sentence_ids"]
+    read = read_alignment(reply, sentence_ids, answer_ids)
     links = [
         {
             "answer_id": name,
             "evidence_id": [
-                cited_id for cited_id in known if (name, cited_id) in read.found
+                cited_id for cited_id in sentence_ids if (name, cited_id) in read.cited
             ],
         }
         for name in answer_ids
     ]
-    left_out = _left_out(item, [cited for _, cited in read.found], known)
+    left_out = _left_out(item, [cited for _, cited in read.cited], sentence_ids)
     left_out += _left_out(
-        item, [name for name, _ in read.found], answer_ids, whose="answer"
+        item, [name for name, _ in read.cited], answer_ids, whose="answer"
     )
 
-    return links, left_out + _told(item, *read.problems)
+    return links, left_out + _notes(item, *read.problems)
 
 
 def _left_out(
-    item: Item, cited: Sequence[str], known: Sequence[str], *, whose: str = "note"
+    item: Item, cited: Sequence[str], existing: Sequence[str], *, whose: str = "note"
 ) -> list[Problem]:
-    unknown = [name for name in cited if name not in known]
-    return (
-        _told(item, f"{unknown_ids(unknown, known, whose=whose)}; that is left out")
-        if unknown
-        else []
+    """A note about cited ids that do not exist, if there are any."""
+    unknown = [name for name in cited if name not in existing]
+    if not unknown:
+        return []
+    return _notes(
+        item, f"{unknown_ids(unknown, existing, whose=whose)}; that is left out"
     )
 
 
-def _told(item: Item, *said: str) -> list[Problem]:
-    return [_about(item, text, note=True) for text in said]
+def _notes(item: Item, *texts: str) -> list[Problem]:
+    return [_about(item, text, note=True) for text in texts]
 
 
 @dataclass(frozen=True)
 class _Form:
-    field: str  # of a record, beside `case_id`
-    # its value, made of a reply, and what is to be told of it
+    field: str  # field of a record, beside `case_id`
+    # writes the field's value for a reply, with the problems
     write: Callable[[Item, str], _Written]
     check: Callable[[Item, object], list[Problem]]
-    needed: str = "sentence_ids"  # the column that a case of the task has
+    needed: str = "sentence_ids"  # the column that a case of the task must have
 
 
 _FORMS: Final[Mapping[str, _Form]] = {

@@ -1,4 +1,4 @@
-"""Rows and items of DocLens's datasets, and of a user's own texts.
+"""Reads DocLens' datasets and a user's own texts as rows, and makes items of a task.
 
 Xie et al. 2024, appendices: ACI-BENCH's `test1` and MEDIQA 2021's test set are
 evaluated. No message shows a user's own texts.
@@ -126,7 +126,7 @@ def read_aci_rows(
     path = files[split]
     silent = []
     for row in read_csv(path, ACI_OFFICIAL_COLUMNS, release="ACI-BENCH challenge data"):
-        # A checkout on Windows has its line ends; the release has line feeds alone.
+        # A checkout on Windows has its line ends; the release has only line feeds.
         cells = {name: text.replace("\r\n", "\n") for name, text in row.cells.items()}
         built = _visit_row(cells | {"id": cells["encounter_id"]})
         where = f"{path}: row {row.number}"
@@ -378,9 +378,7 @@ def _question_row(values: Row) -> QuestionRow:
         "summary": values["summary"],
         "focus": values.get("focus", "").strip(),
         "types": [
-            each
-            for part in values.get("types", "").split(";")
-            if (each := part.strip())
+            name.strip() for name in values.get("types", "").split(";") if name.strip()
         ],
     }
 
@@ -446,16 +444,16 @@ MEQSUM_SOURCE = DatasetSource(
 
 
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
-    """Makes the items of a task, one a row; for `section` four, named `ENCOUNTER/SECTION`.
+    """Turns rows into items of a task: one per row, or for `section` four, named `ENCOUNTER/SECTION`.
 
-    `sentences` are what can be cited, a number a place in them from 0; `reference` is
-    "" for a section that the note does not have.
+    `sentences` can be cited by their index; `reference` is "" for a section that the
+    note does not have.
     """
     return [item for row in rows for item in _items(row, task.options["form"])]
 
 
-# Form to the columns of a row: what is cited, the reference, the groups, and whose rows
-# belong together.
+# By form, the columns of a row with the cited texts, the reference, the groups, and the
+# cluster.
 _OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
     "note": ("turns", "note", ("dataset",), "id"),
     "section": ("turns", "", ("dataset",), "id"),
@@ -468,8 +466,8 @@ _OF_FORM: Final[Mapping[str, tuple[str, str, tuple[str, ...], str]]] = {
 def _items(row: Row, form: str) -> Iterator[Item]:
     """The items of one row, by the form of its task.
 
-    A row of the form `section` makes four items, one for each section of the note, with
-    ids such as `ID/subjective`; others make one. All items of a row share a cluster, so
+    A row of the form `section` gives four items, one for each section of the note, with
+    ids such as `ID/subjective`; others give one. All items of a row share a cluster, so
     that intervals do not count one conversation four times.
     """
     cited, reference, columns, cluster = _OF_FORM[form]
@@ -486,14 +484,14 @@ def _items(row: Row, form: str) -> Iterator[Item]:
             for section in SECTIONS
         ]
 
-    for item, column, of in pieces:
+    for item, column, own_groups in pieces:
         fields = {
             "form": form,
             "sentences": list(row[cited]),
             "reference": str(row[column]),
             **more,
         }
-        yield Item(id=item, fields=fields, groups=of, cluster=str(row[cluster]))
+        yield Item(id=item, fields=fields, groups=own_groups, cluster=str(row[cluster]))
 
 
 _FORM: Final = '{"example_id": "1", "input": "what the output is made from", "reference": "what it should say"}'
@@ -524,10 +522,10 @@ OWN_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """One record.
+    """A record of a user's own texts.
 
     Attributes:
-        sections: the reference's by name; "" for an empty one.
+        sections: the reference's sections by name; "" for an empty one.
     """
 
     id: str
@@ -538,7 +536,7 @@ class OwnText:
 
 
 def read_own_texts(path: Path) -> list[OwnText]:
-    """Reads a file of one's own texts, a record each or a row of a table."""
+    """Reads a user's own texts, from records or from rows of a table."""
     texts: dict[str, OwnText] = {}
     knows = has_columns("example_id|id", "input|source", "reference")
     for row in read_table(path, record=_FORM, knows=knows).rows:
@@ -567,8 +565,8 @@ def read_own_texts(path: Path) -> list[OwnText]:
 def _text(where: str, record: Row) -> OwnText:
     """Reads one record of a user's own texts.
 
-    The input's sentences are numbered `[0] ... [1] ...` throughout, or not at all:
-    numbers with a gap would make every citation behind it point to another sentence.
+    The input's sentences are numbered `[0] ... [1] ...` throughout, or not at all: after
+    a gap in the numbers, every citation would point to another sentence.
     """
     name = text_id(where, "example_id", record["example_id"])
     where = f"{where} (example_id {named(name)})"
@@ -598,9 +596,9 @@ def _text(where: str, record: Row) -> OwnText:
         id=name,
         source=source,
         sentences=sentences,
-        reference=_not_the_mark(_string(where, "reference", record["reference"])),
+        reference=_without_mark(_string(where, "reference", record["reference"])),
         sections={
-            section: _not_the_mark(_string(where, named(key), record[key]))
+            section: _without_mark(_string(where, named(key), record[key]))
             for section, key in sections.items()
         },
     )
@@ -617,7 +615,8 @@ def _string(where: str, name: str, value: object) -> str:
     return value
 
 
-def _not_the_mark(text: str) -> str:
+def _without_mark(text: str) -> str:
+    """The text, "" for the mark of an empty section."""
     return "" if text.strip() == EMPTY else text
 
 
@@ -646,17 +645,18 @@ _SPACES: Final = " \t\u00a0"
 class NumberingError(ValueError):
     """A source is numbered, but not 0, 1, 2 and so on from its beginning.
 
-    Says which number is wrong, and quotes nothing.
+    The message gives the wrong number, and quotes nothing.
     """
 
 
 def source_sentences(source: str) -> list[str]:
-    """Splits a source into its sentences, white space run together.
+    """Splits a source into its sentences, with white space collapsed.
 
-    A numbered one, which can be blank, loses its number.
+    Numbered sentences, which may be blank, lose their numbers.
 
-    A `NumberingError`: it does not begin with [0], or the number where a sentence
-    begins is not the next.
+    Raises:
+        NumberingError: A numbered source does not begin with [0], or a sentence begins
+            with another number than the next.
     """
     if _NUMBER.match(source.lstrip()):
         _check_numbers(source)
@@ -685,16 +685,13 @@ def _check_numbers(source: str) -> None:
             )
 
 
-def _begins_sentence(source: str, place: int) -> bool:
-    before = source[max(0, place - 100) : place].rstrip(_SPACES)
+def _begins_sentence(source: str, position: int) -> bool:
+    before = source[max(0, position - 100) : position].rstrip(_SPACES)
     return not before or before.rstrip(_CLOSERS)[-1:] in _ENDS
 
 
 def read_sources(text: str) -> dict[int, str]:
-    """Reads a numbered source, number to sentence.
-
-    A number that does not go on from the one before is part of a sentence.
-    """
+    """Reads the sentences of a numbered source by number; a number that is not the next is part of a sentence."""
     marks: list[re.Match[str]] = []
     for match in _NUMBER.finditer(text):
         if not marks or int(match[1]) == int(marks[-1][1]) + 1:
@@ -760,5 +757,5 @@ METRIC_COLUMNS: Final[Columns] = {
         (source_sentences, "input"),
     ),
 }
-"""What `metrics/doclens` reads of a row of any of these datasets, by its official and its built
-columns."""
+"""The columns that `metrics/doclens` reads of a row of any of these datasets, official and built
+ones."""

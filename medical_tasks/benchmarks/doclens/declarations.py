@@ -1,4 +1,4 @@
-"""What the modules of DocLens share: its datasets and metrics. The tasks are in `spec`."""
+"""Declares DocLens' datasets and metrics; `spec` declares its tasks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Claims that people labelled against texts, and a judge asked about them as DocLens asks.
+"""Checks a judge on claims that people labelled against texts, with DocLens' questions.
 
-DocLens asks of a claim whether a text entails it. Two published sets of clinicians'
-labels ask nearly that, and are read here in their published form:
+DocLens asks whether a text entails a claim. Two published sets of clinicians' labels
+answer nearly the same question, and are read here in their published form:
 
 - **VeriFact-BHC** (Chung et al., https://physionet.org/content/mimic-iii-ext-verifact-bhc/1.0.0/):
   13,290 propositions of hospital courses that people and a model wrote, each labelled
@@ -24,18 +24,17 @@ How labels become verdicts:
 | VeriFact-BHC | Not Supported, Not Addressed | not entailed |
 | FactEHR | 1 / 0 | entailed / not entailed |
 
-What is lost: DocLens has no word for "contradicted", so that a claim that the text
-denies and one that it leaves out are the same; and "Not Supported" also means partly
-supported, so that it is no contradiction either. VeriFact's clinicians had the whole
-record before them, which no prompt holds: the judge is shown the passages of it that
-share most with the claim (`PASSAGES`), and what these leave out counts as its error.
+What is lost: DocLens has no verdict "contradicted", so that it makes no difference
+whether the text denies a claim or does not mention it. "Not Supported" also means
+partly supported, so it is no contradiction either. VeriFact's clinicians saw the whole
+record, which is too long for a prompt: the judge sees the passages that share most
+words with the claim (`PASSAGES`), and what these leave out counts as its error.
 
     medical-tasks judge-check doclens --source FOLDER --judge JUDGE
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -58,7 +57,14 @@ from medical_tasks.io.csv_files import StreamedRow, stream_rows
 from medical_tasks.io.files import read_text
 from medical_tasks.judges.base import Judge, Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
-from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
+from medical_tasks.judges.check_sets import (
+    CheckRequest,
+    CheckSet,
+    CheckSetSource,
+    Mode,
+    cell_error,
+    pair_id,
+)
 from medical_tasks.judges.checks import TWO_WAY
 from medical_tasks.judges.rounds import ask_together
 from medical_tasks.scoring.sentences import split_sentences
@@ -66,13 +72,13 @@ from medical_tasks.spec import TaskSpec
 
 SET: Final = "doclens"
 DEMO_SET: Final = "doclens_demo"
-"""Invented claims, which correct no score."""
+"""The set of invented claims, which corrects no score."""
 STYLE: Final = "json_cot"
-"""As scoring asks when nothing is said."""
+"""The default style of scoring."""
 FORM: Final = "text"
 
 PASSAGES: Final = 50
-"""Passages of a patient's record beside each claim; VeriFact does best with 50 facts and more."""
+"""Number of passages of a patient's record for each claim; VeriFact works best with 50 facts or more."""
 
 LABELS: Final[Mapping[str, Label]] = {
     "Supported": "entailment",
@@ -81,7 +87,7 @@ LABELS: Final[Mapping[str, Label]] = {
 }
 """VeriFact's labels."""
 AUTHORS: Final = ("human", "llm")
-"""Who wrote the text that a claim is of."""
+"""The authors of the claims' texts."""
 PROPOSITIONS: Final = ("claim", "sentence")
 _JUDGED: Final[Mapping[str, Label]] = {
     "1": "entailment",
@@ -91,7 +97,7 @@ _JUDGED: Final[Mapping[str, Label]] = {
 }
 """FactEHR's labels; R writes whole numbers either way."""
 _WRITTEN_BY: Final = {"precision": "llm", "recall": "human"}
-"""Who wrote FactEHR's hypothesis: facts are a model's, sentences are the note's."""
+"""The authors of FactEHR's hypotheses: facts are a model's, sentences are the note's."""
 
 PROPOSITIONS_FILE: Final = "propositions/propositions.csv.gz"
 VERDICTS_FILE: Final = "propositions/human_verdicts.csv.gz"
@@ -100,7 +106,7 @@ PAIRS_FILES: Final = "all_human_model_entailment_labels*.csv"
 
 _RATERS: Final = ("verdict1", "verdict2", "verdict3")
 _SHOWN: Final = 16
-"""Longest wrong value that a message quotes: a longer one may be a text of a note."""
+"""Longest wrong value that a message quotes; a longer one may be text of a note."""
 _VERIFACT: Final = "VeriFact-BHC"
 _FACTEHR: Final = "FactEHR"
 _STEPS: Final = (
@@ -114,12 +120,12 @@ _STEPS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledClaim(CheckPair):
-    """A claim, the text it is judged by, and people's label.
+    """A claim, the text by which it is judged, and people's label.
 
     Attributes:
-        text: what may entail the claim.
         claim: one sentence.
-        patient: whose record it is judged by, where the text is to be found there.
+        text: the text that may entail it.
+        patient: the patient in whose record the text is to be found; "" if it is given.
     """
 
     claim: str
@@ -128,7 +134,7 @@ class LabelledClaim(CheckPair):
 
 
 def check_set(task: TaskSpec) -> CheckSetSource:
-    """The labelled claims, on which a judge of DocLens can be checked."""
+    """The set of labelled claims for checking a judge of `task`."""
     rule = (
         "VeriFact-BHC (PhysioNet-Credentialed) and FactEHR (Stanford's agreement) hold notes of "
         "patients; both ask that models be used on your own machines, and that no third party "
@@ -152,7 +158,7 @@ def check_set(task: TaskSpec) -> CheckSetSource:
 
 
 def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
-    """The claims of one of the two sets, or of the demo, as many as asked for."""
+    """Reads the claims of one of the two sets, or of the demo, as many as requested."""
     prompts = load_judge_prompts(task)
     demo = request.config is not None
     if demo and request.config != "demo":
@@ -165,20 +171,19 @@ def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
         raise UsageError("--config demo is invented claims: give it, or --source.")
 
     claims, files, about = read_demo() if demo else read_labels(request)
-    judged = subset(claims, request.max_pairs)
-    kept = {pair.id for pair in judged}
-    wanted = [claim for claim in claims if claim.id in kept]
-    if any(claim.patient for claim in wanted):
+    chosen = {pair.id for pair in subset(claims, request.max_pairs)}
+    pairs = [claim for claim in claims if claim.id in chosen]
+    if any(claim.patient for claim in pairs):
         notes = next(path for path in files if path.name.startswith("ehr_noteevents"))
-        wanted = with_passages(wanted, notes)
+        pairs = with_passages(pairs, notes)
 
     def ask(judge: Judge, mode: Mode, backwards: bool) -> list[Label | Unscored]:
         judging = Judging(judge=judge, prompts=prompts, mode=mode)
-        return judge_claims(wanted, judging, backwards=backwards)
+        return judge_claims(pairs, judging, backwards=backwards)
 
     return CheckSet(
         name=DEMO_SET if demo else SET,
-        pairs=wanted,
+        pairs=pairs,
         ask=ask,
         ways=len(TWO_WAY.classes),
         views=(TWO_WAY,),
@@ -191,38 +196,38 @@ def _read(task: TaskSpec, request: CheckRequest) -> CheckSet:
 def judge_claims(
     claims: Sequence[LabelledClaim], judging: Judging, *, backwards: bool = False
 ) -> list[Label | Unscored]:
-    """Asks a judge about each claim, in order; claims on one text together where it takes batches.
+    """Asks a judge about each claim, in order; a batch has the claims on one text.
 
-    `backwards`: the claims on a text are asked about in reverse. The verdicts, true and
-    false, are listed nowhere.
+    With `backwards` the claims on a text are in reverse order. The prompts do not list
+    the verdicts, true and false, so these have no order.
     """
     check_judging(judging, STYLE)
-    of_text: dict[str, list[LabelledClaim]] = {}
-    for each in claims:
-        of_text.setdefault(each.text, []).append(each)
+    by_text: dict[str, list[LabelledClaim]] = {}
+    for claim in claims:
+        by_text.setdefault(claim.text, []).append(claim)
 
     if backwards:
-        of_text = {text: some[::-1] for text, some in of_text.items()}
+        by_text = {text: group[::-1] for text, group in by_text.items()}
 
     lines = [
         claim_line(
-            _digest(text),
+            pair_id(text),
             text,
-            tuple(each.claim for each in some),
+            tuple(claim.claim for claim in group),
             FORM,
             judging,
             STYLE,
         )
-        for text, some in of_text.items()
+        for text, group in by_text.items()
     ]
     labels: dict[str, Label | Unscored] = {}
-    for some, (verdicts, reasons) in zip(
-        of_text.values(), ask_together(judging.judge, lines), strict=True
+    for group, (verdicts, reasons) in zip(
+        by_text.values(), ask_together(judging.judge, lines), strict=True
     ):
-        for each, verdict in zip(some, verdicts or (), strict=True):
-            labels[each.id] = _label(each, verdict, reasons)
+        for claim, verdict in zip(group, verdicts or (), strict=True):
+            labels[claim.id] = _label(claim, verdict, reasons)
 
-    return [labels[each.id] for each in claims]
+    return [labels[claim.id] for claim in claims]
 
 
 def _label(
@@ -240,7 +245,7 @@ def _label(
 def read_labels(
     request: CheckRequest,
 ) -> tuple[list[LabelledClaim], list[Path], dict[str, object]]:
-    """Reads labels in one of the two published forms: claims, files, and what to say of them."""
+    """Reads labels in one of the two published forms; returns claims, files, and a description."""
     if request.source is None:
         raise MissingError(f"judge-check doclens needs labelled claims. {_STEPS}.")
 
@@ -264,46 +269,47 @@ def read_labels(
 
 
 def find_verifact(source: Path) -> list[Path]:
-    """Finds VeriFact-BHC's propositions, verdicts and notes, packed or not; [] where it is not there.
+    """Finds VeriFact-BHC's propositions, verdicts and notes, compressed or not; [] if there are none.
 
     Raises:
-        MissingError: some of the files are there, and others are not.
+        MissingError: Some of the files are missing.
     """
-    names = (PROPOSITIONS_FILE, VERDICTS_FILE, NOTES_FILE)
-    found = [_packed(source / name) for name in names]
-    there = [path for path in found if path is not None]
-    if there and len(there) < len(names):
-        lacking = [
-            name for name, path in zip(names, found, strict=True) if path is None
-        ]
+    paths = {
+        name: _existing(source / name)
+        for name in (PROPOSITIONS_FILE, VERDICTS_FILE, NOTES_FILE)
+    }
+    present = [path for path in paths.values() if path is not None]
+    if present and len(present) < len(paths):
+        missing = [name for name, path in paths.items() if path is None]
         raise MissingError(
-            f"{source}: {_VERIFACT} lacks {', '.join(lacking)}. {_STEPS}."
+            f"{source}: {_VERIFACT} lacks {', '.join(missing)}. {_STEPS}."
         )
 
-    return there
+    return present
 
 
-def _packed(path: Path) -> Path | None:
-    plain = path.with_suffix("")
-    return next((each for each in (path, plain) if each.is_file()), None)
+def _existing(packed: Path) -> Path | None:
+    """The compressed file or the plain one, if there is one."""
+    paths = (packed, packed.with_suffix(""))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def find_factehr(source: Path) -> Path | None:
     """Finds FactEHR's labelled pairs: the file, or the only one in its folder."""
     if source.is_file():
         return source
-    found = sorted(source.glob(PAIRS_FILES)) if source.is_dir() else []
-    if len(found) > 1:
-        named = ", ".join(path.name for path in found)
-        raise UsageError(f"{source}: holds {named}. Give one of them to --source.")
-    return found[0] if found else None
+    files = sorted(source.glob(PAIRS_FILES)) if source.is_dir() else []
+    if len(files) > 1:
+        names = ", ".join(path.name for path in files)
+        raise UsageError(f"{source}: holds {names}. Give one of them to --source.")
+    return files[0] if files else None
 
 
 def read_verifact(propositions: Path, verdicts: Path) -> list[LabelledClaim]:
-    """Reads VeriFact-BHC's propositions with the clinicians' labels; their texts are in the record.
+    """Reads VeriFact-BHC's propositions with the clinicians' labels, without texts, which are in the record.
 
-    The label is `human_gt`, the majority of three clinicians or what an adjudication
-    decided. The three of a proposition are others from row to row.
+    The label is `human_gt`, the majority of three clinicians or the result of an
+    adjudication. The three clinicians differ from row to row.
     """
     patients = {
         row.cells["proposition_id"]: (_filled(propositions, row, "subject_id"), row)
@@ -316,12 +322,12 @@ def read_verifact(propositions: Path, verdicts: Path) -> list[LabelledClaim]:
     for row in _rows(verdicts, (*columns, *_RATERS), _VERIFACT):
         name = _filled(verdicts, row, "proposition_id")
         if name not in patients:
-            raise _wrong(
+            raise cell_error(
                 verdicts, row, "proposition_id", f"no row of {propositions.name} has it"
             )
 
         if name in claims:
-            raise _wrong(verdicts, row, "proposition_id", "appears twice")
+            raise cell_error(verdicts, row, "proposition_id", "appears twice")
 
         patient, proposition = patients[name]
         stated = _one_of(verdicts, row, "human_gt", LABELS)
@@ -335,7 +341,9 @@ def read_verifact(propositions: Path, verdicts: Path) -> list[LabelledClaim]:
             patient=patient,
             gold=LABELS[stated],
             cluster=patient,
-            ratings=tuple(None if one is None else LABELS[one] for one in ratings),
+            ratings=tuple(
+                None if rating is None else LABELS[rating] for rating in ratings
+            ),
             group=_one_of(verdicts, row, "author_type", AUTHORS),
             groups={
                 "label": stated,
@@ -347,10 +355,10 @@ def read_verifact(propositions: Path, verdicts: Path) -> list[LabelledClaim]:
 
 
 def read_factehr(path: Path) -> list[LabelledClaim]:
-    """Reads FactEHR's pairs with the label of an expert.
+    """Reads FactEHR's pairs with an expert's label.
 
-    Pairs for precision ask whether a note entails a fact that a model took from it,
-    those for recall whether the facts together entail a sentence of the note.
+    Pairs for precision are about a note that may entail a fact extracted by a model;
+    pairs for recall are about all facts, which may entail a sentence of the note.
     """
     columns = ("doc_id", "prompt", "index", "entailment_type", "model_name")
     texts = ("premise", "hypothesis")
@@ -358,9 +366,9 @@ def read_factehr(path: Path) -> list[LabelledClaim]:
     for row in _rows(path, (*columns, *texts, "human_pred"), _FACTEHR):
         direction = _one_of(path, row, "entailment_type", _WRITTEN_BY)
         premise, hypothesis = (_filled(path, row, name) for name in texts)
-        name = _digest(*(row.cells[column] for column in columns), hypothesis)
+        name = pair_id(*(row.cells[column] for column in columns), hypothesis)
         if name in claims:
-            raise _wrong(path, row, "index", "this pair appears twice")
+            raise cell_error(path, row, "index", "this pair appears twice")
 
         claims[name] = LabelledClaim(
             id=name,
@@ -378,11 +386,11 @@ def read_factehr(path: Path) -> list[LabelledClaim]:
 
 
 def read_demo() -> tuple[list[LabelledClaim], list[Path], dict[str, object]]:
-    """Invented claims on invented texts, labelled as VeriFact-BHC's are."""
+    """Reads invented claims on invented texts, with VeriFact-BHC's labels."""
     path = Path(__file__).with_name("demo_claims.json")
     claims = [
         LabelledClaim(
-            id=f"demo/{number}/{place}",
+            id=f"demo/{number}/{index}",
             text=entry["text"],
             claim=claim,
             gold=LABELS[label],
@@ -392,7 +400,7 @@ def read_demo() -> tuple[list[LabelledClaim], list[Path], dict[str, object]]:
             groups={"label": label, "proposition": kind},
         )
         for number, entry in enumerate(json.loads(read_text(path)))
-        for place, (author, kind, claim, label) in enumerate(entry["claims"])
+        for index, (author, kind, claim, label) in enumerate(entry["claims"])
     ]
 
     return claims, [path], {"claims": "demo"}
@@ -404,39 +412,30 @@ def _rows(path: Path, columns: Sequence[str], release: str) -> Iterable[Streamed
 
 
 def _filled(path: Path, row: StreamedRow, column: str) -> str:
-    """A cell that must hold something."""
+    """A cell that must not be empty."""
     text = row.cells[column].strip()
     if not text:
-        raise _wrong(path, row, column, "empty; every row has a value there")
+        raise cell_error(path, row, column, "empty; every row has a value there")
     return text
 
 
 def _one_of(path: Path, row: StreamedRow, column: str, values: Iterable[str]) -> str:
-    """A cell that must be one of some words; a long one may be a text, and is not quoted."""
+    """A cell that must be one of some words; messages do not quote a long one, which may be text of a note."""
     text = row.cells[column].strip()
-    known = list(values)
-    if text not in known:
+    allowed = list(values)
+    if text not in allowed:
         got = repr(text) if len(text) <= _SHOWN else f"a text of {len(text)} characters"
-        raise _wrong(path, row, column, f"must be {', '.join(known)}, got {got}")
+        raise cell_error(path, row, column, f"must be {', '.join(allowed)}, got {got}")
     return text
-
-
-def _wrong(path: Path, row: StreamedRow, column: str, rule: str) -> UsageError:
-    return UsageError(f"{path}, row {row.number}, column {column!r}: {rule}.")
-
-
-def _digest(*texts: str) -> str:
-    whole = "\0".join(texts).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(whole).hexdigest()[:16]
 
 
 # --- passages of a record
 
 
 def with_passages(claims: Sequence[LabelledClaim], notes: Path) -> list[LabelledClaim]:
-    """The claims with the passages of each patient's notes that share most with them."""
+    """Adds to the claims the passages of their patients' notes that share most words with them."""
     records = _records(notes, {claim.patient for claim in claims})
-    made = []
+    completed = []
     for claim in claims:
         if claim.patient not in records:
             raise UsageError(
@@ -445,13 +444,13 @@ def with_passages(claims: Sequence[LabelledClaim], notes: Path) -> list[Labelled
             )
 
         text = records[claim.patient].passages(claim.claim)
-        made.append(replace(claim, text=text, words=len(text.split())))
+        completed.append(replace(claim, text=text, words=len(text.split())))
 
-    return made
+    return completed
 
 
 def _records(notes: Path, patients: set[str]) -> dict[str, Record]:
-    """The records of patients: the sentences of their notes in the order of time."""
+    """The records of patients: the sentences of their notes in chronological order."""
     columns = ("SUBJECT_ID", "CHARTDATE", "TEXT")
     rows = stream_rows(
         notes,
@@ -460,20 +459,20 @@ def _records(notes: Path, patients: set[str]) -> dict[str, Record]:
         release=_VERIFACT,
         others=True,
     )
-    of_patient: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    by_patient: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
         date, text = row.cells["CHARTDATE"][: len("2000-01-01")], row.cells["TEXT"]
-        of_patient[row.cells["SUBJECT_ID"]].append((date, text))
+        by_patient[row.cells["SUBJECT_ID"]].append((date, text))
 
     return {
-        patient: Record(sorted(some, key=lambda note: note[0]))
-        for patient, some in of_patient.items()
+        patient: Record(sorted(dated_texts, key=lambda note: note[0]))
+        for patient, dated_texts in by_patient.items()
     }
 
 
 _K1: Final = 1.2
 _B: Final = 0.75
-"""Of BM25 (Robertson and Zaragoza 2009, Found Trends Inf Retr 3:333): the usual values."""
+"""The usual values of BM25 (Robertson and Zaragoza 2009, Found Trends Inf Retr 3:333)."""
 _WORD: Final = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 
 
@@ -481,7 +480,7 @@ class Record:
     """The sentences of a patient's notes, searched by words (BM25)."""
 
     def __init__(self, notes: Sequence[tuple[str, str]]) -> None:
-        """Takes notes apart; of a sentence that was copied the first is kept.
+        """Splits notes into sentences, and keeps the first copy of each.
 
         Args:
             notes: date and text of each, in order.
@@ -497,27 +496,25 @@ class Record:
         counts = [Counter(_words(sentence)) for sentence in self._sentences]
         self._lengths = [count.total() for count in counts]
         self._mean = sum(self._lengths) / max(1, len(counts)) or 1.0
-        self._places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for place, count in enumerate(counts):
+        self._occurrences: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        for number, count in enumerate(counts):
             for word, times in count.items():
-                self._places[word].append((place, times))
+                self._occurrences[word].append((number, times))
 
     def passages(self, claim: str, most: int = PASSAGES) -> str:
-        """The sentences that share most with a claim, in the record's order, a line each."""
+        """The sentences that share most words with a claim, one per line, in the record's order."""
         scores: defaultdict[int, float] = defaultdict(float)
+        total = len(self._sentences)
         for word in dict.fromkeys(_words(claim)):
-            places = self._places.get(word, ())
-            rare = math.log1p(
-                (len(self._sentences) - len(places) + 0.5) / (len(places) + 0.5)
-            )
-            for place, times in places:
-                length = 1.0 - _B + _B * self._lengths[place] / self._mean
-                scores[place] += rare * times * (_K1 + 1.0) / (times + _K1 * length)
+            occurrences = self._occurrences.get(word, ())
+            frequency = len(occurrences)
+            rarity = math.log1p((total - frequency + 0.5) / (frequency + 0.5))
+            for number, times in occurrences:
+                length = 1.0 - _B + _B * self._lengths[number] / self._mean
+                scores[number] += rarity * times * (_K1 + 1.0) / (times + _K1 * length)
 
-        ranked = sorted(
-            range(len(self._sentences)), key=lambda place: (-scores[place], place)
-        )
-        return "\n".join(self._sentences[place] for place in sorted(ranked[:most]))
+        ranked = sorted(range(total), key=lambda number: (-scores[number], number))
+        return "\n".join(self._sentences[number] for number in sorted(ranked[:most]))
 
 
 def _words(text: str) -> list[str]:

@@ -1,8 +1,7 @@
-"""What the judge of DocLens is asked, and how its replies are read.
+"""DocLens' judge prompts, ours or the authors', and the readers of the replies.
 
-Xie et al. 2024, sections 3.1 to 3.4 and A.2; in our words, or with the authors'
-prompts. Shared text stands first, so that servers cache it; texts of models are JSON
-strings. What lacks the form asked for is `Unreadable`.
+Xie et al. 2024, sections 3.1 to 3.4 and A.2. Shared text comes first, so that servers
+can cache it; texts of models are JSON strings. A reply in another form is `Unreadable`.
 """
 
 from __future__ import annotations
@@ -52,26 +51,23 @@ from medical_tasks.judges.reading import (
 )
 from medical_tasks.spec import Message, TaskSpec, texts_sha256
 
-_PARTS: Final = packaged(__file__, "judge_prompts.json")
-"""The texts of our prompts; by `kinds` which of them stand before and behind the form of the reply;
-what is said `again`."""
+_TEXTS: Final = packaged(__file__, "judge_prompts.json")
+"""The texts of our prompts; `kinds` lists those before and after the form of the reply; `again` has
+the re-asks."""
 FORMS: Final[Mapping[str, tuple[str, str]]] = {
-    form: (what, source) for form, (what, source) in _PARTS["forms"].items()
+    form: (what, source) for form, (what, source) in _TEXTS["forms"].items()
 }
-"""What a text of each form is called, and what it cites."""
-_AGAIN: Final[Mapping[str, str]] = _PARTS["again"]
+"""The nouns for a text of each form and for its source."""
+_AGAIN: Final[Mapping[str, str]] = _TEXTS["again"]
 
 
 def load_judge_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None
 ) -> JudgePrompts:
-    """Loads the texts that a task's judge is asked with.
-
-    Ours by kind and style (`claims/json_cot`), or the authors' files.
-    """
+    """Loads the judge's prompts: ours by kind and style (`claims/json_cot`), or the authors' files."""
     check_prompt_set(task, name, what="set of judge prompts")
     texts = _own_texts() if name == "own" else read_official_texts(task, upstream)
-    nouns = [part for form, said in FORMS.items() for part in (form, *said)]
+    nouns = list(chain.from_iterable((form, *words) for form, words in FORMS.items()))
     sha256 = texts_sha256(
         *chain.from_iterable(texts.items()), *nouns, _AGAIN["json"], _AGAIN["lines"]
     )
@@ -80,7 +76,7 @@ def load_judge_prompts(
 
 
 def check_judging(judging: Judging, style: str) -> None:
-    """Refuses what does not go together, before anybody is asked."""
+    """Refuses prompts, style and mode that do not fit together, before any question."""
     if judging.prompts.name == "official" and style not in OFFICIAL_STYLES:
         raise UsageError(
             f"the authors have judge prompts of the styles {' and '.join(OFFICIAL_STYLES)}; got "
@@ -97,7 +93,7 @@ def check_judging(judging: Judging, style: str) -> None:
 
 
 _MAKE_TOKENS: Final = 2048
-# as many as there may be fit into a reply
+# the largest number of claims fits into a reply
 _CLAIM: Final = {"type": "string", "maxLength": 250}
 _CLAIM_LIST: Final = {
     "type": "array",
@@ -116,12 +112,12 @@ _Read = Callable[[str], object]
 
 
 def claim_pair(text: str, claim: str) -> Pair:
-    """Makes a judge of entailment's question; the value is whether it is entailed."""
+    """The question for an entailment model; the value is whether the claim is entailed."""
     return Pair(premise=text, hypothesis=claim, values=ENTAILS)
 
 
 class QuestionMaker:
-    """Makes questions of one set of prompts and one style."""
+    """Makes questions with one set of prompts and one style."""
 
     def __init__(self, prompts: JudgePrompts, style: str) -> None:
         self._prompts, self._style = prompts, style
@@ -151,10 +147,7 @@ class QuestionMaker:
     def claims(
         self, name: str, *, text: str, claims: Sequence[str], form: str
     ) -> Question:
-        """Asks about several claims.
-
-        The value is a verdict by place, None for what the reply leaves out.
-        """
+        """Asks about several claims; the value has a verdict for each, None if the reply leaves it out."""
         tokens = _REPLY_TOKENS + _ENTRY_TOKENS[self._style] * len(claims)
         if self._official:
             file = self._file("claims", form=form)
@@ -163,8 +156,13 @@ class QuestionMaker:
             )
             # Each of their entries repeats its claim.
             tokens += sum(map(len, claims)) // 2
-            theirs = partial(read_official_batch, claims=claims)
-            return self._theirs(name, file, messages, theirs, tokens=tokens)
+            return self._official_question(
+                name,
+                file,
+                messages,
+                partial(read_official_batch, claims=claims),
+                tokens=tokens,
+            )
 
         ids = [f"c{number}" for number in range(1, len(claims) + 1)]
         texts = {
@@ -193,14 +191,14 @@ class QuestionMaker:
         only = partial(read_official_only, claim=claim)
         read = read_official_lines if self._in_lines else only
 
-        return self._theirs(name, file, messages, read, pair=pair)
+        return self._official_question(name, file, messages, read, pair=pair)
 
     def questions(
         self, name: str, kind: Literal["question", "same"], *, first: str, second: str
     ) -> Question:
         """Asks whether a question is a case of another, or the same; the value is a bool.
 
-        Sameness has no pair.
+        Only the first has a form for entailment models.
         """
         pair = claim_pair(first, second) if kind == "question" else None
         if not self._official:
@@ -213,7 +211,7 @@ class QuestionMaker:
         messages = official.official_pair_messages(file, first=first, second=second)
         read = read_official_lines if self._in_lines else read_official_object
 
-        return self._theirs(name, file, messages, read, pair=pair)
+        return self._official_question(name, file, messages, read, pair=pair)
 
     def citation(
         self,
@@ -224,10 +222,7 @@ class QuestionMaker:
         form: str,
         section: str,
     ) -> Question:
-        """Asks about a sentence and what it cites, given by number and text.
-
-        The value is a `Cited`.
-        """
+        """Asks about a sentence and its citations, given by number and text; the value is a `Cited`."""
         numbers = [number for number, _ in cited]
         tokens = _REPLY_TOKENS + _NUMBER_TOKENS * len(numbers)
         if self._official:
@@ -235,11 +230,11 @@ class QuestionMaker:
             messages = official.official_citation_messages(
                 file, form=form, sentence=sentence, cited=cited
             )
-            theirs = (
+            official_reader = (
                 read_official_cited_lines if self._in_lines else read_official_cited
             )
-            read = partial(theirs, numbers=numbers)
-            return self._theirs(name, file, messages, read, tokens=tokens)
+            read = partial(official_reader, numbers=numbers)
+            return self._official_question(name, file, messages, read, tokens=tokens)
 
         read = partial(read_cited_lines, numbers=numbers)
         if not self._in_lines:
@@ -248,7 +243,7 @@ class QuestionMaker:
             )
 
         if form in official.DIALOGUES:
-            # A speaker in brackets would be escaped, which is no good reading.
+            # A speaker in brackets would be escaped, which is hard to read.
             cited = [(number, _SPEAKER.sub(r"\1: ", text)) for number, text in cited]
 
         kind = "summary" if form == "question" else "citation"
@@ -268,7 +263,7 @@ class QuestionMaker:
             official.official_file(kind, self._style, form=form, section=section)
         ]
 
-    def _theirs(
+    def _official_question(
         self,
         name: str,
         file: str,
@@ -278,10 +273,7 @@ class QuestionMaker:
         tokens: int = 0,
         pair: Pair | None = None,
     ) -> Question:
-        """Makes a question of theirs, with the room for a reply that they ask for.
-
-        It is larger where we know that more is needed.
-        """
+        """Makes a question of the authors, with their limit of reply tokens or a larger one that we need."""
         return _question(
             name,
             messages,
@@ -309,18 +301,18 @@ class QuestionMaker:
 
         Args:
             name: the question's id.
-            kind: what it is about: `make`, `claims`, `claim`, and so on.
-            read: reads the reply.
-            form: the kind of text, for the words that name it and its source.
-            values: fill the template's slots.
-            pair: the same question for a judge of entailment.
-            tokens: most tokens of the reply.
-            ids: of the claims to decide, for the reply's schema.
-            numbers: of the sentences cited, for the reply's keys.
+            kind: the kind of question: `make`, `claims`, `claim`, and so on.
+            read: the reader of the reply.
+            form: the form of the text, for its nouns.
+            values: the values of the template's slots.
+            pair: the same question for an entailment model.
+            tokens: limit of the reply's tokens.
+            ids: ids of the claims to decide, for the reply's schema.
+            numbers: numbers of the cited sentences, for the reply's schema.
 
         Returns:
-            The question; with a schema of the reply unless verdicts are lines, or it
-            asks for claims, whose number nobody knows before.
+            The question; it has a schema unless verdicts are lines, or claims are to be
+            made, whose number is unknown.
         """
         text = self._prompts.texts[_key(kind, self._style)]
         what, source = FORMS[form]
@@ -380,18 +372,18 @@ def _key(kind: str, style: str) -> str:
 
 def _own_texts() -> dict[str, str]:
     texts = {"make": _joined("make_task", "make_rules", "quoted", "make_form", "text")}
-    for kind, parts in _PARTS["kinds"].items():
+    for kind, names in _TEXTS["kinds"].items():
         for style in STYLES:
             if kind != "claims" or as_json(style):
-                form = _reply_form(kind, style, parts["meaning"])
+                form = _reply_form(kind, style, names["meaning"])
                 texts[_key(kind, style)] = "\n\n".join(
-                    (_joined(*parts["begin"], "quoted"), form, _joined(*parts["end"]))
+                    (_joined(*names["begin"], "quoted"), form, _joined(*names["end"]))
                 )
     return texts
 
 
 def _joined(*names: str) -> str:
-    return "\n\n".join(_PARTS[name] for name in names)
+    return "\n\n".join(_TEXTS[name] for name in names)
 
 
 def _reply_form(kind: str, style: str, meaning: str) -> str:
@@ -424,18 +416,18 @@ def _reply_form(kind: str, style: str, meaning: str) -> str:
 
 
 Batch = tuple[bool | None, ...]
-"""Value of a batched verdict: for each claim, in order, whether it is entailed; None for one that
-the reply leaves out."""
+"""Value of a batched verdict: whether each claim is entailed, in order; None for one that the reply
+leaves out."""
 
 Cited = tuple[bool, tuple[int, ...] | None]
-"""Value of a verdict on a sentence: whether what it cites entails it, and by which numbers; none if
-it is not entailed.
+"""Value of a verdict on a sentence: whether its citations entail it, and the numbers of those that
+do; no numbers if it is not entailed.
 
-None in place of the numbers: it is entailed, and the reply does not say by what.
+None in place of the numbers means that the reply does not give them.
 """
 
 _WITHOUT_NUMBERS: Final[Cited] = (True, None)
-"""What is known of an entailed sentence whose numbers cannot be read."""
+"""The partial verdict on an entailed sentence whose numbers cannot be read."""
 _NUMBER: Final = re.compile(r"[0-9]+")
 _MOST_DIGITS: Final = 6  # as in a marker
 _LIST: Final = re.compile(r"[0-9\[\],; \t]+")
@@ -444,59 +436,57 @@ _PROVENANCE: Final = re.compile(
 )
 
 _Value = TypeVar("_Value")
-_Given = ParamSpec("_Given")
+_Params = ParamSpec("_Params")
 
 
-class _BrokenError(Exception):
-    """Ends a reading; says what is wrong with the reply, and what is known all the same."""
+class _UnreadableError(Exception):
+    """Ends a reader with the reply's problem, and the readable parts of the verdict."""
 
-    def __init__(self, problem: str, known: object = None) -> None:
+    def __init__(self, problem: str, partial_value: object = None) -> None:
         super().__init__(problem)
-        self.known = known
+        self.partial_value = partial_value
 
 
-def _known(value: _Value | Unreadable) -> _Value:
+def _readable(value: _Value | Unreadable) -> _Value:
+    """The value, or the exception for an unreadable reply."""
     if isinstance(value, Unreadable):
-        raise _BrokenError(value.problem)
+        raise _UnreadableError(value.problem)
     return value
 
 
 def _reader(
-    read: Callable[Concatenate[str, _Given], _Value],
-) -> Callable[Concatenate[str, _Given], _Value | Unreadable]:
+    read: Callable[Concatenate[str, _Params], _Value],
+) -> Callable[Concatenate[str, _Params], _Value | Unreadable]:
     @functools.wraps(read)
     def guarded(
-        text: str, /, *args: _Given.args, **options: _Given.kwargs
+        text: str, /, *args: _Params.args, **options: _Params.kwargs
     ) -> _Value | Unreadable:
         try:
             return read(text, *args, **options)
-        except _BrokenError as end:
-            return Unreadable(str(end), partial=end.known)
+        except _UnreadableError as error:
+            return Unreadable(str(error), partial=error.partial_value)
 
     return guarded
 
 
 @_reader
 def read_made(text: str) -> str:
-    """Reads claims that were asked for, `{"claims".
-
-    ["...", ...]}` and nothing else; the value is a JSON list.
-    """
-    value = _known(read_json(text))
+    """Reads the claims of a text, `{"claims": ["...", ...]}` and nothing else; the value is a JSON list."""
+    value = _readable(read_json(text))
     if not isinstance(value, dict) or set(value) != {"claims"}:
-        raise _BrokenError(
+        raise _UnreadableError(
             "the reply must be an object with the key claims and no others"
         )
 
     listed = value["claims"]
     if not isinstance(listed, list) or not all(
-        isinstance(one, str) and one.strip() for one in listed
+        isinstance(claim, str) and claim.strip() for claim in listed
     ):
-        raise _BrokenError("claims must be a list of strings that are not blank")
+        raise _UnreadableError("claims must be a list of strings that are not blank")
 
-    claims = list(dict.fromkeys(" ".join(one.split()) for one in listed))
+    claims = list(dict.fromkeys(" ".join(claim.split()) for claim in listed))
     if not MIN_CLAIMS <= len(claims) <= MAX_CLAIMS:
-        raise _BrokenError(
+        raise _UnreadableError(
             f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(claims)}"
         )
 
@@ -507,26 +497,20 @@ def read_made(text: str) -> str:
 def read_verdict_object(text: str, *, explained: bool) -> bool:
     """Reads one verdict from a JSON object."""
     return bool(
-        _known(read_object(text, _keys("claim", explained=explained)))["entailed"]
+        _readable(read_object(text, _keys("claim", explained=explained)))["entailed"]
     )
 
 
 @_reader
 def read_verdict_lines(text: str) -> bool:
-    """Reads one verdict from the last line, `entailed.
-
-    Yes` or `entailed: no`; a reply of that word alone will do.
-    """
-    return _known(read_choice(text, ("yes", "no"), label="entailed")) == "yes"
+    """Reads one verdict from the last line, `entailed: yes` or `entailed: no`, or from the word alone."""
+    return _readable(read_choice(text, ("yes", "no"), label="entailed")) == "yes"
 
 
 @_reader
 def read_batch(text: str, ids: Sequence[str], *, explained: bool) -> Batch:
-    """Reads verdicts on several claims.
-
-    Ids that were not asked about or stand twice make the reply unreadable.
-    """
-    verdicts = _known(read_verdicts(text, _keys("claims", explained=explained), ids))
+    """Reads verdicts on several claims; unknown or repeated ids make the reply unreadable."""
+    verdicts = _readable(read_verdicts(text, _keys("claims", explained=explained), ids))
     return tuple(
         verdicts[name]["entailed"] if name in verdicts else None for name in ids
     )
@@ -534,34 +518,32 @@ def read_batch(text: str, ids: Sequence[str], *, explained: bool) -> Batch:
 
 @_reader
 def read_cited_object(text: str, numbers: Sequence[int], *, explained: bool) -> Cited:
-    """Reads a verdict on a sentence, a JSON object; `numbers` were shown."""
-    value = _known(read_object(text, _keys("citation", explained=explained)))
+    """Reads a verdict on a sentence from a JSON object; `numbers` are those of its citations."""
+    value = _readable(read_object(text, _keys("citation", explained=explained)))
     return _cited(value["entailed"], value.get("provenance"), numbers)
 
 
 @_reader
 def read_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
-    """Reads a verdict on a sentence, lines `provenance: 3, 7` (or `none`) and `entailed: yes`."""
-    entailed = _known(read_verdict_lines(text))
+    """Reads a verdict on a sentence from lines `provenance: 3, 7` (or `none`) and `entailed: yes`."""
+    entailed = _readable(read_verdict_lines(text))
     return _cited(entailed, _provenance(text, entailed, numbers), numbers)
 
 
 def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
-    """The numbers of the one line with the provenance.
+    """The numbers of the only line with the provenance.
 
-    Of two such lines neither is the judge's own.
-
-    Where no numbers are needed (nothing entailed, or one citation), a line that cannot
-    be read is none.
+    Of two such lines, neither is certainly the judge's. If no numbers are needed
+    (nothing is entailed, or there is one citation), an unreadable line is ignored.
     """
     lines = [
         match[1] for line in reply_lines(text) if (match := _PROVENANCE.fullmatch(line))
     ]
     if len(lines) == 1:
         written = lines[0].strip(" \t_.")
-        named = [] if written.casefold() in ("none", "[]") else _numbers(written)
-        if named is not None:
-            return named
+        listed = [] if written.casefold() in ("none", "[]") else _numbers(written)
+        if listed is not None:
+            return listed
 
     if not entailed or len(set(numbers)) == 1:
         return []
@@ -571,32 +553,32 @@ def _provenance(text: str, entailed: bool, numbers: Sequence[int]) -> list[int]:
     else:
         problem = f"one line with provenance is needed; there are {len(lines)}"
 
-    raise _BrokenError(problem, _WITHOUT_NUMBERS)
+    raise _UnreadableError(problem, _WITHOUT_NUMBERS)
 
 
 def _cited(entailed: bool, provenance: object, numbers: Sequence[int]) -> Cited:
-    named = _numbers(provenance)
-    # A number that was not shown, whatever is decided: the judge did not read what it
-    # was asked.
-    if named is not None and not set(named) <= set(numbers):
-        raise _BrokenError("provenance has a number that is not cited")
+    listed = _numbers(provenance)
+    # With a number that is not cited, the judge did not read the question, whatever it
+    # decided.
+    if listed is not None and not set(listed) <= set(numbers):
+        raise _UnreadableError("provenance has a number that is not cited")
     if not entailed:
         return False, ()
     if len(set(numbers)) == 1:
         return True, (numbers[0],)
-    if named is None:
-        raise _BrokenError("provenance must be a list of numbers", _WITHOUT_NUMBERS)
+    if listed is None:
+        raise _UnreadableError("provenance must be a list of numbers", _WITHOUT_NUMBERS)
 
-    if not named:
-        raise _BrokenError(
+    if not listed:
+        raise _UnreadableError(
             "entailed and no provenance contradict each other", _WITHOUT_NUMBERS
         )
 
-    return True, tuple(sorted(set(named)))
+    return True, tuple(sorted(set(listed)))
 
 
 def _numbers(provenance: object) -> list[int] | None:
-    """The numbers of a list of them, of a text ("3, 7"), or of a list of texts; else None."""
+    """The numbers in a list of numbers, in a text ("3, 7"), or in a list of texts; else None."""
     if isinstance(provenance, list) and all(
         type(number) is int for number in provenance
     ):
@@ -634,7 +616,7 @@ def _among(numbers: Sequence[int]) -> Checker:
 def _keys(
     kind: str, *, explained: bool, numbers: Sequence[int] = ()
 ) -> dict[str, Checker]:
-    """What a reply in JSON to a question of this kind holds."""
+    """The keys of a JSON reply to a kind of question."""
     cites = kind in ("citation", "summary")
     return {
         **({"explanation": explanation} if explained else {}),
@@ -655,41 +637,40 @@ _NAMES: Final = ("entailment_prediction", "entailment prediction", "prediction")
 def read_official_made(text: str) -> str:
     """Reads claims; the value is a JSON list.
 
-    White space is run together, where the authors delete line feeds.
+    White space is collapsed, where the authors delete line feeds.
     """
-    spoken = text.rpartition("</think>")[2]
-    # Which numbers the claims have does not matter: in a worked example of theirs two
-    # have the same.
-    marks = list(_MARK.finditer(spoken))
+    reply = text.rpartition("</think>")[2]
+    # The numbers of claims do not matter: in one of the authors' examples two are equal.
+    marks = list(_MARK.finditer(reply))
     if any(mark[1] is None for mark in marks):
-        raise _BrokenError("a claim has the mark of another one in it")
+        raise _UnreadableError("a claim has the mark of another one in it")
 
     if not MIN_CLAIMS <= len(marks) <= MAX_CLAIMS:
-        raise _BrokenError(
+        raise _UnreadableError(
             f"{MIN_CLAIMS} to {MAX_CLAIMS} claims are asked for; there are {len(marks)}"
         )
 
-    ends = [*(mark.start() for mark in marks[1:]), len(spoken)]
+    ends = [*(mark.start() for mark in marks[1:]), len(reply)]
     claims = [
-        " ".join(spoken[mark.end() : end].split())
+        " ".join(reply[mark.end() : end].split())
         for mark, end in zip(marks, ends, strict=True)
     ]
     if not all(claims):
-        raise _BrokenError("a claim is empty")
+        raise _UnreadableError("a claim is empty")
 
     return json.dumps(list(dict.fromkeys(claims)))
 
 
 @_reader
 def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
-    """Reads GPT's verdicts on several claims, each once and with its claim.
+    """Reads GPT's verdicts on several claims, each of which the reply must repeat once.
 
-    Capitals, white space and ends of a claim do not count.
+    Capitals, white space and marks at the ends of a claim do not count.
     """
-    wanted = Counter(map(_bare, claims))
-    value = _known(read_json(text))
+    expected = Counter(map(_bare, claims))
+    value = _readable(read_json(text))
     if not isinstance(value, list) or not value:
-        raise _BrokenError(
+        raise _UnreadableError(
             "the reply needs to be a list of objects, one for each claim"
         )
 
@@ -697,66 +678,60 @@ def read_official_batch(text: str, claims: Sequence[str]) -> Batch:
     times: Counter[str] = Counter()
     for entry in value:
         if not isinstance(entry, dict) or not isinstance(entry.get("claim"), str):
-            raise _BrokenError(
+            raise _UnreadableError(
                 "each entry needs to be an object with the claim as it was given"
             )
 
         verdict, name = _prediction(entry), _bare(entry["claim"])
         times[name] += 1
-        if name not in wanted:
-            raise _BrokenError(
+        if name not in expected:
+            raise _UnreadableError(
                 "an entry's claim is none of those asked about; repeat each claim as it was given"
             )
 
-        if times[name] > wanted[name] or verdicts.get(name, verdict) != verdict:
-            raise _BrokenError("a claim appears twice")
+        if times[name] > expected[name] or verdicts.get(name, verdict) != verdict:
+            raise _UnreadableError("a claim appears twice")
 
         verdicts[name] = verdict
 
-    # Of two claims that look alike here, one answer is not known to be meant for which.
+    # Of two claims that are equal here, a single verdict could belong to either.
     return tuple(
-        verdicts.get(name) if times[name] == wanted[name] else None
+        verdicts.get(name) if times[name] == expected[name] else None
         for name in map(_bare, claims)
     )
 
 
 @_reader
 def read_official_only(text: str, claim: str) -> bool:
-    """Reads GPT's verdict on one claim, a list as for several."""
-    (verdict,) = _known(read_official_batch(text, [claim]))
+    """Reads GPT's verdict on one claim, in a list as for several."""
+    (verdict,) = _readable(read_official_batch(text, [claim]))
     if verdict is None:
-        raise _BrokenError("there is no verdict")
+        raise _UnreadableError("there is no verdict")
     return verdict
 
 
 @_reader
 def read_official_object(text: str) -> bool:
     """Reads GPT's verdict on two questions."""
-    value = _known(read_json(text))
+    value = _readable(read_json(text))
     if not isinstance(value, dict):
-        raise _BrokenError("a JSON array where one object is asked for")
+        raise _UnreadableError("a JSON array where one object is asked for")
     return _prediction(value)
 
 
 @_reader
 def read_official_lines(text: str) -> bool:
     """Reads Mistral's verdict."""
-    return (
-        _known(
-            read_choice(
-                _LABEL.sub(r"\1prediction", text), ("1", "0"), label="prediction"
-            )
-        )
-        == "1"
-    )
+    labelled = _LABEL.sub(r"\1prediction", text)
+    return _readable(read_choice(labelled, ("1", "0"), label="prediction")) == "1"
 
 
 @_reader
 def read_official_cited(text: str, numbers: Sequence[int]) -> Cited:
     """Reads GPT's verdict on a sentence."""
-    value = _known(read_json(text))
+    value = _readable(read_json(text))
     if not isinstance(value, dict):
-        raise _BrokenError(
+        raise _UnreadableError(
             "the reply needs to be an object with explanation, provenance and prediction"
         )
     return _cited(_prediction(value), value.get("provenance"), numbers)
@@ -764,20 +739,20 @@ def read_official_cited(text: str, numbers: Sequence[int]) -> Cited:
 
 @_reader
 def read_official_cited_lines(text: str, numbers: Sequence[int]) -> Cited:
-    """Reads Mistral's verdict on a sentence; the reply names places among the numbers."""
-    entailed = _known(read_official_lines(text))
-    places = _provenance(text, entailed, numbers)
-    if not all(place < len(numbers) for place in places):
-        raise _BrokenError("provenance has an idx that was not shown")
-    return _cited(entailed, [numbers[place] for place in places], numbers)
+    """Reads Mistral's verdict on a sentence; the reply has indexes into the numbers."""
+    entailed = _readable(read_official_lines(text))
+    indexes = _provenance(text, entailed, numbers)
+    if not all(index < len(numbers) for index in indexes):
+        raise _UnreadableError("provenance has an idx that was not shown")
+    return _cited(entailed, [numbers[index] for index in indexes], numbers)
 
 
 def _prediction(value: Mapping[str, object]) -> bool:
     values = [value[name] for name in _NAMES if name in value]
     if len(values) != 1:
-        raise _BrokenError("one entailment_prediction is needed")
+        raise _UnreadableError("one entailment_prediction is needed")
     if not isinstance(values[0], bool | int | float) or values[0] not in (0, 1):
-        raise _BrokenError("entailment_prediction must be 1 or 0")
+        raise _UnreadableError("entailment_prediction must be 1 or 0")
     return values[0] == 1
 
 

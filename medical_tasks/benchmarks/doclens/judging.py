@@ -1,8 +1,8 @@
-"""Gets the verdicts on outputs of DocLens.
+"""Gets a judge's verdicts on DocLens' outputs.
 
-Claims of references and outputs both ways, and sentences with what they cite.
-
-Nobody is asked about blank texts, or without citations.
+They are about the claims of references and outputs in both directions, and about
+sentences with their citations. The judge is not asked about blank texts, nor about
+sentences without citations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,13 @@ from medical_tasks.benchmarks.doclens.pieces import (
     remove_citations,
 )
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
+from medical_tasks.judges.base import (
+    Judging,
+    Question,
+    Unscored,
+    Verdict,
+    verdict_bool,
+)
 from medical_tasks.judges.case import UNREADABLE
 from medical_tasks.judges.judged import check_different
 from medical_tasks.judges.rounds import (
@@ -42,15 +48,15 @@ from medical_tasks.judges.rounds import (
 )
 
 Claims = tuple[str, ...]
-Made = Mapping[str, Claims | Unscored]
+ClaimsBySide = Mapping[str, Claims | Unscored]
 """Claims by `UNIT/reference` and `UNIT/output`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A section of an output beside the same section of the reference.
+    """A section of an output with the same section of the reference.
 
-    `id`: `ITEM` or `ITEM/SECTION`; unique.
+    `id` is unique: `ITEM` or `ITEM/SECTION`.
     """
 
     id: str
@@ -64,7 +70,7 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitVerdict:
-    """What is known of a unit; without citations its section has no sentences."""
+    """The verdicts on a unit; its section has no sentences if citations are not judged."""
 
     section: Section
     reasons: tuple[str, ...] = ()
@@ -79,55 +85,56 @@ def judge_units(
     output_claims: Mapping[str, Claims] | None = None,
     citations: bool = True,
 ) -> list[UnitVerdict]:
-    """Asks a judge about outputs.
+    """Has a judge decide about outputs; one verdict per unit, in order.
 
     Args:
-        units: what is judged.
-        judging: by whom, and with which prompts.
-        style: of `judge_prompts.STYLES`.
-        reference_claims: by unit's id, where they are there already; others are made.
-        output_claims: likewise.
-        citations: whether sentences are looked at, and what they cite.
+        units: the units to judge.
+        judging: the judge, and its prompts and mode.
+        style: one of `judge_prompts.STYLES`.
+        reference_claims: existing claims by unit id; the judge makes the others.
+        output_claims: the same for outputs.
+        citations: whether to judge sentences with their citations.
     """
     check_judging(judging, style)
     check_different((unit.id for unit in units), "two texts to judge")
-    made: dict[str, Claims | Unscored] = {}
-    wanted: dict[str, tuple[str, str, str]] = {}
+    claims: dict[str, Claims | Unscored] = {}
+    texts: dict[str, tuple[str, str, str]] = {}
     for unit in units:
-        if unit.form == "question":  # which is one claim
+        if unit.form == "question":  # it is one claim
             continue
 
-        for side, text, known in (
+        for side, text, existing in (
             ("reference", unit.reference, reference_claims or {}),
             ("output", unit.output, output_claims or {}),
         ):
-            if unit.id in known:
-                made[f"{unit.id}/{side}"] = tuple(known[unit.id])
+            if unit.id in existing:
+                claims[f"{unit.id}/{side}"] = tuple(existing[unit.id])
             else:
-                wanted[f"{unit.id}/{side}"] = text, unit.form, unit.section
+                texts[f"{unit.id}/{side}"] = text, unit.form, unit.section
 
-    made |= make_claims(wanted, judging)
+    claims |= make_claims(texts, judging)
     lines = [
-        _unit_line(unit, judging, made, style=style, citations=citations)
+        _unit_line(unit, judging, claims, style=style, citations=citations)
         for unit in units
     ]
     return ask_together(judging.judge, lines)
 
 
 def judged_text(text: str) -> str:
-    """The text as it is judged: without citation markers.
-
-    "" where it holds the mark of an empty section.
-    """
+    """The text without citation markers; "" for the mark of an empty section."""
     return "" if text.strip() == EMPTY else remove_citations(text).strip()
 
 
 def make_claims(
     texts: Mapping[str, tuple[str, str, str]], judging: Judging
 ) -> dict[str, Claims | Unscored]:
-    """Takes texts apart into claims, one call a text; `texts`: name to text, form and section.
+    """Splits texts into claims, with one call per text.
 
-    A judge of entailment makes no claims: there each sentence of the text is one.
+    An entailment model makes no claims, so that each sentence of the text is one.
+
+    Args:
+        texts: maps names to text, form and section.
+        judging: the judge, and its prompts.
     """
     judged = {name: judged_text(text) for name, (text, _, _) in texts.items()}
     claims: dict[str, Claims | Unscored] = dict.fromkeys(texts, ())
@@ -137,8 +144,10 @@ def make_claims(
             for name, (text, _, _) in texts.items()
         }
         return {
-            name: tuple(dict.fromkeys(one.text for one in some if one.text))
-            for name, some in sentences.items()
+            name: tuple(
+                dict.fromkeys(sentence.text for sentence in own if sentence.text)
+            )
+            for name, own in sentences.items()
         }
 
     maker = QuestionMaker(judging.prompts, "json_cot")
@@ -151,27 +160,23 @@ def make_claims(
     }
     outcomes = judging.judge.ask(list(questions.values())) if questions else []
     for name, outcome in zip(questions, outcomes, strict=True):
-        claims[name] = outcome if isinstance(outcome, Unscored) else _made(outcome)
+        claims[name] = outcome if isinstance(outcome, Unscored) else _claims_of(outcome)
 
     return claims
 
 
 def _unit_line(
-    unit: Unit, judging: Judging, made: Made, *, style: str, citations: bool
+    unit: Unit, judging: Judging, claims: ClaimsBySide, *, style: str, citations: bool
 ) -> Line[UnitVerdict]:
-    """Asks about the claims of a text, and about its sentences, side by side.
-
-    A unit's verdict has both, and the reasons of either for what stays without a
-    verdict.
-    """
-    claims = _question_line if unit.form == "question" else _claims_line
-    parts: list[Line[Any]] = [claims(unit, judging, made, style)]
+    """Asks about the claims of a text and about its sentences side by side."""
+    claims_line = _question_line if unit.form == "question" else _claims_line
+    lines: list[Line[Any]] = [claims_line(unit, judging, claims, style)]
     if citations:
-        parts.append(_sentence_line(unit, judging, style))
+        lines.append(_sentence_line(unit, judging, style))
 
-    answers = yield from side_by_side(parts)
-    verdict: UnitVerdict = answers[0]
-    sentences, reasons = answers[1] if citations else ((), ())
+    verdicts = yield from side_by_side(lines)
+    verdict: UnitVerdict = verdicts[0]
+    sentences, reasons = verdicts[1] if citations else ((), ())
 
     return UnitVerdict(
         section=replace(verdict.section, sentences=sentences),
@@ -180,8 +185,9 @@ def _unit_line(
 
 
 def _claims_line(
-    unit: Unit, judging: Judging, made: Made, style: str
+    unit: Unit, judging: Judging, claims: ClaimsBySide, style: str
 ) -> Line[UnitVerdict]:
+    """Asks which claims of either text the other one entails."""
     sides = (
         ("reference", "recall", unit.output),
         ("output", "precision", unit.reference),
@@ -190,7 +196,7 @@ def _claims_line(
         claim_line(
             f"{unit.id}/{name}",
             text,
-            made[f"{unit.id}/{side}"],
+            claims[f"{unit.id}/{side}"],
             unit.form,
             judging,
             style,
@@ -211,10 +217,11 @@ def claim_line(
     judging: Judging,
     style: str,
 ) -> Line[tuple[tuple[bool | None, ...] | None, tuple[str, ...]]]:
-    """Asks whether a text entails claims (see `in_batches`), each that appears twice once.
+    """Asks whether a text entails claims (see `in_batches`), and asks once about repeated ones.
 
-    Returns for each claim the verdict, None where there is none, and the reasons for
-    the missing.
+    Returns:
+        The verdict on each claim, None for a missing one, and the reasons for missing
+        ones.
     """
     text = judged_text(text)
     if isinstance(claims, Unscored):
@@ -226,8 +233,8 @@ def claim_line(
     decided = yield from in_batches(
         list(dict.fromkeys(claims)),
         judging,
-        batch=lambda round_name, some: maker.claims(
-            f"{name}/{round_name}", text=text, claims=some, form=form
+        batch=lambda round_name, batch: maker.claims(
+            f"{name}/{round_name}", text=text, claims=batch, form=form
         ),
         single=lambda claim: maker.claim(
             f"{name}/{claims.index(claim)}", text=text, claim=claim, form=form
@@ -235,20 +242,19 @@ def claim_line(
         read_batch=_batch,
         read_single=verdict_bool,
     )
-    known = {
-        claim: one for claim, one in decided.items() if not isinstance(one, Unscored)
+    verdicts = {
+        claim: outcome
+        for claim, outcome in decided.items()
+        if not isinstance(outcome, Unscored)
     }
 
-    return tuple(map(known.get, claims)), _reasons(decided.values())
+    return tuple(map(verdicts.get, claims)), _reasons(decided.values())
 
 
 def _question_line(
-    unit: Unit, judging: Judging, made: Made, style: str
+    unit: Unit, judging: Judging, claims: ClaimsBySide, style: str
 ) -> Line[UnitVerdict]:
-    """Asks about a question's summary, which is one claim.
-
-    Both ways, and whether they are the same.
-    """
+    """Asks about a question's summary, which is one claim: in both directions, and whether both are the same."""
     output, reference = (
         " ".join(judged_text(text).split()) for text in (unit.output, unit.reference)
     )
@@ -272,26 +278,26 @@ def _question_line(
     section = meqsum_section(
         recall=recall, precision=precision, same=same[0] if same else False
     )
-    open_yet = None in (section.reference_claims or ()) + (section.output_claims or ())
+    verdicts = (section.reference_claims or ()) + (section.output_claims or ())
+    reasons = _reasons(outcomes) if None in verdicts else ()
 
-    return UnitVerdict(section=section, reasons=_reasons(outcomes) if open_yet else ())
+    return UnitVerdict(section=section, reasons=reasons)
 
 
 def _sentence_line(
     unit: Unit, judging: Judging, style: str
 ) -> Line[tuple[tuple[SentenceVerdict, ...], tuple[str, ...]]]:
-    """Asks about each sentence that says something and cites something that the source has."""
+    """Asks about each sentence that is not blank and cites a sentence of the source."""
     sentences = read_sentences("" if unit.output.strip() == EMPTY else unit.output)
     lines = []
-    for place, sentence in enumerate(sentences):
+    for index, sentence in enumerate(sentences):
         available = sorted(
             number for number in sentence.citations if number < len(unit.sources)
         )
-        name = f"{unit.id}/sentence/{place}"
         lines.append(
             citation_line(
                 unit,
-                name,
+                f"{unit.id}/sentence/{index}",
                 sentence.text,
                 available if sentence.text else (),
                 judging,
@@ -316,11 +322,13 @@ def _sentence_line(
 
 @dataclass(frozen=True, kw_only=True)
 class CitationVerdict:
-    """What is known of a sentence.
+    """The verdict on a sentence.
 
     Attributes:
-        supports: by number cited, whether it entails the sentence alone or is needed;
-            all False for one that is not entailed.
+        entailed: whether all citations together entail it.
+        supports: for each citation, whether it entails the sentence alone or is needed;
+            all False if the sentence is not entailed.
+        reasons: why verdicts are missing.
     """
 
     entailed: bool | None
@@ -336,9 +344,9 @@ def citation_line(
     judging: Judging,
     style: str,
 ) -> Line[CitationVerdict]:
-    """Asks whether what a sentence cites, in the order shown, entails it, and which is needed.
+    """Asks whether the citations of a sentence, in the given order, entail it, and which are needed.
 
-    One call where prompts are read.
+    A judge that reads prompts gets one call.
     """
     if not cited:
         return CitationVerdict(entailed=False)
@@ -371,11 +379,10 @@ def citation_line(
 def _pairs(
     unit: Unit, name: str, sentence: str, cited: tuple[int, ...]
 ) -> Line[CitationVerdict]:
-    """Asks a judge of entailment no more than is needed (paper, sections 3.3 and 3.5).
+    """Asks an entailment model only the necessary questions (paper, sections 3.3 and 3.5).
 
-    First whether all that is cited entails the sentence; if so whether each citation
-    does alone; and, of one that does not, whether the others do without it: then it is
-    not needed.
+    First, whether all citations entail the sentence. If so, whether each does alone.
+    For each that does not, whether the others do without it: then it is not needed.
 
     Example: [0][4] entail a sentence together, [0] alone does not, [4] alone does. Then
     [4] supports it, and [0] does not, since the others, [4], do without it.
@@ -383,9 +390,9 @@ def _pairs(
     reasons: dict[str, None] = {}
 
     def ask(
-        wanted: Iterable[tuple[int, ...]],
+        groups: Iterable[tuple[int, ...]],
     ) -> Line[dict[tuple[int, ...], bool | None]]:
-        groups = list(dict.fromkeys(wanted))
+        groups = list(dict.fromkeys(groups))
         outcomes = yield [_pair(unit, name, sentence, numbers) for numbers in groups]
         reasons.update(dict.fromkeys(_reasons(outcomes)))
         return dict(zip(groups, map(_bool_or_none, outcomes), strict=True))
@@ -400,16 +407,17 @@ def _pairs(
     if len(cited) == 1:
         return CitationVerdict(entailed=True, supports={cited[0]: True})
 
-    known = yield from ask((number,) for number in cited)
+    verdicts = yield from ask((number,) for number in cited)
     others = {
         number: tuple(other for other in cited if other != number) for number in cited
     }
-    doubtful = [others[number] for number in cited if not known[number,]]
-    known |= yield from ask(group for group in doubtful if group not in known)
+    doubtful = [others[number] for number in cited if not verdicts[number,]]
+    verdicts |= yield from ask(group for group in doubtful if group not in verdicts)
     supports = {
-        number: _precise(known[number,], known.get(others[number])) for number in cited
+        number: _precise(verdicts[number,], verdicts.get(others[number]))
+        for number in cited
     }
-    # An answer that is missing may not have been needed.
+    # A missing verdict may not have been needed.
     missing = tuple(reasons) if None in supports.values() else ()
 
     return CitationVerdict(entailed=True, supports=supports, reasons=missing)
@@ -420,7 +428,7 @@ def _bool_or_none(outcome: Outcome) -> bool | None:
 
 
 def _reasons(outcomes: Iterable[object]) -> tuple[str, ...]:
-    """Why outcomes are missing, each reason once."""
+    """The reasons for missing outcomes, without repeats."""
     return _unique(
         outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
     )
@@ -430,8 +438,8 @@ def _pair(unit: Unit, name: str, sentence: str, numbers: tuple[int, ...]) -> Que
     pair = claim_pair(" ".join(unit.sources[number] for number in numbers), sentence)
     return Question(
         id=f"{name}/{','.join(map(str, numbers))}",
-        # For judges of entailment alone: the messages say the same, and are sent to
-        # nobody.
+        # For entailment models only: the messages have the same content, and are never
+        # sent.
         messages=({"role": "user", "content": f"{pair.premise}\n\n{pair.hypothesis}"},),
         template="",
         read=bool,
@@ -441,9 +449,11 @@ def _pair(unit: Unit, name: str, sentence: str, numbers: tuple[int, ...]) -> Que
 
 
 def _precise(alone: bool | None, without: bool | None) -> bool | None:
-    """Whether a citation of a supported sentence is precise.
+    """Whether a citation of an entailed sentence is precise.
 
-    `without` is not asked for where `alone` is true.
+    Args:
+        alone: whether it entails the sentence alone.
+        without: whether the others entail it; unknown if `alone` is true.
     """
     if alone or without is False:
         return True
@@ -454,21 +464,14 @@ def _unique(reasons: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reasons))
 
 
-# Verdicts may come from a file: what they hold is checked.
+# Verdicts may come from a file, so their values are checked.
 
 
 def wrong_verdict(outcome: Verdict, rule: str, more: str = "") -> UsageError:
-    """Says that a recorded verdict is of another kind than its question."""
+    """The error for a recorded verdict whose value does not fit its question."""
     return UsageError(
         f"the verdict of the question {outcome.id} {rule}. Correct the recorded verdicts{more}."
     )
-
-
-def verdict_bool(outcome: Verdict) -> bool:
-    """The value of a verdict that is true or false."""
-    if not isinstance(outcome.value, bool):
-        raise wrong_verdict(outcome, "is neither true nor false")
-    return outcome.value
 
 
 def _batch(outcome: Verdict, claims: Sequence[str]) -> dict[str, bool]:
@@ -489,7 +492,7 @@ def _batch(outcome: Verdict, claims: Sequence[str]) -> dict[str, bool]:
     }
 
 
-def _made(outcome: Verdict) -> Claims:
+def _claims_of(outcome: Verdict) -> Claims:
     value = outcome.value
     try:
         claims = json.loads(value) if isinstance(value, str) else value

@@ -1,9 +1,7 @@
-"""Claims, verdicts, and the four metrics of DocLens (paper, section 3).
+"""DocLens' claims and verdicts, and its four metrics (paper, section 3).
 
-What is not known stays None, never False.
-
-A file of claims is in the authors' form: records of `example_id`, texts,
-`subclaims_reference` or `subclaims_reference_SECTION`.
+A missing verdict is None, never False. A file of claims has the authors' form: records
+with `example_id`, texts, and `subclaims_reference` or `subclaims_reference_SECTION`.
 """
 
 from __future__ import annotations
@@ -32,11 +30,12 @@ METRICS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """Verdicts on a number of things, as far as they are known.
+    """Verdicts that make up a share.
 
     Attributes:
-        due: whether nothing at all is a miss (0), as of an output that had something to
-            say and has no sentence.
+        verdicts: the verdicts, by kind.
+        due: whether an empty share is 0 instead of undefined, as for an output that
+            should have sentences and has none.
     """
 
     verdicts: tuple[Verdicts, ...] = ()
@@ -47,12 +46,12 @@ class Tally:
 
     @property
     def counts(self) -> Counts:
-        """The share of hits that they make."""
+        """The verdicts as counts of a share."""
         return Counts(how="share", verdicts=self.verdicts)
 
     @property
     def limits(self) -> Limits:
-        """Smallest and largest share; both nan without anything to share."""
+        """The smallest and largest share; both nan if there are no verdicts."""
         counts = self.counts
         return counts.limits if counts.of or not self.due else (0.0, 0.0)
 
@@ -69,13 +68,13 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
     that its two citations entail, of which one is needed, recall lies between 1/2 and
     2/2, precision is 1/1, citation recall 1/1 and citation precision 1/2.
     """
-    # Nobody is asked what a blank text entails, nor about a sentence that cites
-    # nothing.
-    sides = section.reference_claims, section.output_claims
+    # The judge is not asked what a blank text entails, nor about a sentence without
+    # citations.
+    reference, output = section.reference_claims, section.output_claims
     cited = [
-        one.entailed
-        for one in section.sentences
-        if one.entailed is not False or one.supports
+        sentence.entailed
+        for sentence in section.sentences
+        if sentence.entailed is not False or sentence.supports
     ]
     uncited = len(section.sentences) - len(cited)
     citations = {
@@ -90,14 +89,14 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
 
     return {
         "claim_recall": Tally(
-            verdicts=(_of_claims(name, sides[0], blank=sides[1] == ()),)
+            verdicts=(_of_claims(name, reference, blank=output == ()),)
         ),
         "claim_precision": Tally(
-            verdicts=(_of_claims(name, sides[1], blank=sides[0] == ()),)
+            verdicts=(_of_claims(name, output, blank=reference == ()),)
         ),
         "citation_recall": Tally(
             verdicts=(count_verdicts(cited, name, unasked=uncited),),
-            due=section.reference_claims is None or bool(section.reference_claims),
+            due=reference is None or bool(reference),
         ),
         "citation_precision": Tally(
             verdicts=tuple(
@@ -110,7 +109,7 @@ def section_tallies(section: Section, name: str = "") -> dict[str, Tally]:
 
 
 def total(tallies: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
-    """Adds tallies up, metric by metric."""
+    """Adds up tallies, metric by metric."""
     summands = list(tallies)
     return {
         name: sum((summand[name] for summand in summands), Tally()) for name in METRICS
@@ -122,8 +121,8 @@ def _of_claims(
 ) -> Verdicts:
     """Counts the verdicts on one list of claims.
 
-    No list at all (making one failed) may mean up to `MAX_CLAIMS` hits. Where the other
-    text is blank, nobody is asked: each claim is a miss that costs no question.
+    A missing list, which could not be made, may have up to `MAX_CLAIMS` hits. If the
+    other text is blank, each claim is a miss without a question.
     """
     if claims is None:
         return Verdicts(kind=kind, more=MAX_CLAIMS)
@@ -137,8 +136,8 @@ class SentenceVerdict:
     """A sentence of the output.
 
     Attributes:
-        entailed: whether all that it cites entails it together.
-        supports: of each citation, whether the sentence needs it or it entails it
+        entailed: whether all of its citations together entail it.
+        supports: for each citation, whether the sentence needs it or is entailed by it
             alone.
     """
 
@@ -156,13 +155,15 @@ class SentenceVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A section of an output beside the same section of the reference.
+    """The verdicts on a section of an output and the same section of the reference.
 
     A text without sections is one section.
 
     Attributes:
-        reference_claims: for each claim whether the output entails it; None when the
-            reference has no list because making one failed.
+        reference_claims: whether the output entails each claim; None if the list of
+            claims could not be made.
+        output_claims: whether the reference entails each claim; None likewise.
+        sentences: the verdicts on the output's sentences.
     """
 
     reference_claims: tuple[bool | None, ...] | None
@@ -171,27 +172,24 @@ class Section:
 
 
 def unsupported(citations: int = 0) -> SentenceVerdict:
-    """Makes the verdict on a sentence that cites nothing, or nothing that the source has."""
+    """The verdict on a sentence without citations, or without citations that the source has."""
     return SentenceVerdict(entailed=False, supports=(False,) * citations)
 
 
 def meqsum_section(
     *, recall: bool | None, precision: bool | None, same: bool | None = False
 ) -> Section:
-    """Makes the section of a question's summary.
-
-    Each question is one claim, judged both ways, or both are the same.
-    """
-    first, second = (
-        True if one or same else None if None in (one, same) else False
-        for one in (recall, precision)
+    """The section of a question's summary: each question is one claim, entailed either way if both are the same."""
+    reference, output = (
+        True if entailed or same else None if None in (entailed, same) else False
+        for entailed in (recall, precision)
     )
-    return Section(reference_claims=(first,), output_claims=(second,))
+    return Section(reference_claims=(reference,), output_claims=(output,))
 
 
 MIN_CLAIMS: Final = 1
 MAX_CLAIMS: Final = 30
-"""How many claims a text may be taken apart into; a blank one has none."""
+"""Smallest and largest number of claims of a text; a blank one has none."""
 
 FULL: Final = "full"
 """Name of the only section of a text without sections."""
@@ -204,10 +202,10 @@ class ClaimRecord:
     """The claims of one example.
 
     Attributes:
-        claims: by section, `full` where there is but one; a section without claims is
-            there.
-        texts: what they were made from, as far as the file has it.
-        source: the numbered input, "" when the file has none.
+        claims: the claims by section, `full` if there is only one; sections without
+            claims are included.
+        texts: the texts from which they were made, as far as the file has them.
+        source: the numbered input, "" if the file has none.
     """
 
     id: str
@@ -225,8 +223,8 @@ def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecor
     with readable(path, again="Give the path of a JSON file of claims."):
         content = read_bytes(path)
 
-    for place, row in enumerate(json_objects(path, content, form=_FORM), start=1):
-        record = _record(f"{path}, record {place}", row, side)
+    for number, row in enumerate(json_objects(path, content, form=_FORM), start=1):
+        record = _record(f"{path}, record {number}", row, side)
         if record.id in records:
             raise UsageError(
                 f"{path}: example_id {record.id} appears twice. Leave one of the two out."
@@ -240,10 +238,7 @@ def read_claim_file(path: Path, *, side: Side = "reference") -> tuple[ClaimRecor
 def claim_rows(
     records: Iterable[ClaimRecord], *, side: Side = "reference"
 ) -> list[dict[str, object]]:
-    """Puts claims into the form of the file, for `json.dump`.
-
-    `read_claim_file` gives the same records back.
-    """
+    """Converts claims to the form of the file, for `json.dump`; `read_claim_file` reads the same records."""
     return [
         {"example_id": record.id}
         | ({"input": record.source} if record.source else {})
@@ -264,8 +259,8 @@ def _record(where: str, row: Mapping[str, object], side: Side) -> ClaimRecord:
     """Reads one record of a claim file.
 
     Example: `{"example_id": "7", "reference_plan": "Rest.", "subclaims_reference_plan":
-    ["He should rest."]}` has one section, `plan`, with one claim and the text it was
-    made from; the key `subclaims_reference` alone is the section `full`.
+    ["He should rest."]}` has one section, `plan`, with one claim and its text; the key
+    `subclaims_reference` stands for the section `full`.
     """
     name = text_id(where, "example_id", row.get("example_id"))
     start = f"subclaims_{side}"
@@ -309,12 +304,12 @@ def _text(where: str, name: str, value: object) -> str:
     return value
 
 
-def _claims(where: str, given: object) -> tuple[str, ...]:
-    if not isinstance(given, list):
-        raise UsageError(f"{where}: a list of claims is needed; got {shown(given)}.")
-    for place, claim in enumerate(given):
+def _claims(where: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise UsageError(f"{where}: a list of claims is needed; got {shown(value)}.")
+    for number, claim in enumerate(value, start=1):
         if not isinstance(claim, str) or not claim.strip():
             raise UsageError(
-                f"{where}: claim {place + 1} must be a text that is not blank; got {shown(claim)}."
+                f"{where}: claim {number} must be a text that is not blank; got {shown(claim)}."
             )
-    return tuple(given)
+    return tuple(value)

@@ -1,7 +1,7 @@
-"""The numbers of DocLens for texts at hand: what `metrics/doclens` computes, without any framework.
+"""Computes DocLens' metrics for a caller's texts: the core of `metrics/doclens`, without any framework.
 
-Verdicts: `{"reference_claims": [1, 0, None], "output_claims": [1], "sentences":
-[{"entailed": 1, "supports": [1, 0]}]}`.
+The form of verdicts: `{"reference_claims": [1, 0, None], "output_claims": [1],
+"sentences": [{"entailed": 1, "supports": [1, 0]}]}`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from medical_tasks.spec import Item, Row, TaskSpec
 FORMS: Final = ("text", "note", "question")
 
 Claims = Sequence[str] | Mapping[str, Sequence[str]]
-"""The claims of a text; of a note by section."""
+"""The claims of a text, by section for a note."""
 
 _TASKS: Final = {"text": "mimic_rrs", "note": "aci_bench", "question": "meqsum"}
 
@@ -48,26 +48,26 @@ def score_texts(
     references: Sequence[Row],
     *,
     form: str = "text",
-    verdicts: Sequence[GivenVerdict] | None = None,
+    verdicts: Sequence[Row] | None = None,
     judge: str = "lexical",
     reference_claims: Sequence[Claims] | None = None,
     output_claims: Sequence[Claims] | None = None,
     citations: bool = True,
 ) -> dict[str, Any]:
-    """Scores generated texts, their reasoning apart: what `metrics/doclens` takes and returns.
+    """Scores generated texts, without their reasoning, with the arguments and the result of `metrics/doclens`.
 
-    `nan` stands where there is nothing to count; `coverage` has the number of `texts`,
-    and of those with a verdict `missing`.
+    A metric without anything to count is `nan`. `coverage` has the number of `texts`,
+    and of those with a `missing` verdict.
 
     Args:
-        outputs: its predictions.
-        references: of each `reference` and `sentences`, what can be cited.
+        outputs: the texts, the metric's predictions.
+        references: for each, `reference` and `sentences`, which can be cited.
         form: one of `FORMS`.
-        verdicts: what is known of each output, see the module.
-        judge: who decides where nobody has: `lexical`, or `nli/FOLDER`.
-        reference_claims: of each reference, where they are there already.
-        output_claims: of each output, likewise.
-        citations: whether outputs were to cite.
+        verdicts: the verdicts on each output, in the form above.
+        judge: the judge used without verdicts: `lexical`, or `nli/FOLDER`.
+        reference_claims: existing claims of each reference.
+        output_claims: existing claims of each output.
+        citations: whether outputs should cite.
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}; got {form!r}")
@@ -94,12 +94,12 @@ def score_texts(
     else:
         sections = SECTIONS if form == "note" else (FULL,)
         judged = [
-            given_verdict(row, given, sections) for row, given in enumerate(verdicts)
+            read_verdict(row, verdict, sections) for row, verdict in enumerate(verdicts)
         ]
 
     scores = [
-        item_score(item.id, of_item, cites=citations)
-        for item, of_item in zip(items, judged, strict=True)
+        item_score(item.id, by_section, cites=citations)
+        for item, by_section in zip(items, judged, strict=True)
     ]
     task = reduced_task(
         task, lambda metric: metric.name in METRICS or bool(metric.part)
@@ -114,14 +114,17 @@ def score_texts(
 
 
 def _item(row: int, reference: Row, form: str) -> Item:
-    text, sentences = (
-        str(reference.get("reference") or ""),
-        reference.get("sentences") or (),
-    )
-    fields = {"form": form, "reference": text, "sentences": list(sentences)}
-    return item_of_row(
-        row, fields | ({"sections": divide_note(text)} if form == "note" else {})
-    )
+    text = str(reference.get("reference") or "")
+    sentences = list(reference.get("sentences") or ())
+    fields: dict[str, object] = {
+        "form": form,
+        "reference": text,
+        "sentences": sentences,
+    }
+    if form == "note":
+        fields["sections"] = divide_note(text)
+
+    return item_of_row(row, fields)
 
 
 def _judged(
@@ -132,25 +135,25 @@ def _judged(
     *,
     citations: bool,
 ) -> list[dict[str, UnitVerdict]]:
-    """Asks a judge about the texts at hand.
+    """Has a judge decide about a caller's texts.
 
     Args:
-        task: its judge prompts are taken.
-        units: for each item, the texts judged by themselves.
-        judge: how the judge is named on the command line.
-        claims: by side, for each item its claims, one list or one for each section; the
-            judge makes those of a side that is missing.
-        citations: whether sentences are judged too.
+        task: the task with the judge prompts.
+        units: for each item, the texts that are judged separately.
+        judge: the judge's name, as on the command line.
+        claims: by side, the claims of each item, in one list or one per section; the
+            judge makes those of a missing side.
+        citations: whether to judge sentences too.
 
     Returns:
-        For each item, the verdict of each section.
+        For each item, the verdict on each section.
     """
-    flattened = [unit for of_item in units for unit in of_item]
-    for side, of_side in claims.items():
-        check_counts(units, **{f"{side}_claims": of_side})
+    flattened = [unit for own_units in units for unit in own_units]
+    for side, by_item in claims.items():
+        check_counts(units, **{f"{side}_claims": by_item})
 
     joined = {
-        side: _joined(of_side, flattened, side) for side, of_side in claims.items()
+        side: _joined(by_item, flattened, side) for side, by_item in claims.items()
     }
     with open_offline(judge, unread="prompts") as session:
         verdicts = iter(
@@ -163,39 +166,37 @@ def _judged(
             )
         )
 
-    return [{unit.section: next(verdicts) for unit in of_item} for of_item in units]
+    return [{unit.section: next(verdicts) for unit in own_units} for own_units in units]
 
 
 def _joined(
     claims: Sequence[Claims], units: Sequence[Unit], side: Side
 ) -> dict[str, tuple[str, ...]]:
     records = [
-        _record(row, of_text if isinstance(of_text, Mapping) else {FULL: of_text})
-        for row, of_text in enumerate(claims)
+        _record(row, own if isinstance(own, Mapping) else {FULL: own})
+        for row, own in enumerate(claims)
     ]
     return join_claims(records, units, side=side, where=f"{side}_claims")
 
 
 def _record(row: int, claims: Mapping[str, Sequence[str] | None]) -> ClaimRecord:
-    lists = {name: tuple(some) for name, some in claims.items() if some is not None}
+    lists = {name: tuple(own) for name, own in claims.items() if own is not None}
     return ClaimRecord(id=str(row), claims=lists)
 
 
 MISSING = "judge: no verdict given"
 
-GivenVerdict = Row
-
 _LISTS = ("reference_claims", "output_claims", "sentences")
 
 
-def given_verdict(
-    row: int, given: GivenVerdict, sections: Sequence[str]
+def read_verdict(
+    row: int, verdict: Row, sections: Sequence[str]
 ) -> dict[str, UnitVerdict]:
-    """Reads the verdicts on one output.
+    """Reads the caller's verdicts on one output, by section.
 
-    A note's sections may be left out where neither text has them.
+    A note's verdicts may lack sections that neither text has.
     """
-    by_section = {FULL: given} if tuple(sections) == (FULL,) else given
+    by_section = {FULL: verdict} if tuple(sections) == (FULL,) else verdict
     unknown = [name for name in by_section if name not in sections]
     if unknown:
         raise ValueError(
@@ -208,27 +209,27 @@ def given_verdict(
     }
 
 
-def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
-    """Reads a verdict given by hand; None stands for one that is missing.
+def _verdict(where: str, lists: Row) -> UnitVerdict:
+    """Reads the caller's verdicts on a text; None stands for a missing one.
 
     Example: `{"reference_claims": [True, None], "output_claims": [True]}` has one
-    missing verdict, so that claim recall is bounded by 1/2 and 2/2, and the unit has a
+    missing verdict, so that claim recall lies between 1/2 and 2/2, and the unit has a
     reason.
     """
-    unknown = [name for name in given if name not in _LISTS]
+    unknown = [name for name in lists if name not in _LISTS]
     if unknown:
         raise ValueError(f"{where}: keys are {', '.join(_LISTS)}; got {unknown[0]!r}")
 
     try:
         section = Section(
-            reference_claims=_outcomes(where, given.get("reference_claims", ())),
-            output_claims=_outcomes(where, given.get("output_claims", ())),
+            reference_claims=_outcomes(where, lists.get("reference_claims", ())),
+            output_claims=_outcomes(where, lists.get("output_claims", ())),
             sentences=tuple(
                 SentenceVerdict(
-                    entailed=_outcome(where, one.get("entailed")),
-                    supports=_outcomes(where, one.get("supports")) or (),
+                    entailed=_outcome(where, sentence.get("entailed")),
+                    supports=_outcomes(where, sentence.get("supports")) or (),
                 )
-                for one in given.get("sentences") or ()
+                for sentence in lists.get("sentences") or ()
             ),
         )
     except ValueError as error:
@@ -241,17 +242,17 @@ def _verdict(where: str, given: GivenVerdict) -> UnitVerdict:
         section.output_claims,
         *((sentence.entailed, *sentence.supports) for sentence in section.sentences),
     ]
-    missing = any(each is None or None in each for each in outcomes)
+    missing = any(values is None or None in values for values in outcomes)
     return UnitVerdict(section=section, reasons=(MISSING,) if missing else ())
 
 
 def _outcomes(
-    where: str, given: Sequence[object] | None
+    where: str, values: Sequence[object] | None
 ) -> tuple[bool | None, ...] | None:
-    return None if given is None else tuple(_outcome(where, one) for one in given)
+    return None if values is None else tuple(_outcome(where, value) for value in values)
 
 
-def _outcome(where: str, given: object) -> bool | None:
-    if given not in (None, 0, 1):
-        raise ValueError(f"{where}: a verdict is 1, 0 or None; got {given!r}")
-    return None if given is None else bool(given)
+def _outcome(where: str, value: object) -> bool | None:
+    if value not in (None, 0, 1):
+        raise ValueError(f"{where}: a verdict is 1, 0 or None; got {value!r}")
+    return None if value is None else bool(value)

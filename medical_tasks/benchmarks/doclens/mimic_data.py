@@ -1,7 +1,7 @@
-"""`mimic_rrs`: radiology reports, of whose findings a model writes the impression.
+"""Reads `mimic_rrs`: radiology reports, from whose findings a model writes the impression.
 
-A sample like the 200 of Xie et al. 2024 from Van Veen et al. 2023
-(https://aclanthology.org/2023.bionlp-1.42/), by hashes of ids.
+The sample, by hashes of ids, resembles the 200 reports of Xie et al. 2024 from Van Veen
+et al. 2023 (https://aclanthology.org/2023.bionlp-1.42/).
 
     medical-tasks build mimic_rrs --source NOTEEVENTS.csv.gz
 """
@@ -49,18 +49,17 @@ from medical_tasks.io.progress import reading
 from medical_tasks.scoring.sentences import split_sentences
 
 SAMPLE: Final = 200
-"""Reports in `test` (paper, appendix on the experiments)."""
+"""Number of reports in `test` (paper, appendix on the experiments)."""
 
 TRAIN_EACH: Final = 50
-"""Most reports of a kind in `train`: worked examples are drawn from them, one or two of each kind.
-"""
+"""Largest number of reports of a kind in `train`, from which one or two worked examples are drawn."""
 
 SEED: Final = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A report that can be used."""
+    """A usable report."""
 
     id: str
     patient_id: str
@@ -69,29 +68,27 @@ class Candidate:
 
 
 def largest_remainder(counts: Mapping[Kind, int], size: int) -> dict[Kind, int]:
-    """Divides a sample in proportion.
-
-    Of equal remainders the kind that comes first by its name gets one more.
-    """
+    """Divides a sample in proportion to counts; of equal remainders, the kind first by name gets one more."""
     total = sum(counts.values())
     shares = (
         {kind: size * count // total for kind, count in counts.items()} if total else {}
     )
     left = size - sum(shares.values())
-    for kind in sorted(counts, key=lambda each: (-(size * counts[each] % total), each))[
-        :left
-    ]:
+    by_remainder = sorted(
+        counts, key=lambda kind: (-(size * counts[kind] % total), kind)
+    )
+    for kind in by_remainder[:left]:
         shares[kind] += 1
 
     return shares
 
 
 class Sampler:
-    """Takes reports one after another and holds what may be sampled.
+    """Takes reports one by one, and holds those that may be sampled.
 
-    Memory does not grow with the file. Of each kind as many are held as the whole
-    sample has, since shares are known at the end; for `train` enough without patients
-    of `test`.
+    Memory does not grow with the file. For each kind it holds as many as the whole
+    sample, since shares are known only at the end, and for `train` enough to leave out
+    the patients of `test`.
     """
 
     def __init__(
@@ -104,7 +101,7 @@ class Sampler:
         self._train = {kind: _Lowest(train_each + sample) for kind in train_kinds}
 
     def add(self, candidate: Candidate) -> None:
-        """Takes one more report."""
+        """Adds a report."""
         self.counts[candidate.kind] += 1
         self._test[candidate.kind].add(
             self.counts[candidate.kind], self._rank("test", candidate), candidate
@@ -120,19 +117,19 @@ class Sampler:
         No patient is in both, and none is twice in one kind of `train`.
         """
         shares = largest_remainder(self.counts, self._sample)
-        test = [
-            each
-            for kind, share in shares.items()
-            for each in self._test[kind].best()[:share]
-        ]
-        patients = {each.patient_id for each in test}
-        train = [
-            each
-            for lowest in self._train.values()
-            for each in [
-                one for one in lowest.best() if one.patient_id not in patients
-            ][: self._train_each]
-        ]
+        test: list[Candidate] = []
+        for kind, share in shares.items():
+            test += self._test[kind].best()[:share]
+
+        patients = {candidate.patient_id for candidate in test}
+        train: list[Candidate] = []
+        for lowest in self._train.values():
+            others = [
+                candidate
+                for candidate in lowest.best()
+                if candidate.patient_id not in patients
+            ]
+            train += others[: self._train_each]
 
         return {"train": sorted(train, key=_by_id), "test": sorted(test, key=_by_id)}
 
@@ -142,12 +139,12 @@ class Sampler:
 
 
 def _by_id(candidate: Candidate) -> tuple[int, str]:
-    """Numbers by their size, other ids by their letters."""
+    """Sorts numbers by value, other ids alphabetically."""
     return len(candidate.id) if candidate.id.isdecimal() else 0, candidate.id
 
 
 class _Lowest:
-    """Of each key the candidate of lowest rank, as long as it may be among the lowest of all keys."""
+    """The candidate with the lowest rank for each key, while it may be among the lowest of all keys."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -222,7 +219,7 @@ MIMIC_COLUMNS = (
 
 
 def report_row(candidate: Candidate) -> ReportRow:
-    """Puts a row together, with the columns in their order."""
+    """Builds a row, with the columns in order."""
     return {
         "id": candidate.id,
         "patient_id": candidate.patient_id,
@@ -235,21 +232,19 @@ def report_row(candidate: Candidate) -> ReportRow:
 
 
 def report_sentences(findings: str) -> list[str]:
-    """Splits findings into sentences, each on one line.
-
-    The number of a sentence is its place, from 0.
-    """
+    """Splits findings into sentences, each on one line; a sentence's number is its index."""
     return [" ".join(sentence.split()) for sentence in split_sentences(findings)]
 
 
 def file_stamp(path: Path) -> tuple[int, ...]:
-    """Tells a file's state from any other it had or will have, as far as its folder knows."""
+    """Identifies the state of a file by the metadata of its folder."""
     with readable(path):
         state = path.stat()
     return state.st_size, state.st_dev, state.st_ino, state.st_mtime_ns
 
 
-def _told(sampler: Sampler, left_out: Counter[LeftOut]) -> str:
+def _summary(sampler: Sampler, left_out: Counter[LeftOut]) -> str:
+    """The numbers of usable reports by kind, and of others by reason."""
     kinds = ", ".join(
         f"{' '.join(dict.fromkeys(kind))} {count:,}"
         for kind, count in sampler.counts.most_common()
@@ -279,8 +274,8 @@ NOTE_COLUMNS = (
 )
 
 _NOTES = "MIMIC-III file of notes"
-# Some categories of the release end in a space (`Physician `); this one is taken with
-# and without.
+# Some categories of the release end in a space (`Physician `); this one is accepted with
+# and without it.
 _RADIOLOGY = tuple(
     name + end for name in ("Radiology", "radiology", "RADIOLOGY") for end in ("", " ")
 )
@@ -290,10 +285,7 @@ _SHOWN = re.compile(r"[0-9.,+\- ]{0,30}")
 
 
 def read_note_rows(path: Path, **sizes: int) -> Rows:
-    """Reads the rows of both splits, by growing ROW_ID.
-
-    The last file's are kept, for splits are asked for in turn.
-    """
+    """Reads the rows of both splits, sorted by ROW_ID; those of the last file are cached for the next split."""
     return _drawn(path, file_stamp(path), table=False, **sizes)
 
 
@@ -307,12 +299,10 @@ def _drawn(
     train_each: int = TRAIN_EACH,
     seed: int = SEED,
 ) -> Rows:
-    """Draws the splits, and says on standard error what was left out and why."""
+    """Draws the splits, and notes on standard error what was left out and why."""
     reports: Iterator[Candidate | LeftOut] = stream_reports(path)
-    kinds, advice = (
-        TRAIN_KINDS,
-        f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4.",
-    )
+    kinds = TRAIN_KINDS
+    advice = f"Give the whole {_NOTES}, NOTEEVENTS.csv.gz of version 1.4."
     if table:
         reports = (
             check_report(candidate.report) or candidate
@@ -331,7 +321,7 @@ def _drawn(
         else:
             sampler.add(report)
 
-    summary = _told(sampler, left_out)
+    summary = _summary(sampler, left_out)
     if sampler.counts.total() < sample:
         raise UsageError(f"{path}: {summary} The sample has {sample:,}. {advice}")
 
@@ -349,25 +339,25 @@ def _drawn(
 def stream_reports(path: Path) -> Iterator[Candidate | LeftOut]:
     """Reads the radiology reports, with progress on standard error."""
     with reading(path) as on_read:
-        wanted = {"CATEGORY": _RADIOLOGY}
+        categories = {"CATEGORY": _RADIOLOGY}
         for row in stream_rows(
-            path, NOTE_COLUMNS, wanted=wanted, release=_NOTES, on_read=on_read
+            path, NOTE_COLUMNS, wanted=categories, release=_NOTES, on_read=on_read
         ):
             yield _report(path, row)
 
 
 def _report(path: Path, row: StreamedRow) -> Candidate | LeftOut:
-    """Makes a report of a row of NOTEEVENTS, or says why it is left out.
+    """Turns a row of NOTEEVENTS into a report, or into the reason for leaving it out.
 
-    In order: the row is marked as an error, its description is of no kind that the
-    dataset has, or its text has no findings and impression to divide. A row that cannot
-    be a row of the file at all stops the reading: nothing behind it can be trusted.
+    Reasons, in order: the row is marked as an error, its description is of no kind in
+    the dataset, or its text has no separate findings and impression. An invalid row
+    raises an error, since nothing after it can be trusted.
     """
     cells = row.cells
     for field in ("ROW_ID", "SUBJECT_ID"):
         if not _NUMBER.fullmatch(value := cells[field]):
-            # Columns that are swapped may hold a note or a name in any field: nothing
-            # but digits is shown.
+            # If columns are swapped, any field may hold a note or a name, so only digits
+            # are shown.
             shown = (
                 repr(value)
                 if _SHOWN.fullmatch(value)
@@ -415,13 +405,13 @@ _JSON_ID = _number_or(is_text(), "a text that is not empty, or a whole number")
 _JSON_PATIENT = _number_or(is_text_or_null(), "a text, a whole number or null")
 
 _Line = tuple[Candidate, str, bool]
-"""A report, its split ("" where the table has none), and whether the table says whose it is."""
+"""A report, its split ("" if the table has none), and whether the table has its patient."""
 
 
 def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[ReportRow]:
     """Reads the rows of a split of a table, JSON Lines (`.jsonl`) or CSV.
 
-    Of one with splits in its order, else by growing id.
+    They are in the table's order if it has splits, else sorted by id.
     """
     if not next(_table_lines(path))[1]:
         yield from _drawn(path, file_stamp(path), table=True, **sizes)[split]
@@ -429,11 +419,11 @@ def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[ReportRow]
 
     patients: dict[str, set[str]] = {name: set() for name in SPLITS}
     any_row = False
-    for candidate, its_split, told_patient in _table_lines(path):
-        if told_patient:
-            patients[its_split].add(candidate.patient_id)
+    for candidate, own_split, has_patient in _table_lines(path):
+        if has_patient:
+            patients[own_split].add(candidate.patient_id)
 
-        if its_split == split:
+        if own_split == split:
             any_row = True
             yield report_row(candidate)
 
@@ -453,7 +443,7 @@ def read_table_rows(path: Path, split: str, **sizes: int) -> Iterator[ReportRow]
 
 
 def _table_lines(path: Path) -> Iterator[_Line]:
-    """Checks a table line by line; there is one at least."""
+    """Checks a table line by line; yields at least one."""
     cells = (
         (f"row {row.number}", row.cells)
         for row in read_csv(path, REQUIRED, release=_TABLE, others=True)
@@ -558,8 +548,7 @@ def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 def _wrong_line(
     path: Path, where: str, name: str, rule: str, values: Mapping[str, str]
 ) -> UsageError:
-    # Columns that are swapped may hold a report in any cell: lengths are told, no
-    # texts.
+    # If columns are swapped, any cell may hold a report, so only its length is shown.
     length = len(values.get(name, ""))
     return UsageError(
         f"{path}: {where}, column {name!r}: {rule}, got a text of {length} characters."
@@ -586,7 +575,7 @@ def read_mimic_rows(
         yield from read_note_rows(files["notes"])[split]
 
 
-# Below physionet.org/files as wget lays the project out, or any end of that.
+# Paths below physionet.org/files, as wget lays out the project; the end of one is enough.
 _PLACES = tuple(
     f"mimiciii/1.4/{name}" for name in ("NOTEEVENTS.csv.gz", "NOTEEVENTS.csv")
 )

@@ -1,7 +1,7 @@
-"""Radiology reports of MIMIC-III: what a report is of, its findings and its impression.
+"""Parses radiology reports of MIMIC-III: modality and anatomy, findings and impression.
 
-The paper names modalities and anatomies (appendix on the experiments), not how a report
-got its own; the lists here are ours.
+The paper names modalities and anatomies (appendix on the experiments), but not how
+reports were assigned to them; the word lists here are ours.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from medical_tasks.io.files import packaged
 
 
 class LeftOut(StrEnum):
-    """Why a report was left out; counts are printed under this text."""
+    """Why a report was left out; counts are printed with this text."""
 
     ERROR = "marked as an error by its hospital"
     OTHER_MODALITY = "neither CT nor MR"
@@ -39,7 +39,7 @@ ANATOMIES: Final = ("head", "abdomen", "chest", "spine", "neck", "sinus", "pelvi
 
 
 class Kind(NamedTuple):
-    """What a report is of."""
+    """A report's modality and anatomy."""
 
     modality: str
     anatomy: str
@@ -49,17 +49,16 @@ TRAIN_KINDS: Final = tuple(
     Kind(*kind.split())
     for kind in ("CT head", "CT abdomen", "CT chest", "CT spine", "MR head", "MR spine")
 )
-"""The six kinds with a train split. The paper says that there are six; which, is our choice: the
-most frequent."""
+"""The six kinds with a train split. Their number is the paper's; we chose the most frequent ones."""
 
 
 _LISTS: Final = packaged(__file__, "mimic_report.json")
 _MODALITY_OF: Final = {
     word: name for name, words in _LISTS["modalities"].items() for word in words.split()
 }
-# `other` is what the seven are not, so that a limb beside the pelvis makes it
-# ambiguous. `THORACIC`, `CERVICAL` and `LUMBAR` are of the spine only where it is
-# named: there are thoracic aortas.
+# `other` stands for all anatomies but the seven, so that a limb together with the pelvis
+# is ambiguous. `THORACIC`, `CERVICAL` and `LUMBAR` mean the spine only if it is named:
+# there are thoracic aortas.
 _ANATOMY_OF: Final = {
     word: name for name, words in _LISTS["anatomies"].items() for word in words.split()
 }
@@ -68,7 +67,7 @@ _PROCEDURES, _VIEWS, _NO_EXAMINATION, _POINTERS, _POINTS_AT = (
     for name in ("procedures", "views", "no_examination", "pointers", "points_at")
 )
 
-# Before `SINUS`, these make it a vein of the head.
+# With one of these words before it, a `SINUS` is a vein of the head.
 _VEINS: Final = frozenset(("VENOUS", "DURAL", "SAGITTAL", "CAVERNOUS"))
 
 _WORD = re.compile("[A-Z0-9]+")
@@ -76,10 +75,7 @@ _WORD = re.compile("[A-Z0-9]+")
 
 @lru_cache(maxsize=8192)
 def kind_of(description: str) -> Kind | LeftOut:
-    """Tells what a report is of.
-
-    Abdomen and pelvis together are `abdomen`; any other two anatomies are ambiguous.
-    """
+    """Classifies a report; abdomen and pelvis together are `abdomen`, other combinations are ambiguous."""
     words = _WORD.findall(description.upper())
     modalities = {_MODALITY_OF[word] for word in words if word in _MODALITY_OF}
     if len(modalities) != 1:
@@ -108,7 +104,7 @@ _FEWEST_FINDINGS_WORDS, _FEWEST_IMPRESSION_WORDS = 10, 2
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What is used of a report: lines joined to paragraphs, between which an empty line stands."""
+    """The used sections of a report, with lines joined to paragraphs and empty lines between these."""
 
     findings: str
     impression: str
@@ -139,17 +135,17 @@ _HEADINGS: Final = {
 _KNOWN: Final = {
     name: re.compile(pattern, re.IGNORECASE) for name, pattern in _HEADINGS.items()
 }
-# At the beginning of a line with a colon, before a dash, or alone on it.
+# A heading at the beginning of a line: with a colon, before a dash, or alone.
 _LINE = re.compile(
     r"^[ \t]*([A-Za-z][A-Za-z&/ -]{3,60}?)[ \t]*(?::|$|[ \t]--?[ \t])", re.MULTILINE
 )
-# Behind another sentence, with a colon.
+# A heading after another sentence, with a colon.
 _WITHIN = re.compile(
     r"(?:(?<=[.:)\]][ \t])|(?<=[.:)\]][ \t]{2}))"
     r"((?i:FINDINGS?|IMPRESSIONS?)|TECHNIQUE|COMPARISONS?|RECOMMENDATIONS?)[ \t]*:"
 )
-# Another reading of the same examination, by whoever looked first or last: `WET READ
-# VERSION #1`, `Addendum by`, `PFI REPORT`.
+# Another reading of the same examination, an earlier or later one: `WET READ VERSION #1`,
+# `Addendum by`, `PFI REPORT`.
 _READING = re.compile(
     r"^[^\w\n]*((?:(?:ATTENDING|ED|ER|FINAL|FIRST|INITIAL|NIGHT|OVERNIGHT|RADIOLOGY|RESIDENT|REVISED|SECOND|UPDATED) ){0,2}"
     r"(?:ADDEND(?:UM|A)(?: REPORT)?|ATTENDING (?:NOTE|REVIEW)|NOTE ADDED (?:AT|IN|ON) [A-Z]+ "
@@ -160,14 +156,14 @@ _READING = re.compile(
     r"\t])[A-Z0-9\[*]))",
     re.MULTILINE | re.IGNORECASE,
 )
-# What was examined, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE ABDOMEN
-# WITHOUT IV CONTRAST:`.
+# An examined region or examination, before a colon: `CHEST, PA AND LATERAL:`, `CT OF THE
+# ABDOMEN WITHOUT IV CONTRAST:`.
 _EXAMINATION = re.compile(
     r"^[ \t]*([A-Z](?:[A-Za-z0-9&/,.() -]|\[\*\*[^\]\n]*\*\*\]){2,80}?)[ \t]*:",
     re.MULTILINE,
 )
 _MASKED = re.compile(r"\[\*\*.*?\*\*\]")
-# Who signed it: far to the right, or with the time of the approval.
+# The signature: far to the right, or with the time of the approval.
 _SIGNED = re.compile(
     r"^[ \t]{10,}DR\.|\b(?:Approved|[Ss]igned by)[ \t]*:", re.MULTILINE
 )
@@ -181,9 +177,9 @@ _LETTERS = re.compile("[a-z]+")
 def read_report(text: str) -> Report | LeftOut:
     """Finds findings and impression in a note.
 
-    Findings can be several sections, or stand under what was examined alone. Sections
-    of other names, other readings (a wet read, an addendum) and who signed belong to
-    neither.
+    Findings can have several sections, or only headings of what was examined. Sections
+    with other names, other readings (a wet read, an addendum) and the signature belong
+    to neither.
     """
     sections = _sections(_body(text.replace("\r\n", "\n")))
     if sections is None:
@@ -192,8 +188,7 @@ def read_report(text: str) -> Report | LeftOut:
     impressions, examined = sections["impression"], sections["examined"]
     findings = sections["findings"] or examined
     if not sections["findings"] and len(examined) == 1:
-        # With its heading only where there are several: there that tells what each is
-        # of.
+        # Headings stay only if there are several, to distinguish the sections.
         findings = [examined[0].partition(":")[2].lstrip()]
 
     if not findings:
@@ -206,10 +201,7 @@ def read_report(text: str) -> Report | LeftOut:
 
 
 def _sections(body: str) -> dict[str, list[str]] | None:
-    """The texts of findings, impression, and what was examined.
-
-    None where findings and impression are in one section.
-    """
+    """The texts of findings, impression, and examined regions; None if findings and impression share a section."""
     sections: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
     headings = [*_headings(body), ("", len(body), len(body))]
     for (name, begin, start), (_, end, _) in itertools.pairwise(headings):
@@ -222,8 +214,9 @@ def _sections(body: str) -> dict[str, list[str]] | None:
         if name == "reading" and whole:
             break
 
-        behind = name == "examined" and sections["impression"]
-        if name in sections and not behind and (text := _section(body[start:end])):
+        after_impression = name == "examined" and sections["impression"]
+        text = _section(body[start:end])
+        if name in sections and not after_impression and text:
             sections[name].append(
                 _section(body[begin:end]) if name == "examined" else text
             )
@@ -232,7 +225,7 @@ def _sections(body: str) -> dict[str, list[str]] | None:
 
 
 def check_report(report: Report) -> LeftOut | None:
-    """Says why a report with both sections cannot be used."""
+    """Why a report with both sections cannot be used; None if it can."""
     if (
         sum(any(map(str.isalnum, word)) for word in report.findings.split())
         < _FEWEST_FINDINGS_WORDS
@@ -251,8 +244,8 @@ def check_report(report: Report) -> LeftOut | None:
 def _body(text: str) -> str:
     """The final report alone.
 
-    Without a line that begins it: of what stands between rules, the last that has
-    findings and is no wet read.
+    Without a line that begins it, this is the last block between rules that has findings
+    and is no wet read.
     """
     text = _PAGE_MARK.sub("", _PAGE_BREAK.sub("", text))
     final = _FINAL.search(text)
@@ -269,19 +262,18 @@ def _body(text: str) -> str:
     reports = {
         block: names for block, names in blocks.items() if names[:1] != ["reading"]
     } or blocks
-    for wanted in ("findings", "examined"):
-        if report := next(
-            (block for block, names in reports.items() if wanted in names), None
-        ):
-            return report
+    for section in ("findings", "examined"):
+        for block, names in reports.items():
+            if section in names:
+                return block
 
     return next(iter(reports))
 
 
 def _headings(body: str) -> list[tuple[str, int, int]]:
-    """What headings begin, with start and end, in order.
+    """The headings in order, each with its kind, start and end.
 
-    That is a section's name, `reading`, or `examined` where no section goes on.
+    The kind is a section's name, `reading`, or `examined` if no section continues.
     """
     headings = {}
     for match in itertools.chain(
@@ -298,34 +290,33 @@ def _headings(body: str) -> list[tuple[str, int, int]]:
             headings[match.start(1)] = ("reading", match.start(), match.end())
 
     kept: list[tuple[str, int, int]] = []
-    for each in (headings[place] for place in sorted(headings)):
-        if each[0] != "examined" or not kept or kept[-1][0] in ("examined", "other"):
-            kept.append(each)
+    for _, heading in sorted(headings.items()):
+        continues = kept and kept[-1][0] not in ("examined", "other")
+        if heading[0] != "examined" or not continues:
+            kept.append(heading)
 
     return kept
 
 
-def _begins(body: str, place: int) -> bool:
-    """Whether what stands at a place in small letters can be a heading.
-
-    It goes on with no sentence and is no item of a list.
-    """
-    line = body.rfind("\n", 0, place) + 1
-    before = body[line:place].strip()
+def _begins(body: str, position: int) -> bool:
+    """Whether lower-case text at a position can be a heading: it continues no sentence and no item of a list."""
+    line = body.rfind("\n", 0, position) + 1
+    before = body[line:position].strip()
     if before:
         return not _NUMBERED.search(before)
 
     above = body[:line].rstrip(" \t")
     gap = not above.strip() or above.endswith(("\n\n", "\n \n"))
-    return gap or body[place].isupper() or above.rstrip().endswith(_ENDED)
+    return gap or body[position].isupper() or above.rstrip().endswith(_ENDED)
 
 
 @lru_cache(maxsize=8192)
 def _section_of(heading: str) -> str:
-    if known := next(
-        (name for name, known in _KNOWN.items() if known.fullmatch(heading)), ""
-    ):
-        return known
+    """The kind of a heading; "" for other text."""
+    for name, pattern in _KNOWN.items():
+        if pattern.fullmatch(heading):
+            return name
+
     examined, _, last = heading.rpartition(" ")
     if _KNOWN["findings"].fullmatch(last) and _examination(examined):
         return "findings"
@@ -333,19 +324,16 @@ def _section_of(heading: str) -> str:
 
 
 def _examination(heading: str) -> bool:
-    """Whether a heading names what was examined.
-
-    In capitals with whatever else it says of it, otherwise with views alone.
-    """
+    """Whether a heading names what was examined: in capitals with any other words, otherwise with views only."""
     heading = _MASKED.sub("", heading)
     words = _WORD.findall(heading.upper())
-    of = [word in _MODALITY_OF or word in _ANATOMY_OF for word in words]
-    if not any(of) or not _NO_EXAMINATION.isdisjoint(words):
+    others = [
+        word for word in words if word not in _MODALITY_OF and word not in _ANATOMY_OF
+    ]
+    if len(others) == len(words) or not _NO_EXAMINATION.isdisjoint(words):
         return False
 
-    return heading.isupper() or all(
-        known or word in _VIEWS for known, word in zip(of, words, strict=True)
-    )
+    return heading.isupper() or _VIEWS.issuperset(others)
 
 
 def _section(text: str) -> str:
@@ -361,14 +349,13 @@ _CLOSING = "\"')]"
 
 
 def joined_lines(text: str) -> str:
-    """Joins wrapped lines to paragraphs and items of lists, one a line.
+    """Joins wrapped lines to paragraphs and items of lists, with one per line.
 
-    Paragraphs have an empty line before them. Behind an empty line, as a page's end
-    leaves one, a line goes on with a heading that ends in a colon, and with small
-    letters where the line before has no end mark. `measures up to` is followed by no
-    item, whatever number stands there.
+    Paragraphs have an empty line before them. After an empty line, such as at the end of
+    a page, text continues after a heading with a colon, or in lower case if the line
+    before has no end mark. A number after `measures up to` begins no item.
     """
-    joined: list[list[str]] = []  # what lines hold, of which some are empty
+    joined: list[list[str]] = []  # the pieces of each line; empty lines have none
     # the last line that is not empty, and whether an empty one is below
     above, gap = "", False
     for raw in text.splitlines():

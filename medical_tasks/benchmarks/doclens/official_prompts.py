@@ -1,9 +1,8 @@
-"""The authors' prompts, for models and for judges.
+"""Reads the authors' prompts for models and for judges from the JSON files of their repository.
 
-JSON files of their repository, lists of messages, read as data.
-
-Examples are the system's, under names that most servers do not know: they are sent as
-turns. Those of radiology show MIMIC-III.
+Each file is a list of messages. Its examples are messages of the system, with names
+that most servers do not know, so they are sent as turns. Those of radiology contain
+text of MIMIC-III.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from medical_tasks.io.files import packaged, read_text, readable
 from medical_tasks.spec import Message, TaskSpec
 
 OFFICIAL_STYLES: Final = ("json_cot", "cot")
-"""The styles they have judge prompts in: for GPT and for Mistral."""
+"""The styles of their judge prompts: for GPT and for Mistral."""
 
 OFFICIAL_TOKENS: Final[Mapping[str, int]] = {"json_cot": 2000, "cot": 1000}
-"""By style the longest reply that their scripts ask for."""
+"""The limit of reply tokens in their scripts, by style."""
 
 DIALOGUES: Final = ("note", "section")
-"""Forms of texts that are made from a dialogue."""
+"""The forms of texts that summarise a dialogue."""
 
 REPOSITORY: Final = "https://github.com/yiqingxyq/DocLens"
 
@@ -45,9 +44,8 @@ _FOLDERS: Final = {
     "citations": "citation_evaluation/prompts",
 }
 _NAMES: Final = packaged(__file__, "official_prompts.json")
-"""By form the stems of files for generation and the family of the others; by family what its texts
-are called in questions; by
-kind the file it is asked with.
+"""By form, the stems of the files for generation and the family of the others; by family, the names
+of its texts in questions; by kind, the file of the question.
 """
 _ROLES: Final = {"example_user": "user", "example_assistant": "assistant"}
 _SLOT: Final = re.compile("__TEXT__|__CLAIM__")
@@ -58,10 +56,7 @@ _SPEAKERS: Final = re.compile(r"\[[a-z,\s_]+\] ")
 def read_official(
     task: TaskSpec, upstream: Path | None
 ) -> dict[str, tuple[Message, ...]]:
-    """Reads the messages of a task's generation that stand before its input, by section.
-
-    For other forms under "".
-    """
+    """Reads the messages before a task's input, by section; under "" for other forms."""
     names = _NAMES["generation"].get(task.options["form"])
     if names is None:
         raise UsageError(
@@ -82,15 +77,15 @@ def read_official(
 
 
 def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
-    """The messages before the source: the instruction, then pairs of input and output.
+    """The messages before the source: the instruction, then `shots` pairs of input and output.
 
-    The first `shots` pairs are kept. Without shots the authors have a file of its own,
-    `_dummy`, whose first pair shows the form.
+    Without shots the authors have another file, `_dummy`, whose first pair shows the
+    form.
     """
     instruction, *examples, _ = _messages(text)
     pairs = max(shots, 1)
-    for place, message in enumerate(examples, start=2):
-        name = list(_ROLES)[place % 2]
+    for number, message in enumerate(examples, start=2):
+        name = list(_ROLES)[number % 2]
         content = message["content"]
         if (
             message.get("name") != name
@@ -98,7 +93,7 @@ def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
             or not content.strip()
         ):
             raise UsageError(
-                f"{path}: message {place} must be a text of the system named {name}. {_AGAIN}"
+                f"{path}: message {number} must be a text of the system named {name}. {_AGAIN}"
             )
 
     if len(examples) % 2 or len(examples) < 2 * pairs:
@@ -111,11 +106,10 @@ def _before(path: Path, text: str, shots: int) -> tuple[Message, ...]:
 
 
 def official_input(sentences: Sequence[str], form: str) -> str:
-    """Writes a numbered source as their files have it.
+    """Writes a numbered source as in the authors' files.
 
-    Dialogues as released, the others on one line, with a space at the end.
-
-    Reports and questions are in small letters there; a file of one's own is as it is.
+    Dialogues are as released; others are on one line, with a space at the end. Reports
+    and questions are in lower case; a user's own texts are not changed.
     """
     if form in DIALOGUES:
         return numbered_dialogue(sentences)
@@ -126,10 +120,7 @@ def official_input(sentences: Sequence[str], form: str) -> str:
 def official_division(
     texts: Mapping[str, str],
 ) -> Callable[[str], dict[str, str]] | None:
-    """How they divide notes, by the headings of their tagger.
-
-    None for texts that are not divided.
-    """
+    """The authors' division of notes, by the headings of their tagger; None for texts that are not divided."""
     return (
         partial(_divided, headings=_headings(texts[_TAGGER]))
         if _TAGGER in texts
@@ -140,26 +131,24 @@ def official_division(
 def _divided(note: str, headings: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
     """Divides a note into all of `SECTIONS`.
 
-    Each begins at the first line that has a heading of it, the first line at the
-    latest.
-
-    A section ends where the next one begins, so that its headings further down, and
-    what is below them, are another's text.
+    Each section begins at the first line with one of its headings; `subjective` begins
+    at the first line if that has none. A section ends where the next one begins, so
+    that text under its later headings belongs to another section.
     """
     starts: dict[str, int] = {}
-    place = 0
+    position = 0
     for line in note.split("\n"):
         section = next(
             (name for name, pattern in headings.items() if pattern.match(line)), None
         )
         if section is None and _IMPRESSION.match(line):
             section = "assessment_and_plan"
-        if section is None and place == 0:
+        if section is None and position == 0:
             section = "subjective"
         if section is not None:
-            starts.setdefault(section, place)
+            starts.setdefault(section, position)
 
-        place += len(line) + 1
+        position += len(line) + 1
 
     ends = dict(zip(starts, [*list(starts.values())[1:], len(note)], strict=True))
     return {
@@ -173,10 +162,10 @@ _IMPRESSION: Final = re.compile(r"\s*IMPRESSION")
 
 @lru_cache(maxsize=4)
 def _headings(code: str) -> dict[str, re.Pattern[str]]:
-    """Reads the headings of each section from the tables of their tagger.
+    """Reads the headings of each section from the tables of the authors' tagger.
 
-    Its code is parsed and never run. They are written `history :`. White space in them
-    may be any or none, and the colon may be left out on a line of its own.
+    Its code is parsed and never executed. Headings are written `history :`. They match
+    with any white space or none, and without the colon on a line of their own.
     """
     lists: dict[str, list[str]] = {}
     sections: dict[str, list[str]] = {}
@@ -210,7 +199,7 @@ Kind = Literal["make", "claims", "question", "same", "citation"]
 
 
 def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
-    """Names the file a question is asked with, by its path below `prompts`."""
+    """The file of a question, as a path below `prompts`."""
     family = _NAMES["family"][form]
     mistral = "" if style == "json_cot" or kind == "make" else "_Mistral"
     if family == "acibench" and (
@@ -228,9 +217,9 @@ def official_file(kind: Kind, style: str, *, form: str, section: str) -> str:
 
 
 def read_official_texts(task: TaskSpec, upstream: Path | None) -> dict[str, str]:
-    """Reads the files a task is judged with, by name.
+    """Reads the files of a task's judge prompts, by name.
 
-    `claims/...` is of their folder `claim_evaluation/prompts`, and so on.
+    `claims/...` is in their folder `claim_evaluation/prompts`, and so on.
     """
     form = task.options["form"]
     kinds: tuple[Kind, ...] = (
@@ -277,8 +266,8 @@ def _read_tagger(upstream: Path | None) -> str:
 def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
     """Asks for the claims of a text."""
     first, *examples, last = _messages(text)
-    # Their script replaces the words and leaves the underscores around them, so that
-    # models read `__1__` and `__30__`.
+    # Their script replaces the words but not the underscores around them, so that models
+    # read `__1__` and `__30__`.
     instruction = (
         first["content"]
         .replace("MIN_CLAIM", str(MIN_CLAIMS))
@@ -293,47 +282,40 @@ def official_make_messages(text: str, *, judged: str) -> tuple[Message, ...]:
 def official_claim_messages(
     text: str, *, form: str, judged: str, claims: Sequence[str]
 ) -> tuple[Message, ...]:
-    """Asks about claims: all together by a file for GPT, a single one by one for Mistral."""
+    """Asks about claims: about all with a file for GPT, about a single one with a file for Mistral."""
     if _is_mistral(text):
-        return _filled(text, judged=judged, claim=claims[0])
-    return _asked(
-        text, {_NAMES["text"][_NAMES["family"][form]]: judged, "claims": list(claims)}
-    )
+        return _mistral_messages(text, judged=judged, claim=claims[0])
+    text_name = _NAMES["text"][_NAMES["family"][form]]
+    return _gpt_messages(text, {text_name: judged, "claims": list(claims)})
 
 
 def official_pair_messages(
     text: str, *, first: str, second: str
 ) -> tuple[Message, ...]:
-    """Asks about two questions of MeQSum.
-
-    Is `first` (their question A) a case of `second`, or are they the same.
-    """
+    """Asks about two questions of MeQSum: whether `first` (question A) is a case of `second`, or the same."""
     if _is_mistral(text):
-        return _filled(text, judged=first, claim=second)
-    return _asked(text, {"question A": first, "question B": second})
+        return _mistral_messages(text, judged=first, claim=second)
+    return _gpt_messages(text, {"question A": first, "question B": second})
 
 
 def official_citation_messages(
     text: str, *, form: str, sentence: str, cited: Sequence[tuple[int, str]]
 ) -> tuple[Message, ...]:
-    """Asks about a sentence and what it cites.
-
-    Mistral is shown places from 0 in place of the numbers.
-    """
+    """Asks about a sentence and its citations; for Mistral they are numbered from 0."""
     if _is_mistral(text):
         lines = "\n".join(
-            f"[{place}] {content}" for place, (_, content) in enumerate(cited)
+            f"[{index}] {content}" for index, (_, content) in enumerate(cited)
         )
-        return _filled(text, judged=lines, claim=sentence)
+        return _mistral_messages(text, judged=lines, claim=sentence)
 
     family = _NAMES["family"][form]
     sentence_name, cited_name = _NAMES["cited"][family]
-    parts = [
+    entries = [
         {"idx": str(number)} | _turn(content, spoken=family == "acibench")
         for number, content in cited
     ]
 
-    return _asked(text, {sentence_name: sentence, cited_name: parts})
+    return _gpt_messages(text, {sentence_name: sentence, cited_name: entries})
 
 
 def _turn(content: str, *, spoken: bool) -> dict[str, str]:
@@ -343,26 +325,21 @@ def _turn(content: str, *, spoken: bool) -> dict[str, str]:
     return {"speaker": speaker[1], "content": _SPEAKERS.sub("", content)}
 
 
-def _asked(text: str, question: Mapping[str, object]) -> tuple[Message, ...]:
+def _gpt_messages(text: str, question: Mapping[str, object]) -> tuple[Message, ...]:
+    """The messages of a file for GPT, with the examples and the question as JSON."""
     first, *examples, last = _messages(text)
-    shown = [
+    encoded = [
         {**example, "content": json.dumps(example["content"])} for example in examples
     ]
-    return _sent((first, *shown, {**last, "content": json.dumps(question)}))
+    return _sent((first, *encoded, {**last, "content": json.dumps(question)}))
 
 
-def _filled(text: str, *, judged: str, claim: str) -> tuple[Message, ...]:
+def _mistral_messages(text: str, *, judged: str, claim: str) -> tuple[Message, ...]:
+    """The messages of a file for Mistral, with the slots of the last one filled."""
     values = {"__TEXT__": judged, "__CLAIM__": claim}
     *before, last = _messages(text)
-    return _sent(
-        (
-            *before,
-            {
-                **last,
-                "content": _SLOT.sub(lambda slot: values[slot[0]], last["content"]),
-            },
-        )
-    )
+    content = _SLOT.sub(lambda slot: values[slot[0]], last["content"])
+    return _sent((*before, {**last, "content": content}))
 
 
 def _sent(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
@@ -403,13 +380,13 @@ def _read(upstream: Path | None, path: str) -> tuple[Path, str]:
 
 
 def _wrong(content: object, name: str) -> str | None:
-    """Says what is wrong with a prompt of the authors, a list of messages."""
+    """The first fault of the authors' prompt, a list of messages; None if it has none."""
     if not isinstance(content, list) or not content:
         return "a prompt of the authors is a list of messages; this is none"
 
-    for place, message in enumerate(content, start=1):
+    for number, message in enumerate(content, start=1):
         if rule := _wrong_message(message):
-            return f"message {place} {rule}"
+            return f"message {number} {rule}"
 
     first, last = content[0], content[-1]
     if last["role"] != "user":
@@ -425,15 +402,17 @@ def _wrong(content: object, name: str) -> str | None:
     for slot, text in slots.items():
         count = text.count(slot) if isinstance(text, str) else 0
         if count != 1:
-            return f"{slot} stands {count} times where it has to stand once"
+            return f"{slot} must appear once, but appears {count} times"
 
-    if mistral or (len(content) > 1 and _instructs(first) and last["content"] == ""):
+    if mistral or (
+        len(content) > 1 and _is_instruction(first) and last["content"] == ""
+    ):
         return None
 
     return "it needs an instruction of the system first and an empty message of the user last"
 
 
-def _instructs(message: Mapping[str, object]) -> bool:
+def _is_instruction(message: Mapping[str, object]) -> bool:
     text = message["content"]
     return (
         message["role"] == "system"
@@ -447,8 +426,10 @@ def _wrong_message(message: object) -> str | None:
     roles = ("system", "user", "assistant")
     if not isinstance(message, dict) or message.get("role") not in roles:
         return "has no role system, user or assistant"
-    known, content = {"role", "name", "content"}, message.get("content")
-    if not set(message) <= known or not isinstance(content, str | dict | list):
+    content = message.get("content")
+    if not set(message) <= {"role", "name", "content"} or not isinstance(
+        content, str | dict | list
+    ):
         return "must have role and content and may have a name, no more"
     name = message.get("name")
     if name is not None and (name not in _ROLES or message["role"] != "system"):

@@ -1,8 +1,8 @@
-"""The `_official` figures of DocLens, bug for bug.
+"""Computes DocLens' `_official` figures, bug for bug.
 
-What the authors' scripts ask of an output, read of replies and count
-(https://github.com/yiqingxyq/DocLens). They are asked for with the authors' prompts
-alone. What is not as theirs has a reason: docs/doclens_scoring.md.
+This module follows the authors' scripts in their questions, readings and counts
+(https://github.com/yiqingxyq/DocLens). It needs the authors' prompts.
+docs/doclens_scoring.md gives the reason for every difference.
 
     medical-tasks score aci_bench --prompts official --upstream DocLens --task-args official=yes
 """
@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
-from medical_tasks.benchmarks.doclens.judging import Unit, verdict_bool, wrong_verdict
+from medical_tasks.benchmarks.doclens.judging import Unit, wrong_verdict
 from medical_tasks.benchmarks.doclens.measures import (
     Section,
     SentenceVerdict,
@@ -30,47 +30,53 @@ from medical_tasks.benchmarks.doclens.official_prompts import (
     OFFICIAL_TOKENS,
     official_input,
 )
-from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
+from medical_tasks.judges.base import (
+    Judging,
+    Question,
+    Unreadable,
+    Unscored,
+    Verdict,
+    verdict_bool,
+)
 from medical_tasks.judges.rounds import Line, ask_together, side_by_side
 from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans
 
 SplitMethod = Literal["sent", "citation", "meqsum"]
 
 MAX_CITATIONS: Final = 10
-"""How many citations of a sentence are looked at."""
+"""Largest number of a sentence's citations that are judged."""
 
 _RUN = re.compile(r"[\[\d+\]]+")
 _OPEN = re.compile(r"\[(\d+)")
 _REMOVED = re.compile(r" ?\[\d+")
-_MAX_DIGITS = 640  # the fewest digits Python can be set to refuse; no source has as many sentences
+_MAX_DIGITS = 640  # Python may be set to refuse more; no source has as many sentences
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialSentence:
-    """A sentence as their score files have it.
+    """A sentence in the form of the authors' score files.
 
     Attributes:
-        target: without its citations, white space run together; "" for the one segment
-            that counts as uncited.
-        citations: the denominator of citation precision, cut to ten if it is asked
-            about.
-        asked: whether a judge decides; otherwise nothing supports it.
+        target: its text without citations, with white space collapsed; "" for the only
+            segment, which counts as uncited.
+        citations: the denominator of citation precision, cut to ten if it is judged.
+        judged: whether a judge decides; otherwise nothing supports it.
     """
 
     target: str
     citations: tuple[int, ...] = ()
-    asked: bool = False
+    judged: bool = False
 
 
 def official_segments(
     text: str, *, method: SplitMethod, punkt: Punkt = UNTRAINED
 ) -> list[str]:
-    """Splits an output as they do, white space as it stands.
+    """Splits an output as the authors do, with its white space.
 
-    `sent` (ACI-BENCH) takes NLTK's `sent_tokenize`, which has trained Punkt, `meqsum`
-    the whole output. `citation` (radiology reports, other texts) cuts behind each run
-    of `[`, `]`, `+` and digits, so that every number of the prose ends a segment; the
-    rest is dropped.
+    `sent` (ACI-BENCH) is NLTK's `sent_tokenize`, with trained Punkt; `meqsum` takes the
+    whole output. `citation` (radiology reports, other texts) cuts after each run of
+    `[`, `]`, `+` and digits, so that every number in the prose ends a segment; the rest
+    is dropped.
     """
     if method == "meqsum":
         return [text]
@@ -82,28 +88,28 @@ def official_segments(
 
 
 def official_ids(text: str) -> list[int]:
-    """Lists the numbers behind `[`, repeats included: `[1-3]` cites 1, `[4, 5]` cites 4."""
+    """Lists the numbers after `[`, with repeats: `[1-3]` cites 1, `[4, 5]` cites 4."""
     return [int(digits[:_MAX_DIGITS]) for digits in _OPEN.findall(text)]
 
 
 def remove_citations_official(text: str) -> str:
-    """Takes `[1` with the space before it away, then each ` |` and each `]` of the text."""
-    # One pass takes what their two take: a number behind a bracket is never followed by
-    # what makes another.
+    """Removes `[1` with the space before it, then each ` |` and each `]` of the text."""
+    # One pass removes what their two do: a number after a bracket is never followed by
+    # the beginning of another.
     return _REMOVED.sub("", text).replace(" |", "").replace("]", "")
 
 
 def official_sentences(
     text: str, *, method: SplitMethod, sources: int, punkt: Punkt = UNTRAINED
 ) -> list[OfficialSentence]:
-    """Reads an output to so many `sources` as they do.
+    """Splits an output into sentences as the authors do.
 
-    A sentence without citations takes those of the next one that has some, and a number
-    beyond the sources leaves the whole sentence unasked. One that `citation` cuts into
-    one segment is one that nothing supports.
+    A sentence without citations gets those of the next one that has some. A number
+    beyond the `sources` leaves the whole sentence unjudged. An output that `citation`
+    splits into one segment is a sentence that nothing supports.
 
     Example: `He bled. He rested [1][2].` by `sent` is two sentences that both cite 1
-    and 2; with two sources, numbered 0 and 1, neither is asked about.
+    and 2; with two sources, numbered 0 and 1, neither is judged.
     """
     if not text:
         return []
@@ -113,22 +119,22 @@ def official_sentences(
         return [OfficialSentence(target="")]
 
     sentences: list[OfficialSentence] = []
-    later: list[int] = []  # what the next sentence that has any cites, with repeats
+    later: list[int] = []  # citations of the next sentence that has any, with repeats
     for segment in reversed(segments):
         output = " ".join(segment.split())
         own = official_ids(output)
         # The order of a Python set of small numbers is mostly ascending, but not always
-        # ({8, 1}): which ten are the first is its.
+        # ({8, 1}); it determines the first ten.
         citations = list(set(own)) if own else later
-        asked = bool(citations) and max(citations) < sources
-        if asked:
+        judged = bool(citations) and max(citations) < sources
+        if judged:
             citations = citations[:MAX_CITATIONS]
 
         sentences.append(
             OfficialSentence(
                 target=remove_citations_official(output),
                 citations=tuple(citations),
-                asked=asked,
+                judged=judged,
             )
         )
         later = own or later
@@ -143,35 +149,28 @@ _NUMBER = re.compile(r"\d+")
 _MARK = re.compile("Claim [0-9]+: ")
 
 OfficialCited = tuple[bool, tuple[bool, ...]]
-"""Whether a sentence counts, and which of its citations, repeats as often as they are listed."""
+"""Whether a sentence counts, and which of its citations do, with repeats."""
 
 
 def official_claims(reply: str) -> list[str]:
-    """Reads claims that GPT made.
-
-    Line feeds are deleted, then the text is cut at `Claim 1: ` and so on, wherever that
-    stands.
-    """
+    """Reads GPT's claims: line feeds are deleted, then the text is cut at `Claim 1: ` and so on, anywhere."""
     return _MARK.split(reply.replace("\n", ""))[1:]
 
 
 def gpt_claims(reply: str) -> tuple[bool, ...] | Unreadable:
-    """Reads of each of a text's claims whether it counts by GPT's reply."""
+    """Reads from GPT's reply whether each claim counts."""
     records = _json(reply)
     if isinstance(records, dict | str) and not records:
-        return ()  # an empty object or text is no claims to them
+        return ()  # for the authors an empty object or text is no claims
     if not isinstance(records, list) or not all(
-        isinstance(one, dict) and _PREDICTION in one for one in records
+        isinstance(record, dict) and _PREDICTION in record for record in records
     ):
         return _NO_DECISION
     return tuple(bool(record[_PREDICTION] == 1) for record in records)
 
 
 def gpt_question(reply: str) -> tuple[bool, ...]:
-    """Reads GPT's judgement on a pair of MeQSum's questions.
-
-    Without one the pair is not in their file, which is no error.
-    """
+    """Reads GPT's verdict on a pair of MeQSum's questions; without one, the authors leave the pair out."""
     record = _json(reply)
     return (
         (record["prediction"] == 1,)
@@ -181,7 +180,7 @@ def gpt_question(reply: str) -> tuple[bool, ...]:
 
 
 def gpt_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadable:
-    """Reads GPT's judgement on a sentence and its citations."""
+    """Reads GPT's verdict on a sentence and its citations."""
     record = _json(reply)
     if not isinstance(record, dict) or not record.keys() >= _CITATION_KEYS:
         return _NO_DECISION
@@ -189,8 +188,7 @@ def gpt_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadabl
         return False, (False,) * len(citations)
 
     provenance = record["provenance"]
-    # An object there is looked through by its keys, which are texts, so that nothing is
-    # in it.
+    # A number is never among an object's keys, which are texts.
     if not isinstance(provenance, list | dict):
         return _NO_DECISION
 
@@ -198,7 +196,7 @@ def gpt_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadabl
 
 
 def mistral_claim(reply: str) -> bool | Unreadable:
-    """Reads Mistral's judgement on a claim, of its up to fifteen tries the first."""
+    """Reads Mistral's verdict on a claim, from the first of up to fifteen tries."""
     for line in _generated(reply):
         if "prediction: 1" in line or "prediction: 0" in line:
             return "prediction: 1" in line
@@ -206,10 +204,7 @@ def mistral_claim(reply: str) -> bool | Unreadable:
 
 
 def mistral_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unreadable:
-    """Reads Mistral's judgement on a sentence and its citations.
-
-    Of one citation that is the provenance, whatever is said.
-    """
+    """Reads Mistral's verdict on a sentence and its citations; a single citation is always the provenance."""
     entailed = mistral_claim(reply)
     if entailed is False:
         return False, (False,) * len(citations)
@@ -222,7 +217,7 @@ def mistral_cited(reply: str, citations: Sequence[int]) -> OfficialCited | Unrea
 
 
 def _json(reply: str) -> object:
-    """Whatever the JSON holds; an empty list when it is none, as in a fence."""
+    """The value of a JSON text; an empty list for other text, such as a fenced block."""
     try:
         return json.loads(reply)
     except (ValueError, RecursionError):
@@ -230,21 +225,22 @@ def _json(reply: str) -> object:
 
 
 def _generated(reply: str) -> list[str]:
-    """The lines of what a model generated; their prompts end with this mark."""
+    """The generated lines; the authors' prompts end with this mark."""
     return reply.rpartition("[/INST] ")[2].split("\n")
 
 
 def _provenance(reply: str, citations: Sequence[int]) -> list[int]:
+    """The citations of the first line with a provenance that has any."""
     for line in _generated(reply):
         if "provenance: " in line:
-            places = [
+            indexes = [
                 int(digits[:_MAX_DIGITS])
                 for digits in _NUMBER.findall(line.rpartition("explanation: ")[2])
             ]
-            if found := [
-                citations[place] for place in places if place < len(citations)
+            if listed := [
+                citations[index] for index in indexes if index < len(citations)
             ]:
-                return found
+                return listed
 
     return []
 
@@ -254,12 +250,12 @@ METHODS: Final[Mapping[str, SplitMethod]] = {
     "section": "sent",
     "question": "meqsum",
 }
-"""Form of a text to the authors' way of splitting it; of others `citation`."""
+"""The authors' method of splitting a text, by its form; `citation` for others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialVerdict:
-    """What the authors' scripts count of a unit."""
+    """The counts of a unit by the authors' scripts."""
 
     tallies: Mapping[str, Tally]
     reasons: tuple[str, ...] = ()
@@ -271,29 +267,29 @@ def judge_official(
     *,
     style: str = "json_cot",
     citations: bool = True,
-    given: Mapping[Side, Mapping[str, Sequence[str]]] | None = None,
+    claims: Mapping[Side, Mapping[str, Sequence[str]]] | None = None,
     punkt: Punkt = UNTRAINED,
 ) -> list[OfficialVerdict]:
-    """Asks about outputs as they were given, and counts as their scripts do.
+    """Asks about unchanged outputs, and counts as the authors' scripts do.
 
     Args:
-        units: what is judged.
-        judging: by whom, with the authors' prompts.
-        style: of `official_prompts.OFFICIAL_STYLES`.
-        citations: whether sentences are looked at, and what they cite.
-        given: claims that are there already, by unit's id.
-        punkt: what splits notes into sentences.
+        units: the units to judge.
+        judging: the judge, with the authors' prompts.
+        style: one of `official_prompts.OFFICIAL_STYLES`.
+        citations: whether to judge sentences with their citations.
+        claims: existing claims, by side and unit id.
+        punkt: the splitter of notes into sentences.
     """
     lines = []
     for unit in units:
-        replies = _Replies(unit, judging, style, given or {})
-        lines.append(replies.line(punkt if citations else None))
+        judged = _JudgedUnit(unit, judging, style, claims or {})
+        lines.append(judged.line(punkt if citations else None))
 
     return ask_together(judging.judge, lines)
 
 
 def official_tallies(section: Section) -> dict[str, Tally]:
-    """Counts what a score file has."""
+    """Counts a section as in the authors' score files, where an empty share is 0."""
     return {
         metric: replace(tally, due=True)
         for metric, tally in section_tallies(section).items()
@@ -305,7 +301,7 @@ _Read = Callable[[str], object]
 _SIDES: Final[tuple[Side, ...]] = ("reference", "output")
 
 
-class _Replies:
+class _JudgedUnit:
     """Asks about a unit with the authors' prompts."""
 
     def __init__(
@@ -313,12 +309,12 @@ class _Replies:
         unit: Unit,
         judging: Judging,
         style: str,
-        given: Mapping[Side, Mapping[str, Sequence[str]]],
+        claims: Mapping[Side, Mapping[str, Sequence[str]]],
     ) -> None:
         self._unit, self._start = unit, f"{unit.id}/official"
         self._maker = QuestionMaker(judging.prompts, style)
         self._mistral = style == "cot"
-        self._given = given
+        self._existing = claims
         self._texts = {
             "reference": official_reference(unit.reference, unit.form),
             "output": unit.output,
@@ -327,25 +323,24 @@ class _Replies:
         self._reasons: dict[str, None] = {}
 
     def line(self, punkt: Punkt | None) -> Line[OfficialVerdict]:
-        """Asks for the claims that are not there, then about all of them and the sentences.
-
-        About sentences it asks where Punkt is given.
-        """
+        """Asks for missing claims, then about all claims, and about the sentences if there is a Punkt."""
         reference, output = yield from side_by_side(
-            [self._made(side) for side in _SIDES]
+            [self._claims(side) for side in _SIDES]
         )
-        claims = [
-            self._counted("recall", "output", reference),
-            self._counted("precision", "reference", output),
+        claim_lines = [
+            self._entailed_claims("recall", "output", reference),
+            self._entailed_claims("precision", "reference", output),
         ]
-        about: Line[Any] = (
-            self._questions() if self._unit.form == "question" else side_by_side(claims)
+        claims_line: Line[Any] = (
+            self._questions()
+            if self._unit.form == "question"
+            else side_by_side(claim_lines)
         )
         lines: list[Line[Any]] = [
             self._sentence(number, sentence)
             for number, sentence in enumerate(self._split(punkt))
         ]
-        (recall, precision), *sentences = yield from side_by_side([about, *lines])
+        (recall, precision), *sentences = yield from side_by_side([claims_line, *lines])
         section = Section(
             reference_claims=recall, output_claims=precision, sentences=tuple(sentences)
         )
@@ -368,12 +363,12 @@ class _Replies:
         read: _Read,
         take: Callable[[Verdict], object],
     ) -> Line[list[Any]]:
-        """What verdicts say; None where there is none."""
+        """Asks once, and returns the values of the verdicts; None for a missing one."""
         outcomes = yield [
             replace(question, read=read, once=True, pair=None) for question in questions
         ]
         self._reasons |= dict.fromkeys(
-            one.reason for one in outcomes if isinstance(one, Unscored)
+            outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
         )
 
         return [
@@ -381,11 +376,12 @@ class _Replies:
             for outcome in outcomes
         ]
 
-    def _made(self, side: Side) -> Line[list[str] | None]:
-        """The claims of a side; None where none could be made, which their next script fails on."""
-        unit, text, given = self._unit, self._texts[side], self._given.get(side, {})
-        if unit.form == "question" or unit.id in given or not text:
-            return list(given.get(unit.id, ()))
+    def _claims(self, side: Side) -> Line[list[str] | None]:
+        """The claims of a side; None if none could be made, on which the authors' next script fails."""
+        unit, text = self._unit, self._texts[side]
+        existing = self._existing.get(side, {})
+        if unit.form == "question" or unit.id in existing or not text:
+            return list(existing.get(unit.id, ()))
 
         question = self._maker.make(
             f"{self._start}/{side}/claims",
@@ -399,14 +395,14 @@ class _Replies:
         return claims  # type: ignore[no-any-return]
 
     def _questions(self) -> Line[list[_Claims]]:
-        """Asks how two questions relate, in three ways; MeQSum alone.
+        """Asks how MeQSum's two questions relate, in three ways.
 
         A claim counts in its direction (recall, precision) if the judge says so, or
         says that both questions are the same.
         """
         output, reference = self._texts["output"], self._texts["reference"]
-        # Question A loses its citations, question B does not; a blank one is asked
-        # about like any other.
+        # Question A loses its citations, question B does not; blank ones are no
+        # exception.
         pairs: tuple[tuple[str, Any, str, str], ...] = (
             ("recall", "question", output, reference),
             ("precision", "question", reference, output),
@@ -416,43 +412,41 @@ class _Replies:
             self._maker.questions(
                 f"{self._start}/{name}",
                 kind,
-                first=remove_citations_official(one),
-                second=other,
+                first=remove_citations_official(question_a),
+                second=question_b,
             )
-            for name, kind, one, other in pairs
+            for name, kind, question_a, question_b in pairs
         ]
         read = _mistral_question if self._mistral else gpt_question
-        *ways, same = yield from self._ask(questions, read, _bools)
+        recall, precision, same = yield from self._ask(questions, read, _bools)
 
-        return [_either(said, same) for said in ways]
+        return [_either(recall, same), _either(precision, same)]
 
-    def _counted(
+    def _entailed_claims(
         self, name: str, side: Side, claims: list[str] | None
     ) -> Line[_Claims]:
-        """Asks which claims of one text the other one entails.
+        """Asks which claims the text of a side entails.
 
-        Nothing is asked of a blank text: every claim is a miss. GPT judges all claims
-        in one reply, so that a reply without JSON loses the verdict on each; Mistral
+        There is no question about a blank text: every claim is a miss. GPT judges all
+        claims in one reply, so that a reply without JSON loses every verdict; Mistral
         judges claims one by one.
         """
-        text, start = (
-            remove_citations_official(self._texts[side]),
-            f"{self._start}/{name}",
-        )
+        text = remove_citations_official(self._texts[side])
+        start = f"{self._start}/{name}"
         if claims is None or not claims or not text:
             return None if claims is None else (False,) * len(claims)
 
         about = {"text": text, "form": self._unit.form}
         if self._mistral:
             single = [
-                self._maker.claim(f"{start}/{place}", claim=one, **about)
-                for place, one in enumerate(claims)
+                self._maker.claim(f"{start}/{index}", claim=claim, **about)
+                for index, claim in enumerate(claims)
             ]
-            said = yield from self._ask(single, mistral_claim, verdict_bool)
-            return tuple(said)
+            verdicts = yield from self._ask(single, mistral_claim, verdict_bool)
+            return tuple(verdicts)
 
-        # No more room than theirs have: what did not fit into their reply is no JSON,
-        # and not counted.
+        # The authors' limit of tokens: a longer reply is cut, so that it is no JSON and
+        # does not count.
         question = replace(
             self._maker.claims(start, claims=claims, **about),
             max_tokens=OFFICIAL_TOKENS["json_cot"],
@@ -463,17 +457,17 @@ class _Replies:
     def _sentence(
         self, number: int, sentence: OfficialSentence
     ) -> Line[SentenceVerdict]:
-        """Asks whether what a sentence cites entails it, and which citations count."""
+        """Asks whether a sentence's citations entail it, and which of them count."""
         unit, citations = self._unit, sentence.citations
-        # A number in the text of a source can leave a gap in theirs, on which their
-        # script fails.
-        if not sentence.asked or not self._sources.keys() >= {*citations}:
+        # A number in a source's text can leave a gap in the authors' sources, on which
+        # their script fails.
+        if not sentence.judged or not self._sources.keys() >= {*citations}:
             return unsupported(len(citations))
 
         question = self._maker.citation(
             f"{self._start}/{number}",
             sentence=sentence.target,
-            cited=[(place, self._sources[place]) for place in citations],
+            cited=[(cited, self._sources[cited]) for cited in citations],
             form=unit.form,
             section=unit.section,
         )
@@ -487,23 +481,16 @@ class _Replies:
 
 
 def official_reference(reference: str, form: str) -> str:
-    """A reference as their data files have it.
-
-    Those of radiology reports are on one line, in small letters.
-    """
+    """A reference as in the authors' data files: for radiology reports on one line, in lower case."""
     return " ".join(reference.split()).lower() if form == "impression" else reference
 
 
 def official_sources(text: str) -> dict[int, str]:
-    """Takes a numbered input apart at each number in brackets.
-
-    Of a number that appears twice, the last counts.
-    """
-    _, *parts = re.split(r"\[(\d+)\]", text)
-    numbers = (int(digits[:_MAX_DIGITS]) for digits in parts[::2])
-    return dict(
-        zip(numbers, (" ".join(said.split()) for said in parts[1::2]), strict=True)
-    )
+    """Splits a numbered input at each number in brackets; of a repeated number the last text counts."""
+    _, *pieces = re.split(r"\[(\d+)\]", text)
+    numbers = (int(digits[:_MAX_DIGITS]) for digits in pieces[::2])
+    texts = (" ".join(piece.split()) for piece in pieces[1::2])
+    return dict(zip(numbers, texts, strict=True))
 
 
 def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
@@ -512,13 +499,17 @@ def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
 
 
 def _either(
-    said: tuple[bool, ...] | None, same: tuple[bool, ...] | None
+    entailed: tuple[bool, ...] | None, same: tuple[bool, ...] | None
 ) -> tuple[bool | None, ...]:
-    if not said:
-        return (None,) if said is None else ()
-    return (
-        (True,) if said[0] or same == (True,) else (None,) if same is None else (False,)
-    )
+    """Whether a question is entailed, or the same; empty if the authors leave the pair out."""
+    if entailed is None:
+        return (None,)
+    if not entailed:
+        return ()
+    if entailed[0] or same == (True,):
+        return (True,)
+
+    return (None,) if same is None else (False,)
 
 
 def _bools(outcome: Verdict) -> tuple[bool, ...]:

@@ -1,7 +1,7 @@
-"""Texts in pieces: turns, sections of a note, sentences, and what they cite.
+"""Splits texts: turns of a dialogue, sections of a note, sentences and their citations.
 
-A note is divided at ACI-BENCH's headings (Yim et al. 2023), a question by untrained
-Punkt; citations: docs/doclens_scoring.md.
+Notes are divided at ACI-BENCH's headings (Yim et al. 2023), questions by untrained
+Punkt. docs/doclens_scoring.md describes citations.
 """
 
 from __future__ import annotations
@@ -53,16 +53,12 @@ def split_turns(dialogue: str) -> list[str]:
 
 
 def numbered_dialogue(turns: Sequence[str]) -> str:
-    """Puts each turn's number before it, as in DocLens's files.
-
-    `[0][doctor] ...`, one turn behind the other.
-    """
+    """Joins turns with their numbers, as in DocLens' files: `[0][doctor] ...`."""
     return "\n".join(f"[{number}]{turn}" for number, turn in enumerate(turns))
 
 
 EMPTY: Final = "#####EMPTY#####"
-"""What ACI-BENCH's files hold for a section that a note does not have, behind the section's name.
-"""
+"""The mark in ACI-BENCH's files of a section that a note does not have, after the section's name."""
 
 _HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "subjective": (
@@ -99,12 +95,10 @@ _NO_WORD: Final = re.compile(r"[^a-z]+")
 
 
 def heading_section(line: str) -> str | None:
-    """Says which section a line begins.
+    """The section that a line begins: a heading alone on it, in capitals, with a colon, or with markup.
 
-    A heading alone on it, in capitals, with a colon behind, or marked up.
-
-    Example: `**Plan:**` and `PLAN` begin the assessment and plan; `Plan of care` begins
-    nothing, and is prose.
+    Example: `**Plan:**` and `PLAN` begin the assessment and plan; `Plan of care` is
+    prose.
     """
     if len(line) > _LONGEST or not line.strip():
         return None
@@ -119,20 +113,20 @@ def heading_section(line: str) -> str | None:
 
 
 def divide_note(note: str) -> dict[str, str]:
-    """Divides a note into all of `SECTIONS`, each of its lines in one, headings included.
+    """Divides a note into all of `SECTIONS`; each line, headings included, is in one.
 
-    Before the first heading it is subjective.
+    Lines before the first heading are subjective.
 
     Example: of the lines `CC: cough`, `He coughs.`, `PLAN` and `Rest.` the first two
-    are subjective, the others assessment and plan; both sections between are "".
+    are subjective, the others assessment and plan; the other two sections are "".
     """
-    parts: dict[str, list[str]] = {section: [] for section in SECTIONS}
+    sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
     current = SECTIONS[0]
     for line in note.splitlines(keepends=True):
         current = heading_section(line) or current
-        parts[current].append(line)
+        sections[current].append(line)
 
-    return {section: "".join(lines) for section, lines in parts.items()}
+    return {section: "".join(lines) for section, lines in sections.items()}
 
 
 _PUNKT: Final = Punkt(
@@ -143,8 +137,8 @@ _PUNKT: Final = Punkt(
 
 def split_question(question: str) -> list[str]:
     """Splits a question into its sentences, without the white space around them."""
-    # In small letters, character by character: a few letters would become two, and
-    # places would shift.
+    # Lower case character by character: a few letters would become two and shift
+    # positions.
     small = "".join(
         lower if len(lower := letter.lower()) == 1 else letter for letter in question
     )
@@ -156,7 +150,7 @@ def split_question(question: str) -> list[str]:
 
 
 def numbered_question(sentences: Sequence[str]) -> str:
-    """Puts each sentence's number before it, as in DocLens's files: `[0] ... [1] ...`."""
+    """Joins sentences with their numbers, as in DocLens' files: `[0] ... [1] ...`."""
     return " ".join(
         f"[{number}] {sentence}" for number, sentence in enumerate(sentences)
     )
@@ -164,12 +158,13 @@ def numbered_question(sentences: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentence:
-    """One sentence.
+    """A sentence of a generated text.
 
     Attributes:
-        text: what is judged: without markers, white space run together; "" where there
-            are markers and nothing else.
-        citations: each number once, in order of first mention.
+        raw: the sentence as it is in the text.
+        text: the judged text, without markers and with white space collapsed; "" if
+            there are only markers.
+        citations: the cited numbers without repeats, in order of first mention.
     """
 
     raw: str
@@ -178,10 +173,7 @@ class Sentence:
 
 
 def read_sentences(text: str) -> tuple[Sentence, ...]:
-    """Reads a generated text, whose sentences' `raw`, one behind the other, it is.
-
-    A blank one has none.
-    """
+    """Splits a generated text into sentences, whose joined `raw` is the text; a blank text has none."""
     return tuple(
         Sentence(
             raw=raw,
@@ -193,7 +185,7 @@ def read_sentences(text: str) -> tuple[Sentence, ...]:
 
 
 MAX_RANGE: Final = 100
-"""Most sentences a range can cite. `[0-5000]` points nowhere; it stays prose."""
+"""Largest number of sentences in a cited range. `[0-5000]` cites nothing; it is prose."""
 
 _PART = r"[0-9]{1,6}(?:[ \t]{0,3}[-\u2010-\u2014\u2212][ \t]{0,3}[0-9]{1,6})?"
 _CALLED = r"(?:(?i:sentences?|turns?|lines?|refs?|sources?|citations?)[ .:#]{1,2}|\^)?"
@@ -204,11 +196,11 @@ _NUMBER = re.compile("[0-9]+")
 _SPACES = " \t\u00a0"
 _AFTER = re.compile(f"[{_SPACES}]*")
 LINE_ENDS: Final = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-"""What ends a line."""
+"""Characters that end a line."""
 
 
 class Marker(NamedTuple):
-    """One pair of brackets; whether the source has the sentences that it cites is not asked."""
+    """One pair of brackets; the source need not have the cited sentences."""
 
     start: int
     end: int
@@ -218,18 +210,18 @@ class Marker(NamedTuple):
 def find_markers(text: str) -> list[Marker]:
     """Finds all markers of a text, `[0]`, `【0】` or `[sentence 0]`.
 
-    A range that runs backwards or over more than `MAX_RANGE` sentences makes it all
+    Brackets with a range that runs backwards or has more than `MAX_RANGE` sentences are
     prose.
     """
     markers = []
     for match in _MARKER.finditer(alike(text)):
-        parts = [
-            tuple(map(int, _NUMBER.findall(part)))
-            for part in re.split("[,;]", match[1])
+        ranges = [
+            tuple(map(int, _NUMBER.findall(span)))
+            for span in re.split("[,;]", match[1])
         ]
-        if all(0 <= part[-1] - part[0] < MAX_RANGE for part in parts):
+        if all(0 <= ends[-1] - ends[0] < MAX_RANGE for ends in ranges):
             ids = tuple(
-                chain.from_iterable(range(part[0], part[-1] + 1) for part in parts)
+                chain.from_iterable(range(ends[0], ends[-1] + 1) for ends in ranges)
             )
             markers.append(Marker(match.start(), match.end(), ids))
 
@@ -237,17 +229,14 @@ def find_markers(text: str) -> list[Marker]:
 
 
 def cited_ids(text: str) -> tuple[int, ...]:
-    """Lists what a text cites, each number once, in order of first mention."""
+    """Lists the cited numbers without repeats, in order of first mention."""
     return tuple(
         dict.fromkeys(chain.from_iterable(marker.ids for marker in find_markers(text)))
     )
 
 
 def remove_citations(text: str) -> str:
-    """Takes the markers out, each with the spaces before it.
-
-    Where one begins a line, the spaces behind it go.
-    """
+    """Removes the markers with the spaces before them, or after them at the beginning of a line."""
     kept: list[str] = []
     start, last = 0, ""
     for marker in find_markers(text):
@@ -261,7 +250,7 @@ def remove_citations(text: str) -> str:
 
 
 _LONG_LINE: Final = 60
-"""A line of as many characters without an end mark was broken by its width."""
+"""A line of at least so many characters without an end mark is taken for wrapped."""
 
 _LONG_HEADING: Final = 80
 
@@ -276,7 +265,7 @@ _SPACE = re.compile(r"\s*")
 _WORD_BEFORE = re.compile(r"[\w.&'’-]*\Z")
 _LONGEST_WORD: Final = 24
 
-# Points behind these are part of the word; behind the second they also may end a
+# A point after these words belongs to them; after a word of the second set it may end a
 # sentence, if a capital follows.
 _NEVER_LAST = frozenset("dr drs mr mrs ms prof st vs eg ie cf ca approx fig".split())
 _SHORTENED = frozenset(
@@ -285,22 +274,19 @@ _SHORTENED = frozenset(
 
 
 def sentence_pieces(text: str) -> list[str]:
-    """Cuts a text into sentences, which joined are the text.
-
-    Each has a letter, or else a number or sign that cites.
-    """
+    """Cuts a text into sentences, which joined are the text; each has a letter, or a number with a citation."""
     if not text.strip():
         return []
     return _merged(piece for block in _blocks(text) for piece in _pieces(block))
 
 
 def _blocks(text: str) -> list[str]:
-    """The text in blocks that no sentence goes beyond; joined they are the text.
+    """Splits the text into blocks that no sentence crosses; joined they are the text.
 
-    A list item is a block, and a heading is of one block with what stands below it.
+    A list item is a block; a heading is in one block with the text below it.
 
-    Example: `a b`, `c d`, blank, `- one`, `- two` make three blocks: the first two
-    lines with the blank one, then each item.
+    Example: `a b`, `c d`, blank, `- one`, `- two` are three blocks: the first two lines
+    with the blank one, then each item.
     """
     has_small = any(map(str.islower, text))
     blocks: list[list[str]] = []
@@ -334,10 +320,7 @@ def _goes_on(above: str, line: str, *, gap: bool, has_small: bool) -> bool:
 
 
 def _is_heading(line: str, *, has_small: bool) -> bool:
-    """Whether a line is what stands above a text.
-
-    Capitals say so only where the text has small letters too.
-    """
+    """Whether a line is a heading; capitals make one only if the text has lower case too."""
     bare = line.strip()
     if len(bare) > _LONG_HEADING or _ENDED.search(bare) or find_markers(bare):
         return False
@@ -351,10 +334,10 @@ def _is_heading(line: str, *, has_small: bool) -> bool:
 
 
 def _runs_on(above: str, line: str) -> bool:
-    """Whether a line goes on with the sentence above it, broken by the width of a page.
+    """Whether a line continues the sentence of the wrapped line above it.
 
-    It does if it begins small, or if the line above ends with a comma or is as long as
-    a page is wide; not if that one has ended, by a mark or by its citation.
+    It does if it begins in lower case, or if the line above ends with a comma or is as
+    long as a page is wide; not if that one ends with an end mark or a citation.
     """
     bare = above.rstrip()
     markers = find_markers(bare)
@@ -377,11 +360,11 @@ def _pieces(block: str) -> Iterator[str]:
     ends = frozenset(markers.values())
     start = done = 0
     for stop in _STOP.finditer(block):
-        if stop.start() < done:  # a point behind the markers behind a point
+        if stop.start() < done:  # a point after the markers of an earlier point
             continue
 
-        end = _behind_markers(block, stop.end(), markers)
-        if _ends(block, stop, start=start, end=end, behind_marker=stop.start() in ends):
+        end = _after_markers(block, stop.end(), markers)
+        if _ends(block, stop, start=start, end=end, after_marker=stop.start() in ends):
             yield block[start:end]
             start = end
 
@@ -391,36 +374,36 @@ def _pieces(block: str) -> Iterator[str]:
         yield block[start:]
 
 
-def _behind_markers(block: str, end: int, markers: dict[int, int]) -> int:
+def _after_markers(block: str, end: int, markers: dict[int, int]) -> int:
     while (after := markers.get(_skip(block, end))) is not None:
         stop = _STOP.match(block, after)
         end = stop.end() if stop else after
     return end
 
 
-def _skip(block: str, place: int) -> int:
-    return _SPACE.match(block, place).end()  # type: ignore[union-attr]
+def _skip(block: str, position: int) -> int:
+    return _SPACE.match(block, position).end()  # type: ignore[union-attr]
 
 
 def _ends(
-    block: str, stop: re.Match[str], *, start: int, end: int, behind_marker: bool
+    block: str, stop: re.Match[str], *, start: int, end: int, after_marker: bool
 ) -> bool:
-    """Whether a sentence ends behind an end mark, which may have markers before and behind it."""
-    place = _skip(block, end)
+    """Whether a sentence ends with an end mark, which may have markers before and after it."""
+    position = _skip(block, end)
     if (
-        place == len(block)
+        position == len(block)
         or stop[0][0] in "。！？"
         or end > stop.end()
-        or behind_marker
+        or after_marker
     ):
         return True
 
-    following = block[place]
+    following = block[position]
     match = _WORD_BEFORE.search(
         block, max(start, stop.start() - _LONGEST_WORD), stop.start()
     )
     word = match[0] if match else ""
-    if place == end:  # "pain.He": small letters, a capital, and no space between
+    if position == end:  # "pain.He": lower case, a capital, and no space between
         return (
             following.isupper()
             and word.isalpha()
@@ -431,8 +414,8 @@ def _ends(
     if stop[0][0] in "!?":
         return True
 
-    # Of the same line: what stands first on one numbers an item, whatever heading is
-    # above it.
+    # Only text of the same line: a number at its beginning numbers an item, whatever
+    # heading is above it.
     line = _LINE_END.split(
         block[max(start, stop.start() - 2 * _LONGEST_WORD) : stop.start() - len(word)]
     )[-1]
@@ -440,7 +423,7 @@ def _ends(
 
 
 def _point_ends(word: str, following: str, *, before: str) -> bool:
-    """Whether a point behind a word ends a sentence when a space follows."""
+    """Whether a point after a word and before a space ends a sentence."""
     key = word.replace(".", "").casefold()
     if key in _NEVER_LAST:
         return False
@@ -459,7 +442,7 @@ def _point_ends(word: str, following: str, *, before: str) -> bool:
 
 
 def _merged(pieces: Iterable[str]) -> list[str]:
-    """Gives pieces that say nothing of their own to the next, at the end to the one before."""
+    """Joins pieces without content to the next piece, or at the end to the previous one."""
     merged: list[str] = []
     waiting = ""
     for piece in pieces:

@@ -1,9 +1,7 @@
-"""Prompts of the generation tasks.
+"""DocLens' prompts of the generation tasks, with a source in numbered turns or sentences to cite.
 
-A source in numbered turns or sentences, which the answer is asked to cite.
-
-Ours are of the protocol's facts (paper, sections 4 and A.4); the citations of examples
-follow a rule (docs/doclens.md).
+Ours were written from the protocol's facts (paper, sections 4 and A.4); the citations
+in examples follow a rule (docs/doclens.md).
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -46,9 +45,9 @@ def load_prompts(
     arguments: Mapping[str, str] | None = None,
     exemplars: Sequence[Row] = (),
 ) -> PromptSet:
-    """Makes the prompts of a task.
+    """Builds the prompts of a task.
 
-    `settings` say whether citations are asked for and which examples are shown.
+    Their `settings` say whether they ask for citations, and which examples they have.
     """
     check_prompt_set(task, name)
     citations = _asks_citations(task, arguments or {})
@@ -60,17 +59,22 @@ def load_prompts(
     texts = TEXTS[form]
 
     def render(item: Item) -> tuple[Message, ...]:
-        parts = [*openings[_section(item)], _labelled(texts, numbered_source(item))]
-        return ({"role": "user", "content": "\n\n".join(parts)},)
+        source = _labelled(texts, numbered_source(item))
+        content = "\n\n".join([*openings[_section(item)], source])
+        return ({"role": "user", "content": content},)
 
     settings: dict[str, object] = {_CITATIONS: "yes" if citations else "no"}
     if drawn:
         settings |= {"seed": SEED, "examples": drawn}
 
-    shown = [part for section in openings for part in (section, *openings[section])]
+    hashed = list(
+        chain.from_iterable(
+            (section, *opening) for section, opening in openings.items()
+        )
+    )
     return PromptSet(
         name=name,
-        sha256=texts_sha256(form, *shown, LABELLED, texts["source"], texts["answer"]),
+        sha256=texts_sha256(form, *hashed, LABELLED, texts["source"], texts["answer"]),
         render=render,
         settings=settings,
     )
@@ -85,10 +89,7 @@ def _asks_citations(task: TaskSpec, arguments: Mapping[str, str]) -> bool:
 
 
 def numbered_source(item: Item) -> str:
-    """Writes what an item cites, a turn or sentence a line.
-
-    `[0][doctor] ...` in dialogues, `[0] ...` elsewhere.
-    """
+    """Writes an item's source, one turn or sentence per line: `[0][doctor] ...` in dialogues, else `[0] ...`."""
     source: list[str] = item.fields["sentences"]
     if item.fields["form"] in DIALOGUES:
         return numbered_dialogue(source)
@@ -96,10 +97,7 @@ def numbered_source(item: Item) -> str:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes an item's gold as an answer.
-
-    The reference, with citations by the rule of `cite`; "" where it is blank.
-    """
+    """Writes an item's gold as an answer: the reference with citations by `cite`; "" if it is blank."""
     return _answer(item, citations=True)
 
 
@@ -121,40 +119,41 @@ def _section(item: Item) -> str:
 def _openings(
     task: TaskSpec, rows: Sequence[Row], *, citations: bool
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """Everything that stands before an item's source, by section, and the ids of the examples."""
+    """The texts before an item's source, by section, and the ids of the examples."""
     form = task.options["form"]
     texts = TEXTS[form]
     drawn = draw_exemplars(task, rows) if task.options["shots"] != "0" else {}
     openings = {}
     for section in SECTIONS if form == "section" else ("",):
-        parts = [
+        opening = [
             texts["given"],
             texts["task"],
             *([SECTION_TASKS[section]] if section else []),
             *([texts["citing"]] if citations else []),
         ]
-        if shown := drawn.get(section):
-            answers = [
-                f"{_labelled(texts, numbered_source(item))}\n{_answer(item, citations=citations).strip()}"
-                for item in shown
-            ]
-            parts += [
-                ALONE if len(shown) == 1 else AMONG.format(count=len(shown)),
-                *answers,
+        if examples := drawn.get(section):
+            opening += [
+                ALONE if len(examples) == 1 else AMONG.format(count=len(examples)),
+                *(_example(texts, item, citations=citations) for item in examples),
                 ASKED,
             ]
 
-        openings[section] = parts
+        openings[section] = opening
 
-    # The examples of all sections are of the same visits.
+    # The examples of all sections are from the same visits.
     examples = next(iter(drawn.values()), ())
     return openings, [
         item.cluster if form == "section" else item.id for item in examples
     ]
 
 
-def _labelled(texts: Mapping[str, str], given: str) -> str:
-    return LABELLED.format(source=texts["source"], given=given, answer=texts["answer"])
+def _example(texts: Mapping[str, str], item: Item, *, citations: bool) -> str:
+    answer = _answer(item, citations=citations).strip()
+    return f"{_labelled(texts, numbered_source(item))}\n{answer}"
+
+
+def _labelled(texts: Mapping[str, str], source: str) -> str:
+    return LABELLED.format(source=texts["source"], given=source, answer=texts["answer"])
 
 
 def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> PromptSet:
@@ -172,28 +171,27 @@ def _official(task: TaskSpec, upstream: Path | None, *, citations: bool) -> Prom
         source = official_input(item.fields["sentences"], form)
         return (*before[_section(item)], {"role": "user", "content": source})
 
-    shown = [
-        part
-        for section in before
-        for message in before[section]
-        for part in (section, message["role"], message["content"])
-    ]
+    hashed: list[str] = []
+    for section, messages in before.items():
+        for message in messages:
+            hashed += [section, message["role"], message["content"]]
+
     if form not in DIALOGUES:
-        shown.append("small letters")
+        hashed.append("small letters")
 
     return PromptSet(
         name="official",
-        sha256=texts_sha256(*shown),
+        sha256=texts_sha256(*hashed),
         render=render,
         settings={_CITATIONS: "yes"},
     )
 
 
-_PARTS: Final = packaged(__file__, "prompts.json")
-TEXTS: Final[Mapping[str, Mapping[str, str]]] = _PARTS["forms"]
-"""What is said in each form; `given`: what stands below, and how it is numbered."""
-SECTION_TASKS: Final[Mapping[str, str]] = _PARTS["sections"]
-_UNCOUNTED: Final = frozenset(_PARTS["uncounted"].split())
+_TEXTS: Final = packaged(__file__, "prompts.json")
+TEXTS: Final[Mapping[str, Mapping[str, str]]] = _TEXTS["forms"]
+"""The texts of each form; `given` describes the source and its numbers."""
+SECTION_TASKS: Final[Mapping[str, str]] = _TEXTS["sections"]
+_UNCOUNTED: Final = frozenset(_TEXTS["uncounted"].split())
 
 ALONE: Final = "Here is one done already."
 
@@ -207,14 +205,11 @@ LABELLED: Final = "{source}:\n{given}\n\n{answer}:"
 SEED: Final = 17
 
 KINDS: Final = 6
-"""Kinds of radiology reports that have a train split in MIMIC-III, by the paper."""
+"""Number of kinds of radiology reports with a train split in MIMIC-III, by the paper."""
 
 
 def draw_exemplars(task: TaskSpec, rows: Sequence[Row]) -> dict[str, tuple[Item, ...]]:
-    """Draws the worked examples of a task.
-
-    Section to its examples, of the same visits for all; for other forms under "".
-    """
+    """Draws the worked examples of a task by section, from the same visits for all; under "" for other forms."""
     form, shots = task.options["form"], int(task.options["shots"])
     items = [
         item
@@ -232,40 +227,36 @@ def draw_exemplars(task: TaskSpec, rows: Sequence[Row]) -> dict[str, tuple[Item,
 def _of_sections(
     task: TaskSpec, items: Sequence[Item], shots: int
 ) -> dict[str, tuple[Item, ...]]:
-    """Only visits whose note has all four.
-
-    An example shows how a section is written, not that there is none.
-    """
-    of_visit: dict[str, dict[str, Item]] = defaultdict(dict)
+    """Draws visits whose notes have all four sections, so that no example shows an empty one."""
+    visits: dict[str, dict[str, Item]] = defaultdict(dict)
     for item in items:
-        of_visit[item.cluster][str(item.groups["section"])] = item
+        visits[item.cluster][str(item.groups["section"])] = item
 
     whole = [
-        visit[SECTIONS[0]] for visit in of_visit.values() if len(visit) == len(SECTIONS)
+        visit[SECTIONS[0]] for visit in visits.values() if len(visit) == len(SECTIONS)
     ]
     drawn = [
         item.cluster
         for item in _first(task, whole, shots, needs="whose note has all four sections")
     ]
     return {
-        section: tuple(of_visit[name][section] for name in drawn)
-        for section in SECTIONS
+        section: tuple(visits[name][section] for name in drawn) for section in SECTIONS
     }
 
 
 def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, ...]:
-    """Draws worked examples of the commonest kinds of reports, as many of each.
+    """Draws worked examples of the most frequent kinds of reports, equally many of each.
 
     Returns:
         One of each kind, then the second of each, so that the first examples of any
         number of shots are of different kinds.
     """
     per_kind = shots // KINDS
-    of: dict[tuple[object, object], list[Item]] = defaultdict(list)
+    by_kind: dict[tuple[object, object], list[Item]] = defaultdict(list)
     for item in items:
-        of[item.groups["modality"], item.groups["anatomy"]].append(item)
+        by_kind[item.groups["modality"], item.groups["anatomy"]].append(item)
 
-    kinds = sorted(of, key=lambda kind: (-len(of[kind]), kind))[:KINDS]
+    kinds = sorted(by_kind, key=lambda kind: (-len(by_kind[kind]), kind))[:KINDS]
     if len(kinds) < KINDS:
         raise MissingError(
             f"{task.name}: worked examples come from {KINDS} kinds of reports (modality and "
@@ -274,11 +265,12 @@ def _of_kinds(task: TaskSpec, items: Sequence[Item], shots: int) -> tuple[Item, 
         )
 
     drawn = [
-        _first(task, of[kind], per_kind, needs=f"of kind {' '.join(map(str, kind))}")
+        _first(
+            task, by_kind[kind], per_kind, needs=f"of kind {' '.join(map(str, kind))}"
+        )
         for kind in kinds
     ]
-    # One of each kind, then the second of each.
-    return tuple(of_kind[place] for place in range(per_kind) for of_kind in drawn)
+    return tuple(chain.from_iterable(zip(*drawn, strict=True)))
 
 
 def _first(
@@ -294,9 +286,9 @@ def _first(
 
 
 def _rank(item: Item) -> tuple[bytes, str]:
-    """The visit's place, for a section.
+    """The rank of an item; sections have that of their visit.
 
-    Its cluster is its own id in the other forms, but for reports that share a patient.
+    In other forms the cluster is the item's id, except for reports that share a patient.
     """
     name = item.cluster if item.fields["form"] == "section" else item.id
     return hashlib.sha256(f"{SEED}:{name}".encode()).digest(), name
@@ -311,10 +303,10 @@ def _next_step(task: TaskSpec) -> str:
 
 
 MAX_CITED: Final = 3
-"""Most turns that a sentence cites."""
+"""Largest number of turns that a sentence cites."""
 
 MIN_ADDED: Final = 2
-"""Words that a further turn has to add."""
+"""Smallest number of words that a further turn must add."""
 
 _WORD = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\W\d_]+")
 _SPEAKER = re.compile(r"\[[A-Za-z]\w*\]")
@@ -322,7 +314,7 @@ _LAST_MARKS = re.compile(r"[.!?…。！？]+\Z")
 
 
 class Source:
-    """The turns or sentences that can be cited, by their words."""
+    """The words of the turns or sentences that can be cited."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         bare = [
@@ -332,16 +324,12 @@ class Source:
         self._words = [_words(text) for text in bare]
         self._longest = max(
             range(len(bare)),
-            key=lambda place: (len(self._words[place]), -place),
+            key=lambda number: (len(self._words[number]), -number),
             default=None,
         )
 
     def cited_by(self, sentence: str) -> tuple[int, ...]:
-        """Says what a sentence cites.
-
-        Returns one to `MAX_CITED` numbers, ascending; none where there is nothing to
-        cite.
-        """
+        """The numbers that a sentence cites, ascending: one to `MAX_CITED`, or none for an empty source."""
         if self._longest is None:
             return ()
 
@@ -359,29 +347,25 @@ class Source:
         return tuple(sorted(cited))
 
     def _best(self, words: frozenset[str]) -> tuple[int, int]:
-        """The text that shares most of the words, of several the shortest, then the first.
-
-        And how many it shares.
-        """
+        """The text that shares most words, of several the shortest, then the first; and the number of shared words."""
         shared = [len(words & text) for text in self._words]
-        place = max(
+        best = max(
             range(len(shared)),
-            key=lambda each: (shared[each], -len(self._words[each]), -each),
+            key=lambda number: (shared[number], -len(self._words[number]), -number),
         )
-        return place, shared[place]
+        return best, shared[best]
 
 
 def cite(text: str, source: Source) -> str:
-    """Writes `[3][4]` before the full stop of sentences that cite nothing yet.
+    """Adds `[3][4]` before the full stop of sentences without citations; `remove_citations` undoes it."""
+    sentences = chain.from_iterable(
+        map(_within_sections, sentence_pieces(text) or [text])
+    )
+    return "".join(_cited(sentence, source) for sentence in sentences)
 
-    `remove_citations` gives the text back.
-    """
-    pieces = sentence_pieces(text) or [text]
-    return "".join(_cited(part, source) for piece in pieces for part in _parts(piece))
 
-
-def _parts(piece: str) -> Iterator[str]:
-    """Cuts a sentence before each heading of a section, so that none is of two sections."""
+def _within_sections(piece: str) -> Iterator[str]:
+    """Cuts a sentence before each heading, so that none is in two sections."""
     lines: list[str] = []
     for line in piece.splitlines(keepends=True):
         if lines and heading_section(line):
@@ -398,9 +382,8 @@ def _cited(piece: str, source: Source) -> str:
 
     head = _LAST_MARKS.sub("", body).rstrip() or body
     line = head.splitlines()[-1] + "".join(body[len(head) :].splitlines()[:1])
-    if heading_section(
-        line
-    ):  # a marker behind it would make it a line like any other; the marks may stand on the next
+    if heading_section(line):
+        # With a marker it would no longer be a heading; its marks may be on the next line.
         return piece
 
     markers = "".join(f"[{number}]" for number in source.cited_by(body))

@@ -68,7 +68,7 @@ NOTE_WORDS = frozenset(
     "recall precision sentences citations to up no list of claims the reference output without "
     "judge reply".split()
 ) | {*SECTIONS, FULL}
-"""What `parsed` and `why` are made of, beside numbers and what went wrong with a judge."""
+"""The words of `parsed` and `why`, beside numbers and the judge's reasons."""
 
 _CITATIONS = METRICS[2:]
 
@@ -83,19 +83,19 @@ def score_items(
 ) -> list[ItemScore]:
     """Scores the texts generated for a task's items.
 
-    An item's value is its own share of a metric, its weight the denominator.
+    An item's value is its own share of a metric; its weight is the denominator.
     """
     check_lengths(task, items, responses)
     settings = read_settings(task, arguments or {})
     outputs = [without_reasoning(response) for response in responses]
     answers = [output.strip() for output in outputs]
-    parts = [
+    units = [
         text_units(item, answer) for item, answer in zip(items, answers, strict=True)
     ]
-    units = [unit for some in parts for unit in some]
-    joined = _joined(settings, units)
+    flattened = list(chain.from_iterable(units))
+    joined = _joined(settings, flattened)
     verdicts = judge_units(
-        units,
+        flattened,
         judging,
         style=settings.style,
         citations=settings.citations,
@@ -113,13 +113,13 @@ def score_items(
     return [
         item_score(
             item.id,
-            {unit.section: next(judged) for unit in some},
+            {unit.section: next(judged) for unit in own_units},
             texts=values,
-            official=theirs,
+            official=own_official,
             cites=settings.citations,
         )
-        for item, some, values, theirs in zip(
-            items, parts, texts, official, strict=True
+        for item, own_units, values, own_official in zip(
+            items, units, texts, official, strict=True
         )
     ]
 
@@ -127,10 +127,7 @@ def score_items(
 def _official(
     settings: Settings, items: Sequence[Item], outputs: Sequence[str], judging: Judging
 ) -> list[list[OfficialVerdict]] | list[None]:
-    """What the authors' scripts count of each output as it was given.
-
-    None for each where their prompts are not used.
-    """
+    """The verdicts by the authors' scripts on each unchanged output; None for each without their prompts."""
     prompts = judging.prompts
     if (
         not settings.official
@@ -150,31 +147,28 @@ def _official(
         )
 
     divide = official_division(prompts.texts)
-    parts = [
+    units = [
         text_units(item, output, divide=divide)
         for item, output in zip(items, outputs, strict=True)
     ]
-    units = [unit for some in parts for unit in some]
+    flattened = list(chain.from_iterable(units))
     verdicts = judge_official(
-        units,
+        flattened,
         judging,
         style=settings.style,
         citations=settings.citations,
-        given=_joined(settings, units),
+        claims=_joined(settings, flattened),
         punkt=settings.punkt,
     )
     judged = iter(verdicts)
 
-    return [list(islice(judged, len(some))) for some in parts]
+    return [list(islice(judged, len(own_units))) for own_units in units]
 
 
 def _joined(
     settings: Settings, units: Sequence[Unit]
 ) -> dict[Side, dict[str, tuple[str, ...]]]:
-    """The claims of files, by side and unit.
-
-    Before anything is answered there is nothing to join.
-    """
+    """The claims of files, by side and unit; without answers there is nothing to join."""
     if not units:
         return {}
 
@@ -187,22 +181,16 @@ def _joined(
 
 
 def unanswered_limits(task: TaskSpec, item: Item) -> Mapping[str, tuple[float, float]]:
-    """Limits of `medcon_official`.
-
-    Shared terms are at most all of the reference's, so F1 stays below 2 whatever its
-    synonyms.
-    """
+    """Limits of `medcon_official`: at most all of the reference's terms are shared, so that F1 stays below 2."""
     return {"medcon_official": (0.0, 2.0)}
 
 
 def text_units(
     item: Item, answer: str, *, divide: Callable[[str], Mapping[str, str]] | None = None
 ) -> list[Unit]:
-    """Takes a generated text apart into what is judged by itself.
+    """Splits a generated text into the units that are judged separately: a note's four sections, or the whole text.
 
-    A note's four sections, or the one text there is.
-
-    `divide`: how notes are divided, in place of `divide_note`.
+    `divide` replaces `divide_note` for notes.
     """
     form, sources = str(item.fields["form"]), tuple(item.fields["sentences"])
     if form == "note":
@@ -240,19 +228,19 @@ def item_score(
     official: Sequence[OfficialVerdict] | None = None,
     cites: bool = True,
 ) -> ItemScore:
-    """Makes an item's score of what is known of its text.
+    """Computes an item's score from the verdicts on its text.
 
-    A verdict that is missing bounds a share. Example: of four claims of the reference
-    the output entails two, does not entail one, and nobody said of one: claim recall
-    lies between 2/4 and 3/4. Where no list of claims could be made at all, it may have
-    up to `measures.MAX_CLAIMS`.
+    With a missing verdict, a share has limits. Example: of four claims of the reference
+    the output entails two and does not entail one, and one has no verdict: claim recall
+    lies between 2/4 and 3/4. A list of claims that could not be made may have up to
+    `measures.MAX_CLAIMS`.
 
     Args:
         name: the item's id.
-        verdicts: what is known of it, by section.
-        texts: its metrics of texts.
-        official: what the authors' scripts count of it, where they were followed.
-        cites: whether it was to cite.
+        verdicts: the verdicts by section.
+        texts: the metrics of texts.
+        official: the verdicts by the authors' scripts, if these were followed.
+        cites: whether the text should cite.
     """
     by_section = {
         section: section_tallies(verdict.section, section)
@@ -261,14 +249,16 @@ def item_score(
     whole = total(by_section.values())
     tallies = dict(whole)
     if len(by_section) > 1:
-        for section, of_section in by_section.items():
+        for section, own_tallies in by_section.items():
             tallies |= {
-                f"{metric}_{section}": tally for metric, tally in of_section.items()
+                f"{metric}_{section}": tally for metric, tally in own_tallies.items()
             }
 
     if official is not None:
-        theirs = total(verdict.tallies for verdict in official)
-        tallies |= {f"{metric}_official": tally for metric, tally in theirs.items()}
+        official_total = total(verdict.tallies for verdict in official)
+        tallies |= {
+            f"{metric}_official": tally for metric, tally in official_total.items()
+        }
 
     values, counts, weights = dict(texts or {}), {}, {}
     for metric, tally in tallies.items():
@@ -302,7 +292,7 @@ def item_score(
 
 
 def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
-    """`recall 3/4, precision 2 to 3/4, sentences 5/6, citations 6/7`; counts alone."""
+    """`recall 3/4, precision 2 to 3/4, sentences 5/6, citations 6/7`: only counts."""
     names = dict(
         zip(METRICS, ("recall", "precision", "sentences", "citations"), strict=True)
     )
@@ -311,15 +301,14 @@ def _parsed(tallies: Mapping[str, Tally], *, cites: bool) -> str:
 
 
 def _counted(tally: Tally) -> str:
-    """Shows a tally.
+    """Writes a tally.
 
     Example: 2 hits, 1 missing and 1 miss are `2 to 3/4`; a list of claims that could
     not be made is `0 to 30/up to 30`.
     """
-    hits, missing, more = (
-        sum(getattr(verdict, part) for verdict in tally.verdicts)
-        for part in ("hits", "missing", "more")
-    )
+    hits = sum(verdict.hits for verdict in tally.verdicts)
+    missing = sum(verdict.missing for verdict in tally.verdicts)
+    more = sum(verdict.more for verdict in tally.verdicts)
     of = f"{'up to ' if more else ''}{tally.counts.of:.0f}"
 
     return f"{hits}{f' to {hits + missing + more}' if missing or more else ''}/{of}"
@@ -328,22 +317,22 @@ def _counted(tally: Tally) -> str:
 def _why(
     verdicts: Mapping[str, UnitVerdict], reasons: Mapping[str, int], *, cites: bool
 ) -> str:
-    """Says what an item lacks: lists of claims, sentences, verdicts; "" if nothing."""
-    sections = {section: verdict.section for section, verdict in verdicts.items()}
-    named = {
-        "no list of claims of the reference": [
-            name for name, one in sections.items() if one.reference_claims is None
-        ],
-        "no list of claims of the output": [
-            name for name, one in sections.items() if one.output_claims is None
-        ],
-        "without sentences": [
-            name for name, one in sections.items() if cites and not one.sentences
-        ],
+    """What an item lacks: lists of claims, sentences, verdicts; "" if nothing."""
+    lacking: dict[str, list[str]] = {
+        "no list of claims of the reference": [],
+        "no list of claims of the output": [],
+        "without sentences": [],
     }
-    parts = [f"{what}: {' '.join(names)}" for what, names in named.items() if names]
+    for name, verdict in verdicts.items():
+        if verdict.section.reference_claims is None:
+            lacking["no list of claims of the reference"].append(name)
+        if verdict.section.output_claims is None:
+            lacking["no list of claims of the output"].append(name)
+        if cites and not verdict.section.sentences:
+            lacking["without sentences"].append(name)
 
-    return "; ".join([*parts, *sorted(reasons)])
+    remarks = [f"{what}: {' '.join(names)}" for what, names in lacking.items() if names]
+    return "; ".join([*remarks, *sorted(reasons)])
 
 
 _MADE: Final = "made by the judge; a judge of entailment takes sentences"
@@ -351,11 +340,14 @@ _MADE: Final = "made by the judge; a judge of entailment takes sentences"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What decides how a task is scored.
+    """The settings of a task's scoring.
 
     Attributes:
-        claims: the files that have them.
-        punkt: what the authors' figures split notes by.
+        citations: whether to judge citations.
+        style: the style of the judge's prompts.
+        claims: files of claims, by side.
+        official: whether to compute the authors' figures.
+        punkt: the splitter of notes for the authors' figures.
     """
 
     citations: bool
@@ -366,11 +358,11 @@ class Settings:
 
 
 def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
-    """Reads the arguments of a task's scoring, but for those of its metrics of texts."""
+    """Reads the arguments of a task's scoring, without those of its metrics of texts."""
     check_scoring_args(task, arguments)
     citations = _one_of(task, arguments, "citations", ("yes", "no"))
     style = _one_of(task, arguments, "style", STYLES)
-    # Whatever it were set to, the metrics that need it would be reported.
+    # Only `yes` is valid: metrics that need the argument are reported whatever its value.
     official = (
         "official" in arguments
         and _one_of(task, arguments, "official", ("yes",)) == "yes"
@@ -406,10 +398,7 @@ def read_settings(task: TaskSpec, arguments: Mapping[str, str]) -> Settings:
 
 
 def scoring_identity(task: TaskSpec, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Says what decides a task's scores beside the judge, for the recipe.
-
-    Reads files and loads no weights.
-    """
+    """Everything beside the judge that determines a task's scores, for the recipe; reads files, loads no weights."""
     settings = read_settings(task, arguments)
     by_punkt = settings.official and task.options["form"] in DIALOGUES
     claims: dict[Side, object] = dict.fromkeys(
@@ -449,23 +438,23 @@ def join_claims(
     side: Side,
     where: str = "claims",
 ) -> dict[str, tuple[str, ...]]:
-    """Gives each text its claims.
+    """Assigns claims to texts.
 
-    Of several records with the same text that of the unit's own id counts, else the
-    first.
+    Of several records with the same text, the one with the unit's own id counts, else
+    the first.
     """
     files = _ClaimFiles(records)
     joined: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
-    odd: list[str] = []
+    blank: list[str] = []
     for unit in units:
         text = _key(unit.reference if side == "reference" else unit.output)
-        claims = files.of(unit, text)
+        claims = files.find(unit, text)
         joined[unit.id] = claims or () if text else ()
         if text and claims is None:
             missing.append(unit.id)
         if claims and not text:
-            odd.append(unit.id)
+            blank.append(unit.id)
 
     if missing:
         raise UsageError(
@@ -474,24 +463,20 @@ def join_claims(
             "these texts, or leave it out and let the judge make claims."
         )
 
-    if odd:
+    if blank:
         raise UsageError(
-            f"{where}: has claims of the {side} of {listed(odd, 5)}, which is blank. Give the file "
-            "made of these texts."
+            f"{where}: has claims of the {side} of {listed(blank, 5)}, which is blank. Give the "
+            "file made of these texts."
         )
 
     return joined
 
 
 class _ClaimFiles:
-    """Claims by the text they were made from, and, where a file has no texts, by id and section."""
+    """Claims by their text, or by id and section if the file has no texts."""
 
     def __init__(self, records: Sequence[ClaimRecord]) -> None:
-        """Sorts the claims of a file.
-
-        By text where the record has it, since a text changed after its claims were made
-        must not get the claims of the older one; by id only where no text is known.
-        """
+        """Indexes claims by text if the record has it, since a changed text must not get old claims; else by id."""
         self._by_id: dict[tuple[str, str], tuple[str, ...]] = {}
         self._by_text: dict[tuple[str, str], dict[str, tuple[str, ...]]] = defaultdict(
             dict
@@ -505,21 +490,24 @@ class _ClaimFiles:
                 else:
                     self._by_id[record.id, section] = claims
 
-    def of(self, unit: Unit, text: str) -> tuple[str, ...] | None:
-        """The claims of a unit whose text has this key; None where there are none of it."""
-        # A file can have the id of the unit's item, or of the visit whose section it
-        # is.
+    def find(self, unit: Unit, text: str) -> tuple[str, ...] | None:
+        """The claims of a unit whose text has this key; None if there are none."""
+        # A file can have the id of the unit's item, or of the visit of its section.
         ending = f"/{unit.section}" if unit.section != FULL else ""
         names = (unit.item, unit.id.removesuffix(ending))
-        same = self._by_text.get((unit.section, text), {})
-        known = [same[name] for name in names if name in same] or list(same.values())
-        known += [
-            self._by_id[name, unit.section]
-            for name in names
-            if (name, unit.section) in self._by_id
-        ]
+        same_text = self._by_text.get((unit.section, text), {})
+        for name in names:
+            if name in same_text:
+                return same_text[name]
 
-        return known[0] if known else None
+        if same_text:
+            return next(iter(same_text.values()))
+
+        for name in names:
+            if (name, unit.section) in self._by_id:
+                return self._by_id[name, unit.section]
+
+        return None
 
 
 def _key(text: str) -> str:
@@ -530,30 +518,23 @@ _MEDCON_VARIANT: Final = "aci-bench"
 
 
 def text_metrics(pairs: Pairs, arguments: Mapping[str, str]) -> list[dict[str, float]]:
-    """Computes the metrics of texts."""
+    """Computes the metrics of texts: of words, of models, and of concepts."""
     metrics = [word_metrics(output, reference) for output, reference in pairs]
-    others = {name: each for name, each in MODEL_METRICS.items() if name != "umls"}
-    for row, (_, reference), found in zip(
-        metrics, pairs, metrics_of_models(others, arguments, pairs), strict=True
-    ):
-        row |= found if reference.strip() else dict.fromkeys(found, math.nan)
+    models = {name: model for name, model in MODEL_METRICS.items() if name != "umls"}
+    model_values = metrics_of_models(models, arguments, pairs)
+    for row, (_, reference), values in zip(metrics, pairs, model_values, strict=True):
+        row |= values if reference.strip() else dict.fromkeys(values, math.nan)
 
     if "umls" in arguments and pairs:
-        for row, each in zip(
-            metrics,
-            concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs),
-            strict=True,
-        ):
-            row |= medcon_metrics(*each)
+        concepts = concept_pairs(arguments["umls"], _MEDCON_VARIANT, pairs)
+        for row, (first, second) in zip(metrics, concepts, strict=True):
+            row |= medcon_metrics(first, second)
 
     return metrics
 
 
 def word_metrics(output: str, reference: str) -> dict[str, float]:
-    """Compares two texts by their words.
-
-    ROUGE without stemming, BLEU, and `words`, what stands between white space.
-    """
+    """Compares two texts by words: ROUGE without stemming, BLEU, and the number of `words` between white space."""
     scores = rouge(
         output, reference, variants=("rouge1", "rouge2", "rougeL", "rougeLsum")
     )
@@ -574,10 +555,7 @@ def word_metrics(output: str, reference: str) -> dict[str, float]:
 def medcon_metrics(
     reference: Mapping[str, frozenset[str]], output: Mapping[str, frozenset[str]]
 ) -> dict[str, float]:
-    """Compares the concepts of two texts.
-
-    Nan where a side to divide by has none, but `medcon_official`, which is 0 there.
-    """
+    """Compares the concepts of two texts; nan for a denominator of 0, except `medcon_official`, which is 0 then."""
     scores: Medcon = medcon(reference, output)
     return {
         "medcon": scores.concept_f1 if reference or output else math.nan,

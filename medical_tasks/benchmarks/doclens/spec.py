@@ -1,4 +1,4 @@
-"""What DocLens is: its datasets, tasks and metrics.
+"""Declares the benchmark DocLens and its tasks; `declarations` has its datasets and metrics.
 
 A family has a task without worked examples and two with 1 or 2 of each kind (paper,
 appendix on the evaluated methods).
@@ -98,11 +98,11 @@ _HUB_QUESTIONS: Final[Mapping[str, HubQuestion]] = {
         "template": "Say in one short question what this person asks:\n{prompt}",
     },
 }
-"""Dataset to what `eval.yaml` asks of it."""
+"""The question of `eval.yaml`, by dataset."""
 
 
 class DocLens(Benchmark):
-    """The benchmark, as the rest of the suite knows it."""
+    """The benchmark's interface to the suite."""
 
     name = "doclens"
     position = 4
@@ -187,13 +187,13 @@ class DocLens(Benchmark):
         return load_judge_prompts(task, name, upstream)
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:
-        """`doclens`: claims that clinicians labelled, of VeriFact-BHC or FactEHR."""
+        """`doclens`: claims labelled by clinicians, from VeriFact-BHC or FactEHR."""
         from medical_tasks.benchmarks.doclens.judge_check import check_set
 
         return {"doclens": check_set(next(task for task in TASKS if task.judge))}
 
     def eval_fields(self, task: TaskSpec) -> HubTask:
-        """A text to be summarised, compared with the reference by words."""
+        """The fields of a text to summarise, compared with the reference by words."""
         question = _HUB_QUESTIONS.get(task.dataset)
         return (
             {} if question is None else hub_question(**question, scorer={"name": "f1"})
@@ -202,7 +202,7 @@ class DocLens(Benchmark):
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
-        """Notes made section by section, as `divide_section.py` puts them together."""
+        """Reads a record of a note generated section by section, as `divide_section.py` joins them."""
         fields = {section: f"output_{section}" for section in SECTIONS}
         if (
             task.items_a_row == 1
@@ -237,7 +237,7 @@ def _family(
     cluster: str | None = None,
     paper: PaperSetting | None = None,
 ) -> tuple[TaskSpec, ...]:
-    """The tasks of one dataset that differ in the number of worked examples alone.
+    """The tasks of one dataset, which differ only in the number of worked examples.
 
     Args:
         name: of the task without examples; others are `NAME_two_shot`.

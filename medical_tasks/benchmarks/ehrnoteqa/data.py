@@ -1,4 +1,4 @@
-"""EHRNoteQA from the user's own PhysioNet copies.
+"""Reads EHRNoteQA from the user's own PhysioNet copies, as rows of the dataset and items of a task.
 
 A question without all its notes is an error, unlike in the authors' script.
 
@@ -37,14 +37,14 @@ from medical_tasks.scoring.choice_orders import in_orders
 from medical_tasks.spec import Item, Row, TaskSpec
 
 DISCQ_ROWS = 1089
-"""Of `discq_questions_final.csv`, without its header (paper, section 4.3)."""
+"""Number of rows of `discq_questions_final.csv`, without its header (paper, section 4.3)."""
 
 
 @cache
 def paper_clinicians() -> dict[int, str]:
-    """Row of `discq_questions_final.csv`, from 0, to clinician.
+    """Maps rows of `discq_questions_final.csv`, from 0, to clinicians.
 
-    One hundred each, in the order of the paper's table 12.
+    Each has one hundred, in the order of the paper's table 12.
     """
     sample = packaged(__file__, "discq_sample.json")
     return {row: clinician for clinician, rows in sample.items() for row in rows}
@@ -52,21 +52,20 @@ def paper_clinicians() -> dict[int, str]:
 
 QUESTIONS_FILE = "discq_questions_final.csv"
 
-# `start_index` and `end_index` of the trigger are there too, counted in a text prepared
-# in the authors' way; they are not read.
+# The columns `start_index` and `end_index` of the trigger are not read: they count in a
+# text that was prepared in the authors' way.
 _DISCQ_COLUMNS = ("id", "question", "reasoning")
 _DISCQ_RELEASE = "question file of DiSCQ 1.0"
 _DISCQ_AGAIN = f"Download the {_DISCQ_RELEASE} again; do not open and save it with a spreadsheet program."
 _NAME = re.compile(r"[!-.0-~]{1,80}")  # no slash: a name is no path
 
-# Words that keep their capital within a sentence; abbreviations are known by their
-# form.
+# Words that keep their capital within a sentence; abbreviations are recognised by form.
 _NAMES = frozenset(
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April June "
     "July August "
     "September October November December".split()
 )
-# Words that questions begin with; the trigger may begin a sentence with one.
+# Words with which questions begin; a sentence of the trigger may begin with one too.
 _BEGINNINGS = frozenset(
     "A Any Are At Can Could Did Do Does For Had Has Have How If In Is On Should The There Was "
     "Were What When Where Which Who "
@@ -78,46 +77,46 @@ _VOWELS = frozenset("aeiouy")
 
 
 def read_discq_rows(path: Path) -> Iterator[QuestionRow]:
-    """Reads the questions with their texts below the file's folder.
+    """Reads the questions, with their texts from the file's folder or below it.
 
-    Ids are row numbers from 0, as the paper counts them.
+    Ids are row numbers from 0, as in the paper.
     """
     rows = read_csv(path, _DISCQ_COLUMNS, release=_DISCQ_RELEASE, others=True)
-    questions = [_asked(path, row.number, row.cells) for row in rows]
+    questions = [_discq_question(path, row.number, row.cells) for row in rows]
     texts = _find_texts(path, list(dict.fromkeys(name for name, _, _ in questions)))
-    # Rows are known by their numbers alone: in a file that has lost or won some, they
-    # are others.
+    # Only row numbers identify the clinicians' rows, so a file with another number of
+    # rows has none.
     clinicians = paper_clinicians() if len(questions) == DISCQ_ROWS else {}
-    read = ("", "")  # questions about a text stand together
+    last = text = ""  # questions about the same text follow one another
     for number, (name, question, trigger) in enumerate(questions):
-        if name != read[0]:
-            read = (name, _read_text(texts[name]))
+        if name != last:
+            last, text = name, _read_text(texts[name])
 
         yield one_note_row(
             str(number),
             with_respect_to(trigger, question),
             note_id=name,
-            text=read[1],
+            text=text,
             categories=question_categories(question),
             clinician=clinicians.get(number, ""),
         )
 
 
 def with_respect_to(trigger: str, question: str) -> str:
-    """Joins a question with what prompted it (appendix F.1, table 11).
+    """Joins a question with its trigger (appendix F.1, table 11).
 
-    It loses its first capital unless that is its own. Example: "CHF" and "Is it
-    treated?" give "With respect to CHF, is it treated?".
+    The question begins in lower case, except for names and abbreviations. Example:
+    "CHF" and "Is it treated?" give "With respect to CHF, is it treated?".
     """
     trigger, question = (" ".join(text.split()) for text in (trigger, question))
     return f"With respect to {trigger}, {_within_a_sentence(question, trigger)}"
 
 
 def _within_a_sentence(question: str, trigger: str) -> str:
-    """The question without its first capital, unless the first word keeps it anywhere.
+    """The question in lower case, unless its first word always has a capital.
 
-    It is kept by a name of the calendar, a word that the trigger has with its capital,
-    and an abbreviation: more capitals or digits, no vowel, or one letter.
+    Such words are names of the calendar, words with a capital in the trigger, and
+    abbreviations: those with more capitals or digits, without a vowel, or of one letter.
 
     Example: `Does he smoke` becomes `does he smoke`, `A scan was done` becomes `a scan
     was done`; `CT of the head`, `MRI` and `A-fib` stay.
@@ -142,9 +141,11 @@ def _within_a_sentence(question: str, trigger: str) -> str:
     return question if is_abbreviation or is_name else word[0].lower() + question[1:]
 
 
-def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
+def _discq_question(
+    path: Path, row: int, cells: dict[str, str]
+) -> tuple[str, str, str]:
     """The name of the text, the question and its trigger."""
-    name, question, trigger = found = (
+    name, question, trigger = (
         cells["id"].strip(),
         cells["question"],
         cells["reasoning"],
@@ -160,21 +161,23 @@ def _asked(path: Path, row: int, cells: dict[str, str]) -> tuple[str, str, str]:
                 f"characters. {_DISCQ_AGAIN}"
             )
 
-    return found
+    return name, question, trigger
 
 
 def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Where the text of each name is, in the folder of the questions or any below it.
+    """Finds the text of each name in the folder of the questions or below it.
 
-    The challenge's texts come in several folders; a name that two of them hold could be
-    either text, so it is refused.
+    The challenge's texts come in several folders. A name in two of them is refused,
+    since it could mean either text.
     """
     lines = partial(listed, between="\n  ")
-    wanted = {f"{name}.txt": name for name in names} | {name: name for name in names}
+    names_by_file = {f"{name}.txt": name for name in names} | {
+        name: name for name in names
+    }
     paths: dict[str, list[Path]] = {name: [] for name in names}
     for file in walk_files(path.absolute().parent):
-        if file.name in wanted:
-            paths[wanted[file.name]].append(file)
+        if file.name in names_by_file:
+            paths[names_by_file[file.name]].append(file)
 
     missing = [name for name, files in paths.items() if not files]
     if missing:
@@ -203,15 +206,14 @@ def _find_texts(path: Path, names: Sequence[str]) -> dict[str, Path]:
 
 def _read_text(file: Path) -> str:
     with readable(file, again="Get the text again."):
-        # line ends become line feeds, as for the authors
+        # line ends become line feeds, as in the authors' script
         text = read_text(file, encoding="utf-8-sig")
     if not text.strip():
         raise UsageError(f"{file}: is empty. Get the text again.")
     return text
 
 
-# Two of each kind of patient that the questions have, and of the first and third kind
-# four.
+# Two patients of each kind, and four of the first and third kind.
 DEMO_QUESTIONS = 14
 DEMO_SEED = 5
 # A quarter of the length of real notes, so that tasks run in seconds on a laptop.
@@ -219,7 +221,7 @@ DEMO_SCALE = 0.25
 
 
 def demo_pairs() -> Iterator[tuple[Question, list[Note]]]:
-    """Generates the demo."""
+    """Generates the demo's questions with their notes."""
     for patient in twin_patients(
         seed=DEMO_SEED, questions=DEMO_QUESTIONS, scale=DEMO_SCALE
     ):
@@ -265,9 +267,9 @@ def read_rows(
         return _READERS[config](files["questions"])
 
     questions = [
-        read_question
-        for read_question in read_questions(files["questions"])
-        if read_question.level in _LEVEL_OF[config]
+        question
+        for question in read_questions(files["questions"])
+        if question.level in _LEVEL_OF[config]
     ]
     if not questions:
         names = " or ".join(
@@ -278,24 +280,22 @@ def read_rows(
         )
 
     notes = read_notes(
-        files["notes"], {each.patient_id: each.num_notes for each in questions}
+        files["notes"],
+        {question.patient_id: question.num_notes for question in questions},
     )
     return (joined_row(question, notes[question.patient_id]) for question in questions)
 
 
 def keeps(task: TaskSpec, row: Row) -> bool:
-    """Says whether a row is a question of a task.
-
-    Its level is the task's, or the set has none, and it has what is asked.
-    """
+    """Whether a row belongs to a task: by its level, if the set has levels, and by the gold that the format needs."""
     has_gold = bool(row["choices"]) or task.options["format"] == "open"
     return has_gold and row["level"] in (0, int(task.options["level"]))
 
 
 def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
-    """Makes an item of each row that the task keeps, or of each order of its choices.
+    """Turns each row of the task into an item, or into one for each order of its choices.
 
-    Questions about one patient share its cluster.
+    Questions about one patient share a cluster.
     """
     items = [
         Item(
@@ -313,7 +313,7 @@ def load_items(task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
     return in_orders(task, items)
 
 
-# Below physionet.org/files as wget lays the projects out, or any end of that.
+# Paths below physionet.org/files, as wget lays out the projects; the end of one is enough.
 _QUESTION_PLACES = tuple(
     f"ehr-notes-qa-llms/1.0.1/{folder}EHRNoteQA.jsonl" for folder in ("", "1.0.1/")
 )

@@ -1,4 +1,4 @@
-"""What the modules of EHRNoteQA share: its dataset and metrics. The tasks are in `spec`."""
+"""Declares EHRNoteQA's dataset and metrics; `spec` declares its tasks."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ SHOWS_CHOICES: Final[tuple[Format, ...]] = ("mc", "mc_prob_index")
 METRICS: dict[Format, tuple[MetricSpec, ...]] = {
     form: (
         *(
-            MetricSpec(**each | {"limits": tuple(each.get("limits", (0.0, 1.0)))})
-            for each in listed
+            MetricSpec(**fields | {"limits": tuple(fields.get("limits", (0.0, 1.0)))})
+            for fields in listed
         ),
         *(order_metrics("ABCDE") if form in SHOWS_CHOICES else ()),
     )

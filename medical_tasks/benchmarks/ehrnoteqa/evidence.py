@@ -1,11 +1,10 @@
-"""The paper's two sets whose gold is a passage of the note (section 4.3, figure 10).
+"""Reads the paper's two sets whose gold is a passage of the note (section 4.3, figure 10).
 
-EmrQA and MIMIC-III questions.
-
-Pampari et al., "emrQA", EMNLP 2018, https://github.com/panushri25/emrQA; Yue et al.,
-"CliniQG4QA", BIBM 2021, https://physionet.org/content/mimic-iii-question-answer/1.0.0/.
-Both are SQuAD-form JSON, which may hold one entry, a list of entries (emrQA's files put
-together) or `data` (SQuAD's own). The files are credentialed: messages show no value.
+These are emrQA (Pampari et al., EMNLP 2018, https://github.com/panushri25/emrQA) and
+the MIMIC-III questions of Yue et al. ("CliniQG4QA", BIBM 2021,
+https://physionet.org/content/mimic-iii-question-answer/1.0.0/). Both are SQuAD-form
+JSON: one entry, a list of entries (emrQA's joined files), or `data` (SQuAD's own). The
+files are credentialed, so messages show no value.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from medical_tasks.io.files import open_file, readable
 from medical_tasks.io.json_records import is_text
 from medical_tasks.io.progress import reading
 
-# Ids are shown in results and messages: what could be a text of the file is replaced by
+# Results and messages show ids, so an id that could be a text of the file is replaced by
 # its hash.
 _PLAIN_ID = re.compile(r"[!-~]{1,60}")
 _HASH_DIGITS = 16
@@ -42,10 +41,9 @@ _Object = Mapping[str, object]
 def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
     """Reads the questions of a SQuAD-form file of any size, one note at a time.
 
-    Those without a passage are counted.
-
-    A note's id is its `note_id`, else the entry's title, with `/2` for further
-    paragraphs and `#2` for another text of that title.
+    Questions without a passage are skipped, and their number is noted. A note's id is
+    its `note_id`, else the entry's title, with `/2` for further paragraphs and `#2` for
+    another text with that title.
     """
     ids = _Unique()
     count = left_out = 0
@@ -55,18 +53,16 @@ def read_evidence_rows(path: Path) -> Iterator[QuestionRow]:
             if not paragraph.number:
                 continue
 
-            place = _Place(path, paragraph)
-            content = place.mapping(paragraph.value)
-            text = _note(place, content)
-            note_id = notes.name(place, content, text)
-            for found_here, value in enumerate(place.listed(content, "qas"), start=1):
+            location = _Location(path, paragraph)
+            content = location.mapping(paragraph.value)
+            text = _note(location, content)
+            note_id = notes.name(location, content, text)
+            for number, value in enumerate(location.listed(content, "qas"), start=1):
                 count += 1
-                place = replace(place, question=found_here)
-                question = place.mapping(value)
-                question_text, evidence = (
-                    _asked(place, question),
-                    _evidence(place, question),
-                )
+                location = replace(location, question=number)
+                question = location.mapping(value)
+                question_text = _question_text(location, question)
+                evidence = _evidence(location, question)
                 if not evidence:
                     left_out += 1
                     continue
@@ -106,10 +102,7 @@ def _hashed(text: str) -> str:
 
 
 def _plain(value: object) -> str:
-    """The id that a text or whole number of the file gives.
-
-    "" for any other value (emrQA has lists there).
-    """
+    """The id from a text or whole number of the file; "" for any other value (emrQA has lists there)."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value.strip() or not _TEXT.holds(value):
@@ -121,22 +114,24 @@ def _plain(value: object) -> str:
 
 
 class _Unique:
+    """Makes names unique by a number."""
+
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
-    def name(self, wanted: str) -> str:
-        name = wanted
-        number = self._last.get(wanted, 1)
+    def name(self, base: str) -> str:
+        name = base
+        number = self._last.get(base, 1)
         while name in self._last:
             number += 1
-            name = f"{wanted}#{number}"
+            name = f"{base}#{number}"
         self._last[name] = 1
-        self._last[wanted] = number
+        self._last[base] = number
         return name
 
 
 class _Notes:
-    """Names the notes; a title behind its paragraphs costs another look through the file, once."""
+    """Names the notes; if titles follow their paragraphs, the file is read once more."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -145,16 +140,16 @@ class _Notes:
         self._named: dict[tuple[str, str], str] = {}
         self._unique = _Unique()
 
-    def name(self, place: _Place, content: _Object, text: str) -> str:
+    def name(self, location: _Location, content: _Object, text: str) -> str:
         """The name of a paragraph's note: its `note_id`, else its entry's title.
 
-        Further paragraphs of an entry get a number, as `TITLE/2`. A title that stands
-        for another text gets a name of its own; the same text keeps the first one's.
+        Further paragraphs of an entry get a number, as in `TITLE/2`. The same title with
+        another text gets another name; the same text keeps its name.
         """
         if "note_id" in content:
             name = _plain(content["note_id"])
             if not name:
-                raise place.wrong(
+                raise location.wrong(
                     "note_id",
                     "must be a text that is not empty, or a whole number",
                     content["note_id"],
@@ -162,39 +157,39 @@ class _Notes:
 
             return name
 
-        paragraph = place.paragraph
+        paragraph = location.paragraph
         title = paragraph.title
         if title is None:
             if self._titles is None:
                 self._titles = {
-                    each.entry: each.title
-                    for each in _walk(self._path)
-                    if not each.number
+                    entry.entry: entry.title
+                    for entry in _walk(self._path)
+                    if not entry.number
                 }
 
             title = self._titles.get(paragraph.entry)
 
         name = _plain(title)
         if not name:
-            raise place.wrong(
+            raise location.wrong(
                 "title",
                 "must be a text or a whole number where paragraphs have no note_id",
                 title,
             )
 
-        wanted = name if paragraph.number == 1 else f"{name}/{paragraph.number}"
-        # Each challenge in emrQA numbers its notes: the same title may mean another
-        # note, or the same one again.
-        key = (wanted, _hashed(text))
+        numbered = name if paragraph.number == 1 else f"{name}/{paragraph.number}"
+        # Each challenge in emrQA numbers its notes anew, so that the same title may mean
+        # the same note or another one.
+        key = (numbered, _hashed(text))
         if key not in self._named:
-            self._named[key] = self._unique.name(wanted)
+            self._named[key] = self._unique.name(numbered)
 
         return self._named[key]
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where in the file one is, and checks of what is there.
+class _Location:
+    """A location in the file, with checks of its values.
 
     `question`: its number, from 1; 0 for the paragraph itself.
     """
@@ -204,7 +199,7 @@ class _Place:
     question: int = 0
 
     def wrong(self, field: str, rule: str, value: object) -> UsageError:
-        """The error for a field that breaks a rule; of the value it tells type and length."""
+        """The error for a field that breaks a rule; it shows the value's type and length only."""
         where = f"entry {self.paragraph.entry}, paragraph {self.paragraph.number}"
         if self.question:
             where += f", question {self.question}"
@@ -237,86 +232,81 @@ class _Place:
         return list(map(str, texts))
 
 
-def _note(place: _Place, content: _Object) -> str:
-    lines = place.texts("context", content.get("context"))
-    # Some of emrQA's files keep the lines' ends, others not.
+def _note(location: _Location, content: _Object) -> str:
+    lines = location.texts("context", content.get("context"))
+    # Some of emrQA's files keep line ends, others do not.
     text = ("" if any(line.endswith("\n") for line in lines) else "\n").join(lines)
     if not text.strip():
-        raise place.wrong("context", "must not be empty", content["context"])
+        raise location.wrong("context", "must not be empty", content["context"])
     return text
 
 
-def _asked(place: _Place, question: _Object) -> str:
-    """What is asked, of paraphrases the first."""
-    texts = place.texts("question", question.get("question"))
+def _question_text(location: _Location, question: _Object) -> str:
+    """The question's text, the first of several paraphrases."""
+    texts = location.texts("question", question.get("question"))
     first = next((text.strip() for text in texts if text.strip()), "")
     if not first:
-        raise place.wrong("question", "must not be empty", question["question"])
+        raise location.wrong("question", "must not be empty", question["question"])
     return first
 
 
-def _evidence(place: _Place, question: _Object) -> list[str]:
-    """The distinct passages: an answer's `evidence`, and its text.
-
-    The text counts where it does not stand in the evidence (emrQA's "yes").
-    """
+def _evidence(location: _Location, question: _Object) -> list[str]:
+    """The distinct passages of the answers: `evidence`, and the text if the evidence lacks it (emrQA's "yes")."""
     if question.get("is_impossible") is True:
         return []
 
     passages: dict[str, None] = {}
-    for answer in place.listed(question, "answers"):
+    for answer in location.listed(question, "answers"):
         if not isinstance(answer, dict):
-            raise place.wrong("answers", "must be a list of objects", answer)
+            raise location.wrong("answers", "must be a list of objects", answer)
         if "text" not in answer and "evidence" not in answer:
-            raise place.wrong("answers", "must each have a text", answer)
+            raise location.wrong("answers", "must each have a text", answer)
 
         lines, texts = (
             [
                 text.strip()
-                for text in place.texts(field, answer.get(field, ""))
+                for text in location.texts(field, answer.get(field, ""))
                 if text.strip()
             ]
             for field in ("evidence", "text")
         )
         passages |= dict.fromkeys(
-            (*lines, *(text for text in texts if not _stands_in(text, lines)))
+            (*lines, *(text for text in texts if not _has_words(lines, text)))
         )
 
     return list(passages)
 
 
-def _stands_in(text: str, lines: list[str]) -> bool:
+def _has_words(lines: list[str], text: str) -> bool:
     """Whether the lines have the words of the text, one after another."""
-    words, within = (
-        " ".join(each.split()).casefold() for each in (text, " ".join(lines))
+    needle, haystack = (
+        " ".join(words.split()).casefold() for words in (text, " ".join(lines))
     )
-    place = within.find(words)
-    while place >= 0:
-        around = (
-            within[max(place - 1, 0) : place]
-            + within[place + len(words) : place + len(words) + 1]
-        )
+    start = haystack.find(needle)
+    while start >= 0:
+        end = start + len(needle)
+        around = haystack[max(start - 1, 0) : start] + haystack[end : end + 1]
         if not any(map(str.isalnum, around)):
             return True
 
-        place = within.find(words, place + 1)
+        start = haystack.find(needle, start + 1)
 
     return False
 
 
-_DEEPEST = 500  # lists and objects in one another
+_DEEPEST = 500  # limit of nested lists and objects
 
 
 class _FormError(Exception):
-    """What stands where SQuAD's form has something else."""
+    """A deviation from SQuAD's form."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Paragraph:
-    """A paragraph as it stands in the file; number 0 is where the entry's title was come upon.
+    """A paragraph of the file; one with number 0 carries only its entry's title.
 
     Attributes:
-        title: of the entry, where it stands before the paragraphs.
+        title: the entry's title, if it comes before the paragraphs.
     """
 
     entry: int
@@ -332,12 +322,12 @@ def _walk(
 
     Args:
         path: the JSON file, compressed or not.
-        on_read: gets the number of bytes read so far.
+        on_read: receives the number of bytes read so far.
 
     Yields:
-        Each entry's title as a paragraph of number 0, and its paragraphs from 1.
+        Each entry's title as a paragraph with number 0, and its paragraphs from 1.
     """
-    behind = "at its beginning"
+    position = "at its beginning"
     try:
         with readable(path), open_file(path) as stream:
             if stream.peek(3).startswith(codecs.BOM_UTF8):
@@ -346,15 +336,17 @@ def _walk(
             for paragraph in _file(ijson.basic_parse(stream, use_float=True)):
                 on_read(stream.tell())
                 yield paragraph
-                behind = f"behind entry {paragraph.entry}, paragraph {paragraph.number}"
+                position = (
+                    f"after entry {paragraph.entry}, paragraph {paragraph.number}"
+                )
     except (_FormError, ijson.JSONError) as error:
-        # The library's words quote the file.
+        # The library's own message quotes the file.
         reason = (
             error
             if isinstance(error, _FormError)
             else "it is cut off, damaged or not UTF-8"
         )
-        message = f"{path}: not a SQuAD-form JSON file: {reason}, {behind}. Download it, or make it, again."
+        message = f"{path}: not a SQuAD-form JSON file: {reason}, {position}. Download it, or make it, again."
     else:
         return
 
@@ -371,7 +363,7 @@ def _file(events: Iterator[_Event]) -> Iterator[_Paragraph]:
         if event == "start_map"
         else _entries(events, event)
     )
-    next(events, None)  # or raises what it says of text behind the end
+    next(events, None)  # raises the library's error if text follows the end
 
 
 def _entries(events: Iterator[_Event], event: str) -> Iterator[_Paragraph]:
@@ -384,10 +376,10 @@ def _entries(events: Iterator[_Event], event: str) -> Iterator[_Paragraph]:
 def _entry(
     events: Iterator[_Event], number: int, *, outer: bool = False
 ) -> Iterator[_Paragraph]:
-    """Reads one object of the file: its paragraphs, as soon as they have been read.
+    """Reads one object of the file, and yields its paragraphs one by one.
 
-    The members come in any order, so the title may come after the paragraphs: those
-    then have none, and `_Notes.name` looks it up in a second reading.
+    Members come in any order. If the title comes after the paragraphs, these have none,
+    and `_Notes.name` looks it up in a second pass.
     """
     title: object = None
     names: set[object] = set()
@@ -398,10 +390,10 @@ def _entry(
         names.add(name)
         event, value = next(events)
         if name == "paragraphs":
-            for place, first in enumerate(_elements(events, event), start=1):
+            for index, first in enumerate(_elements(events, event), start=1):
                 yield _Paragraph(
                     entry=number,
-                    number=place,
+                    number=index,
                     title=title,
                     value=_value(events, *first),
                 )
@@ -413,13 +405,13 @@ def _entry(
         else:
             _value(events, event, value)
 
-    wanted = {"paragraphs", "data"} if outer else {"paragraphs"}
-    if not names & wanted:
-        raise _FormError(f"an object has no {' or '.join(map(repr, sorted(wanted)))}")
+    required = {"paragraphs", "data"} if outer else {"paragraphs"}
+    if not names & required:
+        raise _FormError(f"an object has no {' or '.join(map(repr, sorted(required)))}")
 
 
 def _elements(events: Iterator[_Event], event: str) -> Iterator[_Event]:
-    """The first event of each element of a list; the caller takes the others."""
+    """The first event of each element of a list; the caller must consume the others."""
     if event != "start_array":
         raise _FormError("it must be a list")
     return iter(lambda: next(events), ("end_array", None))

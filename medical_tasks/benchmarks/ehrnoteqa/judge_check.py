@@ -1,14 +1,13 @@
-"""A judge checked against people's scores of answers, by the code that scores.
+"""Checks a judge on answers that people scored, with the code that scores EHRNoteQA.
 
-Kweon et al. 2024, section 4.1 and appendix E.1. The form (docs/judge_check.md) is ours;
-as a cell may be in the wrong column, messages quote no more than a few characters.
+Kweon et al. 2024, section 4.1 and appendix E.1. The file's form (docs/judge_check.md)
+is ours. As a cell may be in the wrong column, messages quote only a few characters.
 
     medical-tasks judge-check ehrnoteqa --source scores.csv --judge JUDGE
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +31,13 @@ from medical_tasks.io.cells import plain
 from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.judges.base import Judge, Judging, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
-from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
+from medical_tasks.judges.check_sets import (
+    CheckRequest,
+    CheckSet,
+    CheckSetSource,
+    Mode,
+    pair_id,
+)
 from medical_tasks.judges.checks import CORRECTNESS, check_set_of
 from medical_tasks.judges.shuffling import Shuffle, Shuffled, shuffled_sentences
 from medical_tasks.scoring.agreement import majority
@@ -42,10 +47,7 @@ CORRECT, INCORRECT = CORRECTNESS.classes
 
 
 def check_pairs(scores: HumanScores, items: Sequence[Item]) -> list[CheckPair]:
-    """Makes a pair of each row's scores.
-
-    Its label is their majority, None where they are evenly divided.
-    """
+    """Turns each row's scores into a pair; its label is their majority, None where they are evenly divided."""
     pairs = []
     for row, item in zip(scores.rows, items, strict=True):
         ratings = tuple(None if mark is None else _label(mark) for mark in row.correct)
@@ -70,7 +72,7 @@ def _label(correct: bool) -> str:
 
 
 def check_set(tasks: Sequence[TaskSpec]) -> CheckSetSource:
-    """People's scores of answers, on which a judge of one of `tasks` can be checked."""
+    """The set of answers that people scored, for checking a judge of one of `tasks`."""
     return CheckSetSource(
         read=partial(_read, tasks),
         takes=frozenset({"prompts", "upstream", "format", "raters", "data", "config"}),
@@ -85,39 +87,38 @@ def check_set(tasks: Sequence[TaskSpec]) -> CheckSetSource:
 
 
 def _task_of(tasks: Sequence[TaskSpec], form: str | None) -> TaskSpec:
-    """The task whose answers of a format, `open` or `mc`, are judged; its level plays no part."""
+    """The task with a judged format, `open` or `mc`; its level does not matter."""
     return next(task for task in tasks if task.options["format"] == (form or "open"))
 
 
 def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
-    """Answers to EHRNoteQA's questions that people scored."""
+    """Reads the scored answers, as many as requested."""
     form = request.format or "open"
     source = request.needed("ehrnoteqa", "people's scores, a CSV file").expanduser()
     task = _task_of(tasks, form)
     texts = load_judge_prompts(task, request.prompts, request.upstream)
     scores = read_human_scores(source, request.raters)
-    levels = [each for each in tasks if each.options["format"] == form]
+    levels = [task for task in tasks if task.options["format"] == form]
     questions, revision = _questions(levels, request.data, request.config)
     items = _scored_items(scores, questions, f"{revision['config']}, format {form}")
     pairs = subset(check_pairs(scores, items), request.max_pairs)
-    kept = {pair.id for pair in pairs}
-    wanted = [item for item in items if item.id in kept]
-    responses = [row.response for row in scores.rows if row.id in kept]
+    chosen = {pair.id for pair in pairs}
+    chosen_items = [item for item in items if item.id in chosen]
+    responses = [row.response for row in scores.rows if row.id in chosen]
 
     def ask(judge: Judge, mode: Mode, backwards: bool) -> Sequence[str | Unscored]:
         prompts = texts.turned(VERDICTS) if backwards else texts
         judging = Judging(judge=judge, prompts=prompts, mode=mode)
-        return list(
-            map(_judged_label, score_items(task, wanted, responses, judging=judging))
-        )
+        scores = score_items(task, chosen_items, responses, judging=judging)
+        return list(map(_judged_label, scores))
 
     def ask_shuffled(judge: Judge, mode: Mode, shuffle: Shuffle) -> Shuffled:
         judging = Judging(judge=judge, prompts=texts, mode=mode)
-        turned = [
+        shuffled = [
             shuffled_sentences(response, item.id, shuffle)
-            for item, response in zip(wanted, responses, strict=True)
+            for item, response in zip(chosen_items, responses, strict=True)
         ]
-        scores = score_items(task, wanted, turned, judging=judging)
+        scores = score_items(task, chosen_items, shuffled, judging=judging)
         return Shuffled(list(map(_judged_label, scores)))
 
     return CheckSet(
@@ -138,15 +139,12 @@ def _read(tasks: Sequence[TaskSpec], request: CheckRequest) -> CheckSet:
 def _scored_items(
     scores: HumanScores, questions: Mapping[str, Item], configuration: str
 ) -> list[Item]:
-    """The items that people scored, named after the rows of their file.
-
-    Several models' answers to one question are several items.
-    """
-    strange = [row for row in scores.rows if row.item not in questions]
-    if strange:
+    """The scored items, one for each row of the file and named after it."""
+    unknown = [row for row in scores.rows if row.item not in questions]
+    if unknown:
         raise UsageError(
-            f"{scores.path}, line {strange[0].line}, column 'id': no question of configuration "
-            f"{configuration}, has this id; so on {len(strange)} of {len(scores.rows)} rows. Give "
+            f"{scores.path}, line {unknown[0].line}, column 'id': no question of configuration "
+            f"{configuration}, has this id; so on {len(unknown)} of {len(scores.rows)} rows. Give "
             "the ids of the built dataset, and its configuration with --config."
         )
 
@@ -175,7 +173,7 @@ def _questions(
 
 
 RATER: Final = "rater_"
-"""Columns that begin so are raters, unless they are named."""
+"""Beginning of the names of raters' columns, unless --raters names them."""
 
 KINDS: Final[Mapping[str, Mapping[str, bool]]] = {
     "1 and 0": {
@@ -195,11 +193,11 @@ _FORM: Final = "It needs a header, and a row an answer: id, response, perhaps mo
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScore:
-    """An answer and what people said of it.
+    """An answer with people's scores.
 
     Attributes:
-        model: "" when the file does not say.
-        correct: a rater each; None for those who did not score it.
+        model: "" if the file does not say.
+        correct: each rater's score; None for those who did not score it.
     """
 
     line: int
@@ -210,9 +208,8 @@ class HumanScore:
 
     @property
     def id(self) -> str:
-        """Names the answer without its text."""
-        text = "\0".join((self.item, self.model, self.response))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        """Name of the answer, without its text."""
+        return pair_id(self.item, self.model, self.response)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,11 +223,11 @@ class HumanScores:
 
 
 def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
-    """Reads a file of scores: CSV, XLSX or any other table, an answer a row.
+    """Reads a file of scores: CSV, XLSX or any other table, with an answer per row.
 
     Args:
         path: the file.
-        raters: names of the columns that hold scores; by default those that begin with
+        raters: names of the columns with scores; by default those that begin with
             `rater_`.
     """
     marks = "|".join(re.escape(folded(name)) for name in raters) or f"{RATER}.*"
@@ -254,8 +251,8 @@ def read_human_scores(path: Path, raters: Sequence[str] = ()) -> HumanScores:
         lines[score.id] = line
         scores.append(score)
 
-    for place, name in enumerate(columns):
-        if all(score.correct[place] is None for score in scores):
+    for rater, name in enumerate(columns):
+        if all(score.correct[rater] is None for score in scores):
             raise UsageError(
                 f"{path}, column {name!r}: no answer is scored in it. Leave the rater out with "
                 "--raters."
@@ -274,7 +271,7 @@ def _human_score(
     columns: Sequence[str],
     kinds: dict[str, tuple[str, int]],
 ) -> HumanScore:
-    """Reads one row of people's marks: one mark for each person's column."""
+    """Reads one row, with a mark in each rater's column."""
     if not cells["id"].strip():
         raise UsageError(
             f"{path}, row {line}, column 'id': empty; every row names its question there."
@@ -282,7 +279,7 @@ def _human_score(
 
     model = cells.get("model", "").strip()
     if len(model) > LONGEST_MODEL or not model.isprintable():
-        raise UsageError(  # it stands in the check, where no answer may
+        raise UsageError(  # the check records it, and may hold no answer
             f"{path}, row {line}, column 'model': must be a name of at most {LONGEST_MODEL} "
             f"characters on one line, got a text of {len(model)}. Put answers into the column "
             "'response'."
@@ -300,18 +297,15 @@ def _human_score(
 def _columns(
     path: Path, header: Sequence[str], raters: Sequence[str]
 ) -> tuple[str, ...]:
-    """The raters' columns, after looking at the header.
-
-    Names in it are not told: it may be a row of answers.
-    """
+    """The raters' columns; messages do not quote the header, which may be a row of answers."""
     for name in ("id", "response"):
         if name not in header:
             raise UsageError(
                 f"{path}: its header, of {len(header)} columns, has no column {name!r}. {_FORM}"
             )
 
-    wanted = tuple(raters) or tuple(name for name in header if name.startswith(RATER))
-    for name in wanted:
+    columns = tuple(raters) or tuple(name for name in header if name.startswith(RATER))
+    for name in columns:
         if name not in header:
             raise UsageError(
                 f"{path}: its header has no column {name!r}, which --raters names."
@@ -322,30 +316,27 @@ def _columns(
                 f"--raters: {name} is no rater's column in {path}. Name those with scores."
             )
 
-    if not wanted:
+    if not columns:
         raise UsageError(
             f"{path}: no column begins with {RATER}. Name the raters' columns: --raters "
             f"NAME,NAME,... {_FORM}"
         )
 
-    if twice := [name for name in wanted if wanted.count(name) > 1]:
-        raise UsageError(f"--raters: {twice[0]} is named twice. Once is enough.")
+    if repeated := [name for name in columns if columns.count(name) > 1]:
+        raise UsageError(f"--raters: {repeated[0]} is named twice. Once is enough.")
 
-    return wanted
+    return columns
 
 
 def _mark(
     path: Path, line: int, name: str, value: str, kinds: dict[str, tuple[str, int]]
 ) -> bool | None:
-    """Reads a score.
-
-    A column keeps to one kind of marks, since 0 and o are easily taken for each other.
-    """
+    """Reads a score; a column must have marks of one kind, since 0 and o are easily confused."""
     text = value.strip().lower()
     if not text:
         return None
 
-    place = f"{path}, row {line}, column {name!r}"
+    where = f"{path}, row {line}, column {name!r}"
     kind = next((kind for kind, marks in KINDS.items() if text in marks), None)
     if kind is None:
         received = (
@@ -354,13 +345,13 @@ def _mark(
             else f"a text of {len(value)} characters"
         )
         raise UsageError(
-            f"{place}: must be {', or '.join(KINDS)}, or blank for not scored; got {received}."
+            f"{where}: must be {', or '.join(KINDS)}, or blank for not scored; got {received}."
         )
 
     first, first_line = kinds.setdefault(name, (kind, line))
     if kind != first:
         raise UsageError(
-            f"{place}: {value.strip()!r} is a mark of {kind}, row {first_line} has {first}. Use one "
+            f"{where}: {value.strip()!r} is a mark of {kind}, row {first_line} has {first}. Use one "
             "kind in a column: 0 and o look "
             "alike and mean the opposite."
         )

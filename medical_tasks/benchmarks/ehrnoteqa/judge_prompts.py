@@ -1,9 +1,7 @@
-"""What the judge of EHRNoteQA is asked (paper, appendix E.1, figures 8 to 10).
+"""EHRNoteQA's judge prompts, which ask whether a model's answer is right (paper, appendix E.1, figures 8 to 10).
 
-Whether a model's answer is right.
-
-The authors released no text for `evidence`. The model's answer stands last, so that
-servers cache the notes.
+The authors released no text for `evidence`. The model's answer comes last, so that
+servers can cache the notes.
 """
 
 from __future__ import annotations
@@ -27,10 +25,10 @@ OFFICIAL_KEYS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     OPEN: ("openended", ("note", "question", "correct_answer", "output")),
     CHOICE: ("multichoice", ("output", "choices", "answer")),
 }
-"""For each question of the authors' its key in their dict, and the slots of its text."""
+"""For each question of the authors, its key in their dict, and the slots of its text."""
 
 VERDICTS: Final = ("Score 1", "Score 0", "0", "1", '"yes"', '"no"')
-"""What our prompts let a judge choose from, as it stands there."""
+"""The verdicts as our prompts write them."""
 
 _OWN: Final[Mapping[str, str]] = packaged(__file__, "judge_prompts.json")
 AGAIN: Final = (
@@ -50,7 +48,7 @@ OFFICIAL_CHOICE_AGAIN: Final = (
 def load_judge_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None
 ) -> JudgePrompts:
-    """Loads the texts `open`, `evidence` and `choice`; of `official` the second is ours."""
+    """Loads the judge's prompts `open`, `evidence` and `choice`; with `official`, the second is ours."""
     check_prompt_set(task, name, what="set of judge prompts")
     texts = dict(_OWN)
     if name == "official":

@@ -1,10 +1,10 @@
-"""Gets a judge's verdicts on answers of EHRNoteQA: whether each is right.
+"""Gets a judge's verdicts on EHRNoteQA's answers: whether each is right.
 
-Kweon et al. 2024, appendix E.1: five votes, the mode counts. Asking stops as soon as no
-vote that is missing could change the mode: after `1 1 1` of five no further is asked
-for, and the decision is the same as with all. An empty answer is wrong unasked, except
-by the authors' prompts, which ask about every answer. A judge of entailment is asked
-whether gold follows from the answer; one passage is enough.
+Kweon et al. 2024, appendix E.1: the mode of five votes counts. Asking stops as soon as
+no missing vote could change the mode: after `1 1 1` of five no further vote is needed,
+and the decision is the same as with all five. An empty answer is wrong without a
+question, except with the authors' prompts, which ask about every answer. An entailment
+model decides whether the answer entails gold; one passage is enough.
 """
 
 from __future__ import annotations
@@ -60,11 +60,12 @@ class Case:
     """An answer to be judged.
 
     Attributes:
-        item: what it answers.
-        answer: with the white space around it, which the authors' script sends too.
-        letter: the choice whose letter it names, for judges that do not know what
-            letters stand for; "" for none.
-        form: whether it is written freely or is a choice.
+        item: the item that it answers.
+        answer: its text, with surrounding white space, which the authors' script sends
+            too.
+        letter: the letter of the choice that it names, for judges that do not see the
+            choices; "" for none.
+        form: whether it is free text or a choice.
     """
 
     item: Item
@@ -75,7 +76,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerVerdict:
-    """What is known of an answer. `how`: how it was decided without a vote; "" with one."""
+    """The verdict on an answer. `how`: how it was decided without votes; "" with votes."""
 
     right: bool | None
     votes: tuple[bool, ...] = ()
@@ -84,10 +85,7 @@ class AnswerVerdict:
 
 
 def gold_texts(item: Item) -> tuple[str, ...]:
-    """What an open answer is compared with; nothing without gold.
-
-    That is the right choice's text, else the passages of evidence.
-    """
+    """The gold of an open answer: the right choice's text, else the passages of evidence; may be empty."""
     choices = item.fields["choices"]
     if choices:
         return (str(choices[LETTERS.index(item.fields["answer"])]).strip(),)
@@ -95,7 +93,7 @@ def gold_texts(item: Item) -> tuple[str, ...]:
 
 
 def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict]:
-    """Asks a judge about answers; one verdict an answer, in order."""
+    """Has a judge decide about answers; one verdict per answer, in order."""
     if judging.mode != "single":
         raise UsageError(
             "answers to EHRNoteQA are judged one at a time, so that --judging must be single. "
@@ -111,16 +109,18 @@ def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
 
 
 def questions(case: Case, judging: Judging) -> list[Question]:
-    """What a judge is asked about an answer.
+    """The questions about an answer: one, or one per passage for an entailment model.
 
-    One question, of entailment one a passage; none if it is empty or without gold.
+    There is none about an empty answer, or without gold.
     """
     gold, prompts = gold_texts(case.item), judging.prompts
     row, name = case.item.fields, case.item.id
     choices, right = row["choices"], row["answer"]
-    theirs = prompts.name == "official" and judging.judge.reads == "prompt" and choices
-    output = case.answer if theirs else case.answer.strip()
-    if not gold or not (output or theirs):
+    as_authors = (
+        prompts.name == "official" and judging.judge.reads == "prompt" and choices
+    )
+    output = case.answer if as_authors else case.answer.strip()
+    if not gold or not (output or as_authors):
         return []
 
     if case.form == "choice":
@@ -145,18 +145,17 @@ def questions(case: Case, judging: Judging) -> list[Question]:
 
     return [
         evidence_question(
-            prompts, f"{name}/{EVIDENCE}/{place}", evidence=(passage,), **about
+            prompts, f"{name}/{EVIDENCE}/{number}", evidence=(passage,), **about
         )
-        for place, passage in enumerate(gold)
+        for number, passage in enumerate(gold)
     ]
 
 
 def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdict:
-    """Makes an answer's verdict of the judge's outcomes.
+    """Combines the outcomes on an answer: one, or one per gold passage from an entailment model.
 
-    There is one outcome, of a judge of entailment one for each passage that is gold.
-    Right by one passage is right; wrong takes a verdict on all of them, since the
-    missing one might say right.
+    An answer is right if one passage says so. It is wrong only with verdicts on all,
+    since a missing one might say right.
     """
     if not gold_texts(case.item):
         return AnswerVerdict(right=None, reason=NO_GOLD)
@@ -164,7 +163,6 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
         return AnswerVerdict(right=False, how="empty answer")
 
     decided = [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
-    # One that is right decides; where none is, one that is missing might be.
     for outcome in sorted(decided, key=verdict_bool, reverse=True):
         if outcome.value or len(decided) == len(outcomes):
             return AnswerVerdict(
@@ -177,12 +175,12 @@ def _verdict(case: Case, outcomes: Sequence[Verdict | Unscored]) -> AnswerVerdic
     return AnswerVerdict(right=None, reason=reason)
 
 
-# The authors' longest reply; ours are one sentence, and have room for a model that
-# writes more.
+# For the authors' longest reply; ours is one sentence, with room for a model that writes
+# more.
 _REPLY_TOKENS: Final = 600
 
-# A score that stands first, whatever explains it behind; braces: the authors' form
-# shows the score in some.
+# A score at the beginning, with any explanation after it; the authors' form shows the
+# score in braces.
 _SCORE_LABEL: Final = re.compile(
     r"(?:(?:so|thus|therefore),? )?(?:the )?(?:final )?score(?:[:=→]| is\b| [-–—:=]| (?=[0-9]))",
     re.I,
@@ -207,21 +205,21 @@ _CHOSEN: Final = {"reason": explanation, "verdict": one_of("yes", "no")}
 
 read_own_score = object_reader(_SCORED, lambda value: bool(value["score"]))
 read_own_choice = object_reader(_CHOSEN, lambda value: bool(value["verdict"] == "yes"))
-"""Read our forms of a score, and of yes or no."""
+"""Read our forms: a score, and yes or no."""
 
 
 def read_official_score(text: str) -> bool | Unreadable:
-    """Reads the authors' form: `Score.
+    """Reads the authors' form: `Score: 1` on the first line, or on the last one after reasoning.
 
-    1` first, or as the last line behind reasoning; two that differ are unreadable.
+    Two scores that differ are unreadable.
     """
-    held = read_own_score(text)
-    if isinstance(held, bool):
-        return held
+    own_form = read_own_score(text)
+    if isinstance(own_form, bool):
+        return own_form
 
     lines = _score_lines(text)
     labelled = [_SCORE_LINE.match(line) for line in lines if _SCORE_LABEL.match(line)]
-    # Of one point: 1/1 is 1.
+    # The scale has one point: 1/1 is 1.
     scores = {match[1].removesuffix("/1") if match else "" for match in labelled}
     if len(scores) > 1:
         return Unreadable("Score appears twice and differs")
@@ -234,36 +232,34 @@ def read_official_score(text: str) -> bool | Unreadable:
             else Unreadable("the first line is not a score of 0 or 1")
         )
 
-    # The bare number, or reasoning first; then the last line counts.
+    # A bare number, or reasoning first: the last line counts.
     value = read_score("\n".join(lines), 0, 1)
     return value if isinstance(value, Unreadable) else bool(value)
 
 
 def _score_lines(text: str) -> list[str]:
-    """A reply's lines; a score that is a line's last sentence is one, unless the line quotes."""
-    lines = reply_lines(text)
-    cut = [[line] if '"' in line else _OWN_SENTENCE.split(line) for line in lines]
-    return [part for parts in cut for part in parts]
+    """A reply's lines; a score in a line's last sentence becomes a line, unless the line has quotation marks."""
+    lines: list[str] = []
+    for line in reply_lines(text):
+        lines += [line] if '"' in line else _OWN_SENTENCE.split(line)
+    return lines
 
 
 def read_official_choice(text: str) -> bool | Unreadable:
-    """Reads the authors' form of yes or no.
-
-    The word alone, or first and a mark behind it; nothing that is taken back.
-    """
-    spoken = _SO.sub("", "\n".join(reply_lines(text)).lstrip(_OPENERS))
-    words = {match[1].lower() for match in _STANDS_ALONE.finditer(spoken)}
+    """Reads the authors' form of yes or no: the word alone, or first with a mark after it, and not taken back."""
+    reply = _SO.sub("", "\n".join(reply_lines(text)).lstrip(_OPENERS))
+    words = {match[1].lower() for match in _STANDS_ALONE.finditer(reply)}
     if len(words) > 1:
         return Unreadable("yes and no are both said")
 
     alone = read_choice(text, ("yes", "no"))
     if not isinstance(alone, Unreadable):
         return alone == "yes"
-    if not words or not spoken.lower().startswith(tuple(words)):
+    if not words or not reply.lower().startswith(tuple(words)):
         return Unreadable("it does not begin with yes or no")
 
     (word,) = words
-    if not goes_with(word, spoken[len(word) :]):
+    if not goes_with(word, reply[len(word) :]):
         return Unreadable("what stands behind yes or no does not go with it")
 
     return word == "yes"
@@ -278,10 +274,7 @@ def open_question(
     right: str,
     output: str,
 ) -> Question:
-    """Asks whether an answer is right, given the right one.
-
-    For a judge of entailment, whether the right one follows from it.
-    """
+    """Asks whether an answer is right, given the right one; for an entailment model, whether it entails that."""
     slots = {
         "note": note_blocks(notes),
         "question": question,
@@ -299,10 +292,7 @@ def evidence_question(
     evidence: Sequence[str],
     output: str,
 ) -> Question:
-    """Asks whether an answer is right, given the passages.
-
-    For a judge of entailment, whether the first follows from it.
-    """
+    """Asks whether an answer is right, given the passages; for an entailment model, whether it entails the first."""
     passages = "\n".join(f"- {' '.join(passage.split())}" for passage in evidence)
     slots = {"note": note_blocks(notes), "question": question, "evidence": passages}
     return _question(
@@ -319,16 +309,13 @@ def choice_question(
     output: str,
     chosen: str = "",
 ) -> Question:
-    """Asks whether an answer is the right choice.
-
-    Behind it a judge of entailment reads `chosen`, the choice it names.
-    """
+    """Asks whether an answer is the right choice; for an entailment model, `chosen` follows, the choice that it names."""
     lines = [
-        f"{name}. {_tidied(choice, prompts)}"
-        for name, choice in zip(LETTERS, choices, strict=True)
+        f"{own_letter}. {_tidied(choice, prompts)}"
+        for own_letter, choice in zip(LETTERS, choices, strict=True)
     ]
-    place = LETTERS.index(letter)
-    slots = {"choices": "\n".join(lines), "answer": lines[place]}
+    right = LETTERS.index(letter)
+    slots = {"choices": "\n".join(lines), "answer": lines[right]}
 
     return _question(
         prompts,
@@ -336,7 +323,7 @@ def choice_question(
         name,
         slots,
         output=output,
-        hypothesis=choices[place],
+        hypothesis=choices[right],
         chosen=chosen,
     )
 
@@ -348,16 +335,15 @@ _READERS: Final = {
     (OPEN, True): (read_official_score, OFFICIAL_SCORE_AGAIN, None),
     (EVIDENCE, False): (read_own_score, AGAIN, schema_of(_SCORED)),
 }
-"""By kind of question, and whether it is in the authors' form: how a reply is read, what is said
-when it cannot be, its schema."""
+"""Reader, re-ask and schema, by the kind of question and whether it has the authors' form."""
 
-# Their script reads its answers with pandas, which makes a number of an empty cell; so
-# their judge reads its name.
+# The authors' script reads answers with pandas, which turns an empty cell into a number,
+# so that their judge reads "nan".
 _EMPTY: Final = "nan"
 
 
 def _tidied(text: str, prompts: JudgePrompts) -> str:
-    """A text for a prompt of ours; the authors' script sends every text as it is."""
+    """A text for a prompt, stripped for ours; the authors' script sends every text unchanged."""
     return text if prompts.name == "official" else text.strip()
 
 
@@ -371,27 +357,26 @@ def _question(
     hypothesis: str,
     chosen: str = "",
 ) -> Question:
-    """Makes a question to the judge.
+    """Builds a question to the judge.
 
     Args:
-        prompts: the texts of questions.
-        kind: of the question, a key of those texts.
+        prompts: the judge's prompts.
+        kind: the kind of question, a key of the prompts.
         name: the question's id.
-        slots: fill the text's slots.
-        output: the answer that is judged.
-        hypothesis: what the answer must entail, for a judge of entailment.
-        chosen: the text of the letter that the answer names; such a judge would not
-            know what the letter stands for.
+        slots: the values of the prompt's slots.
+        output: the judged answer.
+        hypothesis: the text that the answer must entail, for an entailment model.
+        chosen: the text of the choice that the answer names by its letter, which an
+            entailment model does not know.
 
     Returns:
-        The question; in the authors' form, where their prompts are asked, the answer
-        stands in it as it is.
+        The question; in the authors' form it has the answer unchanged.
     """
     text = prompts.texts[kind]
-    officially = prompts.name == "official" and (kind, True) in _READERS
-    read, again, schema = _READERS[kind, officially]
+    in_authors_form = prompts.name == "official" and (kind, True) in _READERS
+    read, again, schema = _READERS[kind, in_authors_form]
     messages = user_message(text, {**slots, "output": quoted(output)})
-    if officially:
+    if in_authors_form:
         content = fill_template(text, {**slots, "output": output or _EMPTY})
         messages = ({"role": "user", "content": content},)
 

@@ -1,9 +1,7 @@
-"""The numbers of EHRNoteQA for answers at hand.
+"""Computes EHRNoteQA's metrics for a caller's answers: the core of `metrics/ehrnoteqa`, without any framework.
 
-What `metrics/ehrnoteqa` computes, without any framework.
-
-Judges that read prompts need the notes, and with them the guard of `medical-tasks run`
-and `score`; none is offered here.
+Judges that read prompts are not available here: they need the notes, and so the guard
+of `medical-tasks run` and `score`.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ MISSING: Final = "judge: no verdict given"
 
 Vote = bool | int | None
 Reference = str | Row
-"""The right answer's text; or `choices` (five texts) with `answer`, the letter of the right one."""
+"""The right answer's text, or `choices` (five texts) with `answer`, the letter of the right one."""
 
 
 def score_answers(
@@ -48,15 +46,16 @@ def score_answers(
     judge: str = "lexical",
     arguments: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Scores answers; the figures are those of `runs.results.flat`, with `judge` and `coverage`.
+    """Scores answers; returns the figures of `runs.results.flat`, with `judge` and `coverage`.
 
     Args:
-        answers: the answers; of the formats of probabilities `ChoiceScores` as text.
+        answers: the answers; in the probability formats `ChoiceScores` as text.
         references: the right answer of each, with its choices in all formats but
             `open`.
         format: one of `FORMATS`.
-        verdicts: of each answer right or not, None, or votes of these.
-        judge: who decides where nobody has: `lexical`, or `nli/FOLDER`.
+        verdicts: whether each answer is right, None if unknown, or a list of such
+            votes.
+        judge: the judge used without verdicts: `lexical`, or `nli/FOLDER`.
         arguments: checkpoints of embeddings, for the format `open`.
     """
     if format not in FORMATS:
@@ -80,7 +79,7 @@ def score_answers(
     with _judging(task, verdicts, judge, answers) as judging:
         scores = score_items(task, items, answers, judging=judging, arguments=arguments)
 
-    # Answers at hand have no level.
+    # A caller's answers have no level.
     task = replace(task, name=f"ehrnoteqa_{name}")
     task = reduced_task(
         task, lambda metric: not metric.needs or metric.needs in arguments
@@ -95,9 +94,10 @@ def score_answers(
 
 
 def _item(row: int, reference: Reference, form: str) -> Item:
-    """Checks a reference given by hand and makes it an item as the scorer reads one.
+    """Checks a caller's reference, and turns it into an item for the scorer.
 
-    Open answers may have a text alone as reference; choices need five and a letter.
+    The reference of an open answer may be a text alone; others need five choices and a
+    letter.
     """
     if isinstance(reference, str):
         if form != "open":
@@ -105,13 +105,10 @@ def _item(row: int, reference: Reference, form: str) -> Item:
                 f"reference {row} must have choices and answer in the format {form}; got a text"
             )
 
-        # The only choice there is, as far as the scorer knows.
         choices, letter = [reference], LETTERS[0]
     else:
-        choices, letter = (
-            list(reference.get("choices") or ()),
-            str(reference.get("answer") or ""),
-        )
+        choices = list(reference.get("choices") or ())
+        letter = str(reference.get("answer") or "")
         if len(choices) != len(LETTERS) or letter not in tuple(LETTERS):
             raise ValueError(
                 f"reference {row} must have {len(LETTERS)} choices and as answer one of the "
@@ -129,8 +126,8 @@ def _item(row: int, reference: Reference, form: str) -> Item:
     return item_of_row(row, fields)
 
 
-class _Given:
-    """Says what the caller said. Implements `judges.base.Judge`."""
+class _CallersVerdicts:
+    """A judge that returns the caller's verdicts. Implements `judges.base.Judge`."""
 
     name = GIVEN
     comparable = True
@@ -147,13 +144,13 @@ class _Given:
 
     @staticmethod
     def _decided(name: str, votes: Sequence[Vote]) -> Verdict | Unscored:
-        known = tuple(bool(vote) for vote in votes if vote is not None)
-        # In tuples, as a vote of False is not the same as none.
+        present = tuple(bool(vote) for vote in votes if vote is not None)
+        # In tuples, to tell a vote of False from a missing one.
         decision = decide(
             [None if vote is None else (bool(vote),) for vote in votes], len(votes)
         )
         if isinstance(decision, Decided):
-            return Verdict(id=name, value=decision.value[0], votes=known)
+            return Verdict(id=name, value=decision.value[0], votes=present)
         return Unscored(id=name, reason=MISSING)
 
 
@@ -164,24 +161,29 @@ def _judging(
     judge: str,
     answers: Sequence[str],
 ) -> Iterator[Judging | None]:
-    """Opens who decides; nobody does in the formats of probabilities."""
+    """Opens the judge; the probability formats need none."""
     if not task.judge:
         yield None
     elif verdicts is not None:
         check_counts(answers, verdicts=verdicts)
-        yield Judging(judge=_Given(_votes(verdicts)), prompts=load_judge_prompts(task))
+        yield Judging(
+            judge=_CallersVerdicts(_votes(verdicts)), prompts=load_judge_prompts(task)
+        )
     else:
         with open_offline(judge, unread="notes") as session:
             yield Judging(judge=session, prompts=load_judge_prompts(task))
 
 
 def _votes(verdicts: Sequence[Vote | Sequence[Vote]]) -> list[list[Vote]]:
-    votes = [list(said) if isinstance(said, Sequence) else [said] for said in verdicts]
-    for row, of_answer in enumerate(votes):
-        strange = [vote for vote in of_answer if vote not in (None, 0, 1)]
-        if strange or not of_answer:
+    votes = [
+        list(verdict) if isinstance(verdict, Sequence) else [verdict]
+        for verdict in verdicts
+    ]
+    for row, own_votes in enumerate(votes):
+        unknown = [vote for vote in own_votes if vote not in (None, 0, 1)]
+        if unknown or not own_votes:
             raise ValueError(
                 f"the verdict on prediction {row} must be 1, 0, None, or a list of at least one of "
-                f"these; got {strange[:1] or of_answer}"
+                f"these; got {unknown[:1] or own_votes}"
             )
     return votes

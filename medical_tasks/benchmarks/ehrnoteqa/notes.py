@@ -1,8 +1,7 @@
-"""The notes: discharge summaries of the wanted patients, as the paper prepares them.
+"""Reads the patients' discharge summaries from MIMIC-IV-Note's `discharge.csv.gz`, prepared as in the paper.
 
-They are read out of MIMIC-IV-Note's `discharge.csv.gz`. Headers (appendix C.1) are
-those of the authors' script; figure 2 of the paper shows a time in them as well, figure
-5 does not.
+Headers (appendix C.1) are those of the authors' script; figure 2 of the paper shows a
+time in them as well, figure 5 does not.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ COLUMNS = (
 
 _RELEASE = "MIMIC-IV-Note file of discharge summaries"
 _TYPES = ("DS", "AD")  # discharge summaries, and addenda to them
-# so the matcher looks for white space first; of {2,} it tries every character
+# `\s\s+` searches for white space first; `\s{2,}` would try every character
 _GAP = re.compile(r"\s\s+")
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 30
@@ -58,7 +57,7 @@ class Note:
 
     @property
     def row(self) -> NoteRow:
-        """What of it a dataset's row has."""
+        """The note in a row of the dataset."""
         return {
             "note_id": self.note_id,
             "hadm_id": self.hadm_id,
@@ -79,22 +78,19 @@ def reduced_space(text: str) -> str:
 
 
 def prepared_text(text: str, *, patient_id: str, hadm_id: str, charttime: str) -> str:
-    """Prepares a note."""
+    """Adds the paper's header to a note, and reduces its white space."""
     return f"Patient ID : {patient_id}\nAdmission ID : {hadm_id}\nChartdate : {charttime[:10]}\n{reduced_space(text)}"
 
 
 def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]:
-    """Reads the notes of some patients, as many as expected of each.
-
-    The memory is that of these notes.
-    """
+    """Reads the expected number of notes of each patient; only these are held in memory."""
     notes: dict[str, list[Note]] = {patient: [] for patient in expected}
     counts = dict.fromkeys(expected, 0)
     seen: set[str] = set()
     with reading(path) as on_read:
-        wanted = {"subject_id": expected.keys()}
+        patients = {"subject_id": expected.keys()}
         for row in stream_rows(
-            path, COLUMNS, wanted=wanted, release=_RELEASE, on_read=on_read
+            path, COLUMNS, wanted=patients, release=_RELEASE, on_read=on_read
         ):
             patient = row.cells["subject_id"]
             note = _note(path, row)
@@ -108,20 +104,19 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
 
             seen.add(note.note_id)
             counts[patient] += 1
-            if (
-                counts[patient] <= expected[patient]
-            ):  # a file with too many is refused below: not all of them are held
+            # Superfluous notes are not held; `_check_numbers` refuses such a file.
+            if counts[patient] <= expected[patient]:
                 notes[patient].append(note)
 
     _check_numbers(path, counts, expected)
-    for each in notes.values():
-        each.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
+    for own_notes in notes.values():
+        own_notes.sort(key=lambda note: (note.charttime, note.seq, note.note_id))
 
     return notes
 
 
 def _note(path: Path, row: StreamedRow) -> Note:
-    """Reads a row of the discharge table, and prepares its text as the paper does."""
+    """Reads a row of the discharge table, and prepares its text as in the paper."""
     cells = row.cells
     if not cells["note_id"].strip():
         raise _wrong(path, row, "note_id", "must not be empty")
@@ -161,8 +156,8 @@ def _note(path: Path, row: StreamedRow) -> Note:
 
 
 def _wrong(path: Path, row: StreamedRow, field: str, rule: str) -> UsageError:
-    # Columns that are swapped may hold a note in any field: nothing longer than an id
-    # or a time is shown.
+    # If columns are swapped, any field may hold a note, so nothing longer than an id or a
+    # time is shown.
     value = row.cells[field]
     shown = (
         repr(value)
@@ -177,19 +172,19 @@ def _wrong(path: Path, row: StreamedRow, field: str, rule: str) -> UsageError:
 
 
 def _check_numbers(
-    path: Path, found: Mapping[str, int], expected: Mapping[str, int]
+    path: Path, counts: Mapping[str, int], expected: Mapping[str, int]
 ) -> None:
-    differ = [patient for patient, count in expected.items() if found[patient] != count]
-    if not differ:
+    problems = [
+        f"patient {patient}: {counts[patient]:,} found, {count:,} expected"
+        for patient, count in expected.items()
+        if counts[patient] != count
+    ]
+    if not problems:
         return
 
-    problems = [
-        f"patient {each}: {found[each]:,} found, {expected[each]:,} expected"
-        for each in differ
-    ]
     lines = listed(problems, 10, between="\n  ")
     raise UsageError(
-        f"{path}: {len(differ):,} of {len(expected):,} patients do not have the number of notes "
+        f"{path}: {len(problems):,} of {len(expected):,} patients do not have the number of notes "
         "that num_notes of their question "
         f"gives:\n  {lines}\nThe file is cut off or of another release. The questions are about "
         "MIMIC-IV-Note 2.2: "

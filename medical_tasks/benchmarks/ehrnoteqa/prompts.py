@@ -1,7 +1,7 @@
-"""Prompts of EHRNoteQA in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
+"""EHRNoteQA's prompts in four formats (paper, sections 4.1 and 4.3, appendix E; figure 11).
 
-What they share comes first, so that servers cache the notes. Notes too long lose words
-from the oldest on, a rule of ours.
+Shared text comes first, so that servers can cache the notes. Notes that are too long
+are shortened from the oldest on, by a rule of ours.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from medical_tasks.spec import (
 REPOSITORY: Final = "https://github.com/ji-youn-kim/EHRNoteQA"
 
 _TEXTS: Final = packaged(__file__, "prompts.json")
-# The marker stands in a note between its header and what is left of it.
+# The marker comes between a shortened note's header and the rest.
 INTRODUCTION, NOTE, QUESTION, CHOICES, CHOICE, MARKER = (
     str(_TEXTS[name])
     for name in ("introduction", "note", "question", "choices", "choice", "marker")
@@ -49,8 +49,8 @@ FORMS: Final[dict[str, str]] = _TEXTS["forms"]
 PARAPHRASED: Final[dict[str, dict[str, str]]] = _TEXTS["paraphrased"]
 """Introduction and last paragraph of a format in other words, a control for other orders."""
 
-# The authors' names of the formats, and of the form they asked GPT models in; the other
-# is that of one family of models.
+# The authors' names of the formats, and of the form for GPT models; their other form is
+# for one family of models.
 _OFFICIAL_KEYS: Final[Mapping[str, str]] = {"open": "openended", "mc": "multichoice"}
 _OFFICIAL_FORM: Final = "gpt"
 _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
@@ -59,10 +59,9 @@ _OFFICIAL_CHOICES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTER
 def load_prompts(
     task: TaskSpec, name: str = "own", upstream: Path | None = None
 ) -> PromptSet:
-    """Makes the prompts of a task.
+    """Builds the prompts of a task.
 
-    All can leave out words of the notes, those of the probability tasks have
-    continuations.
+    All can shorten the notes; those of the probability tasks have continuations.
     """
     form = task.options["format"]
     check_prompt_set(task, name)
@@ -90,9 +89,9 @@ def load_prompts(
         )
 
     def render(item: Item) -> tuple[Message, ...]:
-        return ({"role": "user", "content": _asked(item, form)},)
+        return ({"role": "user", "content": _prompt(item, form)},)
 
-    # The texts of this format alone: the hash of another one does not change with them.
+    # Only the texts of this format, so that changes do not affect the hashes of others.
     own = (*((CHOICES, CHOICE) if form in SHOWS_CHOICES else ()), FORMS[form])
     if "wording" in task.options:
         own = (*own, *PARAPHRASED[form].values())
@@ -107,10 +106,7 @@ def load_prompts(
 
 
 def note_blocks(notes: Sequence[Row]) -> str:
-    """Puts notes, as the dataset has them, between their marks, one blank line apart.
-
-    The authors' block is the same.
-    """
+    """Joins notes of the dataset with their marks and blank lines, like the authors' block."""
     return "\n\n".join(
         NOTE.format(number=number, text=note["text"])
         for number, note in enumerate(notes, start=1)
@@ -118,10 +114,7 @@ def note_blocks(notes: Sequence[Row]) -> str:
 
 
 def gold_response(task: TaskSpec, item: Item) -> str:
-    """Writes gold as an answer: text, letter and text, or sure `ChoiceScores`.
-
-    "" where the set knows no answer.
-    """
+    """Writes gold as an answer: text, letter and text, or certain `ChoiceScores`; "" without gold."""
     form = task.options["format"]
     if not item.fields["choices"]:
         return "\n".join(item.fields["evidence"]) if form == "open" else ""
@@ -137,26 +130,29 @@ def gold_response(task: TaskSpec, item: Item) -> str:
 
 
 def person_question(task: TaskSpec, item: Item) -> PersonQuestion:
-    """The question with its choices, of which a letter is the answer, and the notes."""
-    question, letters = str(item.fields["question"]).strip(), _letters(item)
-    shown = task.options["format"] in SHOWS_CHOICES
-    if shown:
-        pairs = zip(letters, _texts(item), strict=True)
-        lines = (CHOICE.format(letter=letter, text=text) for letter, text in pairs)
-        question = "\n".join([question, *lines])
+    """The question, with its choices if a letter is the answer, and the notes."""
+    question = str(item.fields["question"]).strip()
+    with_choices = task.options["format"] in SHOWS_CHOICES
+    if with_choices:
+        question = f"{question}\n{_choice_lines(item)}"
 
     return PersonQuestion(
         question=question,
         to_read=note_blocks(item.fields["notes"]),
-        choices=letters if shown else (),
+        choices=_letters(item) if with_choices else (),
     )
 
 
-def _asked(item: Item, form: str) -> str:
-    """An item's question: introduction, notes, question, choices, and what to answer.
+def _choice_lines(item: Item) -> str:
+    pairs = zip(_letters(item), _texts(item), strict=True)
+    return "\n".join(CHOICE.format(letter=letter, text=text) for letter, text in pairs)
 
-    A control (`is_control`) asks the same in other words: what changes there is a
-    model's sensitivity to wording.
+
+def _prompt(item: Item, form: str) -> str:
+    """An item's question: introduction, notes, question, choices, and the form of the answer.
+
+    A control (`is_control`) asks the same in other words, to measure a model's
+    sensitivity to wording.
     """
     question = QUESTION.format(question=str(item.fields["question"]).strip())
     introduction, last = INTRODUCTION, FORMS[form]
@@ -164,13 +160,11 @@ def _asked(item: Item, form: str) -> str:
         texts = PARAPHRASED[form]
         introduction, last = texts["introduction"], texts["last"]
 
-    parts = [introduction, note_blocks(item.fields["notes"]), question]
+    sections = [introduction, note_blocks(item.fields["notes"]), question]
     if form in SHOWS_CHOICES:
-        pairs = zip(_letters(item), _texts(item), strict=True)
-        lines = (CHOICE.format(letter=letter, text=text) for letter, text in pairs)
-        parts.append(CHOICES.format(choices="\n".join(lines)))
+        sections.append(CHOICES.format(choices=_choice_lines(item)))
 
-    return "\n\n".join([*parts, last])
+    return "\n\n".join([*sections, last])
 
 
 def _letters(item: Item) -> tuple[str, ...]:
@@ -202,8 +196,8 @@ def _official_template(task: TaskSpec, upstream: Path | None) -> str:
 
 
 _WORD = re.compile(r"\S+")
-# The three lines that `prepared_text` puts before a note; notes of sets without them
-# are all body.
+# The three lines that `prepared_text` adds before a note; in sets without them a note
+# has no header.
 _LABELS: Final = tuple(
     line.partition(":")[0] + ":"
     for line in prepared_text("", patient_id="", hadm_id="", charttime="").splitlines()[
@@ -214,10 +208,7 @@ _HEADER = re.compile("".join(rf"{re.escape(label)}[^\n]*\n" for label in _LABELS
 
 
 def shortened(item: Item, words: int) -> Item:
-    """Leaves out so many words of an item's notes.
-
-    The oldest note's first, from the beginning of its body. Headers stay.
-    """
+    """Removes so many words from an item's notes, from the oldest note's body on; headers stay."""
     if words < 0:
         raise ValueError(f"words must be at least 0, got {words}")
     if words == 0:
@@ -225,46 +216,44 @@ def shortened(item: Item, words: int) -> Item:
 
     notes, left = [], words
     for note in item.fields["notes"]:
-        shorter, gone = _without(note, left)
+        shorter, removed = _without(note, left)
         notes.append(shorter)
-        left -= gone
+        left -= removed
 
     return dataclasses.replace(item, fields={**item.fields, "notes": notes})
 
 
 def _without(note: NoteRow, words: int) -> tuple[NoteRow, int]:
-    """A note without so many words, or all it has, and their number."""
+    """A note without so many words, or without all of its words, and the number of removed words."""
     text = note["text"]
     header = _HEADER.match(text)
     start = header.end() if header else 0
-    places = [
+    starts = [
         match.start()
         for match in itertools.islice(_WORD.finditer(text, start), words + 1)
     ]
-    gone = min(words, len(places))
-    if gone == 0:
+    removed = min(words, len(starts))
+    if removed == 0:
         return note, 0
 
-    kept = text[places[gone] :] if gone < len(places) else ""
-    return {**note, "text": text[:start] + MARKER.format(words=gone) + kept}, gone
+    rest = text[starts[removed] :] if removed < len(starts) else ""
+    shortened_text = text[:start] + MARKER.format(words=removed) + rest
+    return {**note, "text": shortened_text}, removed
 
 
-# The authors' prompts: two files `utils.py` of their repository, each with one dict of
-# texts, read as data and never run. Theirs are filled by `str.format_map`; here by
-# parts, so that braces in notes and answers stay what they are.
+# The authors' prompts are in two files `utils.py` of their repository, each with one
+# dict of texts, which is read as data and never executed. They fill them by
+# `str.format_map`; we fill them piece by piece, so that braces in notes and answers stay.
 
 _NAME: Final = "PROMPT_DICT"
 _AGAIN: Final = "Download it again."
 
 
 def read_prompt_dict(
-    upstream: Path | None, part: Literal["generation", "evaluation"]
+    upstream: Path | None, purpose: Literal["generation", "evaluation"]
 ) -> tuple[Path, Mapping[object, object]]:
-    """Reads the dict of prompts of one half of the authors' repository.
-
-    `part`: for models or for the judge.
-    """
-    path = repository_file(upstream, f"src/{part}/utils.py", repository=REPOSITORY)
+    """Reads the authors' dict of prompts for models or for the judge."""
+    path = repository_file(upstream, f"src/{purpose}/utils.py", repository=REPOSITORY)
     tree = parse_python(
         path, lambda _: UsageError(f"{path}: is no Python file in UTF-8. {_AGAIN}")
     )
@@ -294,7 +283,7 @@ def read_prompt_dict(
 
 
 def check_template(text: object, slots: Collection[str], *, where: str) -> str:
-    """Checks one of the authors' texts."""
+    """Checks that one of the authors' texts has each slot once, and no other."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: is no text. {_AGAIN}")
 
@@ -312,9 +301,9 @@ def check_template(text: object, slots: Collection[str], *, where: str) -> str:
     if sorted(str(name) for name, *_ in fields) != sorted(slots) or any(
         form or turn for _, form, turn in fields
     ):
-        named = ", ".join(f"{{{slot}}}" for slot in slots)
+        required = ", ".join(f"{{{slot}}}" for slot in slots)
         raise UsageError(
-            f"{where}: must have each of {named} once and no other slot; it has {len(fields)} in "
+            f"{where}: must have each of {required} once and no other slot; it has {len(fields)} in "
             f"all. {_AGAIN}"
         )
 
@@ -322,8 +311,8 @@ def check_template(text: object, slots: Collection[str], *, where: str) -> str:
 
 
 def fill_template(text: str, values: Mapping[str, str]) -> str:
-    """Fills a text that `check_template` has passed."""
-    parts = string.Formatter().parse(text)
+    """Fills a text that passed `check_template`."""
     return "".join(
-        literal + ("" if name is None else values[name]) for literal, name, *_ in parts
+        literal + ("" if name is None else values[name])
+        for literal, name, *_ in string.Formatter().parse(text)
     )

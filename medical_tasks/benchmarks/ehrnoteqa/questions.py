@@ -1,7 +1,7 @@
-"""The questions, the ten categories they fall into, and the dataset's rows; messages quote nothing.
+"""Reads EHRNoteQA's questions, assigns their categories, and builds the dataset's rows; messages quote nothing.
 
-The authors released no categories (appendix D); our rule was made with sight of the 40
-examples in tables 3 and 9.
+The authors released no categories (appendix D); our rule was written with the 40
+examples of tables 3 and 9 in view.
 """
 
 from __future__ import annotations
@@ -28,17 +28,15 @@ from medical_tasks.io.json_records import (
 )
 
 FALLBACK: Final = "treatment"
-"""Of a question in which no word is found: the category that most questions have (64 %, table 3).
-"""
+"""Category of a question without any of the words: the most frequent one (64 %, table 3)."""
 
-# What such a clause names is given, not asked: "Given the history of X, what ...". One
-# clause, up to its comma.
+# Such a clause states a condition instead of asking: "Given the history of X, what ...".
+# The pattern matches one clause, up to its comma.
 _GIVEN = re.compile(
     r"(?:given|considering|based on|according to|as per|after|following|during|upon)\b[^,?]*,"
 )
 
-# A few words between what is asked and what it is asked of; bounded, so that no text
-# takes long.
+# A few words between a question word and its object; limited, so that no text takes long.
 _FEW = r"(?:[\w'/-]+ ){0,4}?"
 _ASKED = rf"\b(?:what|which|any|other|main|primary|principal|new|experienced?|suffer(?:ed)?|sustain(?:ed)?|list of) {_FEW}"
 _DRUGS = r"(?:medic|drug|dos|prescri|regimen|treat|therap)"
@@ -48,64 +46,83 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
         r"\b(?:treat|therap|medication|medicine|prescri|antibiotic|intervention|procedure|regimen|transfus|transplant)",
         r"\b(?:manag(?:e|ed|ing|ement)|drugs?|dos(?:e|es|age|ages|ing)|surger(?:y|ies)|surgical|operated)\b",
         r"(?<!post[ -])\boperations?\b",
-        r"\b(?:undergo|undergone|underwent|performed|addressed|administered|received|stent\w*|resect\w+|repair\w*)\b",
-        r"\b(?:insulin|dialysis|chemotherapy|radiation|anticoag\w+|prophyla\w+|steroids?|discontinu\w+|measures)\b",
+        r"\b(?:undergo|undergone|underwent|performed|addressed|administered|received|stent\w*"
+        r"|resect\w+|repair\w*)\b",
+        r"\b(?:insulin|dialysis|chemotherapy|radiation|anticoag\w+|prophyla\w+|steroids?"
+        r"|discontinu\w+|measures)\b",
     ),
     "assessment": (
         r"\b(?:resolv|resolution|improv|worsen|deteriorat|progress|success|recover|stabili|evolv|evolution)",
-        r"\b(?:status|stable|mobility|prognosis|severity|fluctuat\w+|characteristics|differ(?:ed|ences?)?|outcome|respond(?:ed)?)\b",
+        r"\b(?:status|stable|mobility|prognosis|severity|fluctuat\w+|characteristics"
+        r"|differ(?:ed|ences?)?|outcome|respond(?:ed)?)\b",
         r"\b(?:current|overall|clinical|general|physical|mental|discharge|patient's|his|her|their) condition\b",
-        rf"\bchang(?:e|es|ed) (?:in|of|over|between)\b(?! (?:(?:the|his|her|their|patient's) ){{0,2}}{_DRUGS})",
+        r"\bchang(?:e|es|ed) (?:in|of|over|between)\b"
+        rf"(?! (?:(?:the|his|her|their|patient's) ){{0,2}}{_DRUGS})",
         r"\bhow did [\w'/ -]{1,60}\bchange\b",
         r"\bassess",
     ),
     "problem": (
         r"\b(?:complication|ailment|comorbidit)",
-        r"\b(?:diagnosis|diagnoses|(?:allergic|adverse) (?:drug )?(?:reactions?|events?)|side effects?)\b",
-        rf"{_ASKED}(?:problem|disease|disorder|injur|infection|illness|issue|conditions\b|medical condition)",
+        r"\b(?:diagnosis|diagnoses|(?:allergic|adverse) (?:drug )?(?:reactions?|events?)"
+        r"|side effects?)\b",
+        rf"{_ASKED}(?:problem|disease|disorder|injur|infection|illness|issue|conditions\b"
+        r"|medical condition)",
         rf"{_ASKED}(?:diagnosed|suffering)\b",
     ),
     "etiology": (
-        r"\b(?:why|because|etiolog|aetiolog|caus(?:e|es|ed|ing)\b|reason|contribut|trigger|precipitat|prompted|attribut)",
-        r"\b(?:due to|lea?d to|result(?:ed|ing)? (?:in|from)|relates? to|responsible for|source of|risk factors?)\b",
+        r"\b(?:why|because|etiolog|aetiolog|caus(?:e|es|ed|ing)\b|reason|contribut|trigger"
+        r"|precipitat|prompted|attribut)",
+        r"\b(?:due to|lea?d to|result(?:ed|ing)? (?:in|from)|relates? to|responsible for"
+        r"|source of|risk factors?)\b",
         r"\b(?:relationship|correlat\w+|justif\w+|rationale|explanation|indications? for)\b",
     ),
     "sign_symptom": (
         r"\bsymptom",
         r"(?<!vital )\bsigns?\b",
-        r"\b(?:chief complaint|complain(?:ed|ts?)?|present(?:ed|ing)? with|presentation|manifest\w+|physical exam\w*)\b",
-        rf"\b(?:experienc\w+|report(?:ed)?|den(?:y|ied)|feel(?:ing)?|felt|suffer(?:ed|ing)?|any) {_FEW}"
-        r"(?:pain|shortness of breath|dyspnea|dizziness|lightheaded|nausea|vomiting|fatigue|fever|headache|swelling|weakness|"
+        r"\b(?:chief complaint|complain(?:ed|ts?)?|present(?:ed|ing)? with|presentation"
+        r"|manifest\w+|physical exam\w*)\b",
+        r"\b(?:experienc\w+|report(?:ed)?|den(?:y|ied)|feel(?:ing)?|felt|suffer(?:ed|ing)?|any) "
+        rf"{_FEW}(?:pain|shortness of breath|dyspnea|dizziness|lightheaded|nausea|vomiting"
+        r"|fatigue|fever|headache|swelling|weakness|"
         r"numbness|cough|palpitation|bleeding|seizure|confusion)",
     ),
     "vitals": (
-        r"\b(?:vitals|vital signs?|blood pressures?|heart rates?|pulse|respirat(?:ory|ion) rates?|temperatures?)\b",
+        r"\b(?:vitals|vital signs?|blood pressures?|heart rates?|pulse|respirat(?:ory|ion) rates?"
+        r"|temperatures?)\b",
     ),
     "test_results": (
-        r"\b(?:tests?|labs?|laboratory|imaging|scans?|ct|mri|x-?rays?|radiographs?|ultrasounds?|ekg|ecg|lfts?|findings?)\b",
-        r"\b(?:echocardiogra|electrocardiogra|biops|patholog|culture|electrolyte|troponin|angiogra|catheterization results)",
-        r"\b(?:levels?|ha?emoglobin|ha?ematocrit|creatinine|bilirubin|potassium|glucose|white blood cells?|wbc|inr)\b",
+        r"\b(?:tests?|labs?|laboratory|imaging|scans?|ct|mri|x-?rays?|radiographs?|ultrasounds?"
+        r"|ekg|ecg|lfts?|findings?)\b",
+        r"\b(?:echocardiogra|electrocardiogra|biops|patholog|culture|electrolyte|troponin"
+        r"|angiogra|catheterization results)",
+        r"\b(?:levels?|ha?emoglobin|ha?ematocrit|creatinine|bilirubin|potassium|glucose"
+        r"|white blood cells?|wbc|inr)\b",
         r"\b(?:platelets?|ejection fraction|(?:liver|kidney|renal) function|blood counts?)\b",
     ),
     "history": (
-        r"\b(?:medical|surgical|past|family|social|clinical|personal|smoking|psychiatric|cardiac|medication) history\b",
+        r"\b(?:medical|surgical|past|family|social|clinical|personal|smoking|psychiatric|cardiac"
+        r"|medication) history\b",
         r"\b(?:have|has|had|any|there) (?:a |any |known |prior |previous |family )*history\b",
         rf"\b(?:previous|prior|past|earlier) {_FEW}"
-        r"(?:admission|hospitali|surger|surgical|procedure|operation|intervention|episode|illness|diagnos|condition|treat)",
-        r"\b(?:surger(?:y|ies)|interventions?|operations?|procedures?|hospitali[sz]ations?) (?:prior to|before)\b",
-        r"\b(?:previously|allerg(?:y|ies|ic)|smok(?:es?|ed|er|ing)|tobacco|alcohol|occupation|home medications?)\b",
+        r"(?:admission|hospitali|surger|surgical|procedure|operation|intervention|episode|illness"
+        r"|diagnos|condition|treat)",
+        r"\b(?:surger(?:y|ies)|interventions?|operations?|procedures?|hospitali[sz]ations?)"
+        r" (?:prior to|before)\b",
+        r"\b(?:previously|allerg(?:y|ies|ic)|smok(?:es?|ed|er|ing)|tobacco|alcohol|occupation"
+        r"|home medications?)\b",
     ),
     "instruction": (
         r"\b(?:instruct|advi[cs]e|advising|counsel|precaution|restriction|educat)",
         r"\b(?:weight[ -]bearing|told to|encouraged to|asked to|warned|to avoid)\b",
     ),
     "plan": (
-        r"\b(?:plan(?:s|ned|ning)?|follow(?:ed)?[ -]?up|future|scheduled|appointments?|upcoming|recommend(?:ed|ations?)?)\b",
+        r"\b(?:plan(?:s|ned|ning)?|follow(?:ed)?[ -]?up|future|scheduled|appointments?|upcoming"
+        r"|recommend(?:ed|ations?)?)\b",
         r"\b(?:next steps?|(?:seen|done|visit) next|considered for)\b",
     ),
 }
 CATEGORIES: Final[tuple[str, ...]] = tuple(_WORDS)
-"""The paper's (appendix D), in its order."""
+"""The paper's categories (appendix D), in its order."""
 
 _PATTERNS: Final = {
     category: re.compile("|".join(patterns)) for category, patterns in _WORDS.items()
@@ -113,10 +130,7 @@ _PATTERNS: Final = {
 
 
 def question_categories(question: str) -> tuple[str, ...]:
-    """Assigns one or more of `CATEGORIES` to a question, in their order.
-
-    `FALLBACK` alone where no word is found.
-    """
+    """Assigns one or more of `CATEGORIES` to a question, in their order; `FALLBACK` if no word matches."""
     text = " ".join(question.lower().replace("\u2019", "'").split())
     core = _GIVEN.sub("", text, count=1) if _GIVEN.match(text) else text
     categories = tuple(
@@ -126,7 +140,7 @@ def question_categories(question: str) -> tuple[str, ...]:
 
 
 LETTERS = "ABCDE"
-# As the file names them, to the paper's numbers (section 3.1).
+# Maps the file's names to the paper's numbers (section 3.1).
 LEVELS = {"Level1": 1, "Level2": 2}
 
 _OFFICIAL_FILE = "EHRNoteQA question file"
@@ -135,7 +149,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 class QuestionRow(TypedDict):
-    """A row of the dataset, and what an item's `fields` are; see `COLUMNS`."""
+    """A row of the dataset, and the `fields` of an item; see `COLUMNS`."""
 
     id: str
     patient_id: str
@@ -155,7 +169,7 @@ class Question:
     """A question about a patient's discharge summaries.
 
     Attributes:
-        categories: None where the file does not say, as the official one.
+        categories: None if the file has none, as the official one.
     """
 
     patient_id: str
@@ -235,7 +249,7 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 
 def _is_time(text: object) -> bool:
     try:
-        # Written back, since strptime takes 1-2-2150 as readily, which would not sort.
+        # Compared after formatting, since strptime accepts 1-2-2150, which does not sort.
         return (
             isinstance(text, str)
             and datetime.datetime.strptime(text, _TIME).strftime(_TIME) == text
@@ -296,11 +310,11 @@ OWN_FIELDS: dict[str, Field] = {
     "evidence": dataclasses.replace(optional(is_list_of(is_text())), private=True),
     "notes": dataclasses.replace(is_list_of(_IS_NOTE), private=True),
 }
-"""What a record has; `categories` and `evidence` may be absent."""
+"""The fields of a record; `categories` and `evidence` are optional."""
 
 
 def read_own_rows(path: Path) -> Iterator[QuestionRow]:
-    """Reads questions on one's own notes; a record without `categories` gets those of the rule."""
+    """Reads questions on a user's own notes; records without `categories` get those of the rule."""
     lines: dict[str, int] = {}
     for record in read_records(path, OWN_FIELDS, release=_OWN_FILE, again=_WRITE_AGAIN):
         row = dict(record.values)
@@ -311,12 +325,11 @@ def read_own_rows(path: Path) -> Iterator[QuestionRow]:
 
 
 def _check_own(record: Record, lines: dict[str, int]) -> None:
-    """Checks what one field alone does not show."""
+    """Checks rules about several fields or elements."""
     row = record.values
     record.check_unique("id", row["id"], lines)
-    if len({" ".join(choice.split()).casefold() for choice in row["choices"]}) != len(
-        LETTERS
-    ):
+    different = {" ".join(choice.split()).casefold() for choice in row["choices"]}
+    if len(different) != len(LETTERS):
         raise record.wrong(
             "choices",
             "must be five different texts, two are the same but for case and white space",
@@ -409,7 +422,7 @@ COLUMNS = (
         ),
     ),
 )
-"""Of every configuration, in this order."""
+"""The columns of every configuration, in order."""
 
 
 METRIC_COLUMNS: Columns = {
@@ -418,11 +431,11 @@ METRIC_COLUMNS: Columns = {
     ),
     "answer": (),
 }
-"""What `metrics/ehrnoteqa` reads of a row, by its official and its built columns."""
+"""The columns of a row that `metrics/ehrnoteqa` reads, official and built ones."""
 
 
 def joined_row(question: Question, notes: Iterable[Note]) -> QuestionRow:
-    """Makes the row of a question of the benchmark."""
+    """Builds the row of a question with its notes."""
     categories = question.categories
     return {
         "id": question.patient_id,
@@ -451,7 +464,7 @@ def one_note_row(
     evidence: Iterable[str] = (),
     clinician: str = "",
 ) -> QuestionRow:
-    """Makes the row of a question about one note, of a set without levels and choices."""
+    """Builds the row of a question about one note, in a set without levels and choices."""
     built = Question(
         patient_id=note_id,
         level=0,

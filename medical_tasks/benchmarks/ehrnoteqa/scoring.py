@@ -1,13 +1,13 @@
-"""Scores answers of EHRNoteQA: by a judge, by rules, by words, by probabilities.
+"""Scores EHRNoteQA's answers by a judge, by rules, by words and by probabilities.
 
 Kweon et al. 2024, https://arxiv.org/abs/2402.16040, sections 4.1 and 4.3; reference
 implementation: https://github.com/ji-youn-kim/EHRNoteQA, `src/evaluation/evaluate.py`.
 
     medical-tasks score ehrnoteqa_mc_level1 --responses answers.jsonl --judge JUDGE
 
-A missing verdict decides nothing. Nothing in `parsed` and `why` quotes an answer. A tie
-of probabilities is wrong; a choice that a server does not report ranks below all that
-it reports, at most at `below`, and what is certain all the same is decided.
+A missing verdict decides nothing. `parsed` and `why` quote no answer. A tie of
+probabilities is wrong. A choice that a server does not report ranks below all reported
+ones, at most at `below`; a metric is decided if that makes it certain.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ from medical_tasks.spec import (
 )
 
 NOTE_WORDS: Final = frozenset(f"{SEVERAL} {NOT_TAKEN}".split())
-"""The words of the reasons why an answer is unclear, which quote no answer."""
+"""The words of the reasons for an unclear answer; they quote no answer."""
 
 _OPEN: Final = (0.0, 1.0)
 _LETTER: Final = "letter_accuracy"
 _EXACT: Final = 0.01
-"""How exactly probabilities are known that are taken for known."""
+"""Largest uncertainty of probabilities that are reported."""
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 
 
@@ -73,18 +73,18 @@ def score_items(
     arguments: Mapping[str, str] | None = None,
     readings: Mapping[str, str] | None = None,
 ) -> list[ItemScore]:
-    """Scores the answers to a task's items, in their order.
+    """Scores the answers to a task's items, in order.
 
-    Those of the probability tasks are `ChoiceScores` as text.
+    Answers to the probability tasks are `ChoiceScores` as text.
 
     Args:
         task: one of the benchmark's tasks.
         items: its questions.
         responses: the model's answers, one for each item.
-        judging: who judges written answers.
-        arguments: of `TaskSpec.scoring_arguments`.
-        readings: item id to the choice as somebody read it in the answer. Such items
-            get their letter's score alone: the judge is not asked again.
+        judging: the judge of written answers.
+        arguments: the values of `TaskSpec.scoring_arguments`.
+        readings: maps item ids to the choice that a person read in the answer. Such
+            items get only the score of the letter; the judge is not asked again.
     """
     check_lengths(task, items, responses)
     if readings is not None:
@@ -124,11 +124,11 @@ def _letters(items: Sequence[Item], answers: Sequence[str]) -> list[Letter | Non
 def _choice_scores(
     task: TaskSpec, items: Sequence[Item], answers: Sequence[str], judging: Judging
 ) -> list[ItemScore]:
-    """Scores written choices: by the judge and by the letter that was read."""
+    """Scores written choices, by the judge and by the parsed letter."""
     letters = _letters(items, [answer.strip() for answer in answers])
     named = [letter.letter if letter else "" for letter in letters]
     cases = list(map(partial(Case, form="choice"), items, answers, named))
-    # A control's accuracy is reported nowhere: nobody judges it.
+    # A control's accuracy is not reported, so it is not judged.
     judged = [case for case in cases if not is_control(case.item)]
     verdicts = iter(judge_answers(judged, judging))
     scores = [
@@ -144,16 +144,13 @@ def _choice_scores(
 def scoring_identity(
     task: TaskSpec, arguments: Mapping[str, str]
 ) -> Mapping[str, object]:
-    """Says what decides the metrics that a task's `scoring_arguments` add."""
+    """The identity of everything that determines the metrics of a task's `scoring_arguments`."""
     check_scoring_args(task, arguments)
     return {name: dict(embedder_identity(folder)) for name, folder in arguments.items()}
 
 
 def text_metrics(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Compares an open answer by words with the most similar of `golds`, or all of them together.
-
-    Nan without gold.
-    """
+    """Compares the words of an open answer with the most similar of `golds`, or of all joined; nan without gold."""
     if not golds:
         return dict.fromkeys(("rouge_l", "bleu", "exact_match"), math.nan)
 
@@ -173,10 +170,10 @@ def open_score(
     verdict: AnswerVerdict,
     similar: Mapping[str, float] | None = None,
 ) -> ItemScore:
-    """Makes the score of an open answer.
+    """Scores an open answer.
 
-    The judge decides `accuracy`; words decide the others. Without its verdict
-    `accuracy` lies between 0 and 1, and metrics of words stay as they are.
+    The judge decides `accuracy`, which lies between 0 and 1 without its verdict; the
+    metrics of words do not need it.
     """
     values = text_metrics(answer, gold_texts(item)) | dict(similar or {})
     return _judged_score(
@@ -190,11 +187,10 @@ def open_score(
 def choice_score(
     task: TaskSpec, item: Item, verdict: AnswerVerdict, letter: Letter | None
 ) -> ItemScore:
-    """Makes the score of an answered choice.
+    """Scores a written choice by two independent readings.
 
-    Two readings stand beside each other: the judge's (`accuracy`, the paper's metric)
-    and the letter read by rules (`letter_accuracy`), which needs no judge. One that is
-    open leaves the other as it is.
+    They are the judge's (`accuracy`, the paper's metric) and the letter that rules read
+    (`letter_accuracy`), which needs no judge.
     """
     read = _letter_score(task, item, letter)
     judged = _judged_score(
@@ -207,7 +203,7 @@ def choice_score(
 
 
 def _letter_score(task: TaskSpec, item: Item, letter: Letter | None) -> ItemScore:
-    """Makes the score of the choice that was read alone."""
+    """Scores the parsed letter alone."""
     if letter is None:
         return ItemScore(id=item.id, values={"letter_accuracy": 0.0}, why="no letter")
 
@@ -223,7 +219,7 @@ def _letter_score(task: TaskSpec, item: Item, letter: Letter | None) -> ItemScor
 
 
 def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
-    """Scores `ChoiceScores` as text: how probable each choice is; an empty one scores 0."""
+    """Scores `ChoiceScores` as text, the probabilities of the choices; an empty response scores 0."""
     names = [metric.name for metric in task.metrics if not metric.needs]
     gold = item.fields["answer"]
     if not response.strip():
@@ -248,15 +244,15 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
         if score.metrics[name][0] == score.metrics[name][1]
     }
     limits = {name: score.metrics[name] for name in names if name not in values}
-    untold = scores.logprobs.count(None)
+    unreported = scores.logprobs.count(None)
 
     return ItemScore.counted(
-        {name: _one(values.get(name)) for name in names},
+        {name: _single_count(values.get(name)) for name in names},
         id=item.id,
         values=values,
         parsed="" if score.chosen is None else LETTERS[score.chosen],
         why=f"right: {gold}"
-        + (f"; not told: {untold} of {len(scores.logprobs)}" if untold else ""),
+        + (f"; not told: {unreported} of {len(scores.logprobs)}" if unreported else ""),
         unscored=NOT_TOLD if limits else None,
         limits=limits,
         probabilities=_probabilities(scores, LETTERS.index(gold)),
@@ -264,10 +260,10 @@ def probability_score(task: TaskSpec, item: Item, response: str) -> ItemScore:
 
 
 def _probabilities(scores: ChoiceScores, right: int) -> Probabilities | None:
-    """The softmax of the sums, by which `accuracy` decides; None where they are not known.
+    """The softmax of the sums, on which `accuracy` is based; None if too uncertain.
 
-    A choice that was not reported may have anything from nothing to its bound. Where
-    that moves no share by more than `_EXACT`, the bound is taken.
+    The sum of an unreported choice may be anything up to its bound. The bound is used if
+    no share can differ by more than `_EXACT`.
     """
     if scores.logprobs.count(None) == len(scores.logprobs):
         return None
@@ -277,8 +273,8 @@ def _probabilities(scores: ChoiceScores, right: int) -> Probabilities | None:
         _softmax([end if value is None else value for value in scores.logprobs])
         for end in (bound, -math.inf)
     )
-    apart = max(abs(one - other) for one, other in zip(most, least, strict=True))
-    if apart > _EXACT:
+    uncertainty = max(abs(high - low) for high, low in zip(most, least, strict=True))
+    if uncertainty > _EXACT:
         return None
 
     return Probabilities(shares=tuple(most), right=right)
@@ -292,22 +288,22 @@ def _judged_score(
     parsed: str,
     rule: str = "",
 ) -> ItemScore:
-    """Makes a score of the judge's verdict and of values that need no judge.
+    """Combines the judge's verdict with values that need no judge.
 
     Args:
         item: the question.
-        verdict: whether the answer is right; None bounds `accuracy` by 0 and 1.
-        values: of the other metrics.
-        parsed: what was read.
+        verdict: whether the answer is right; if None, `accuracy` is limited to 0 to 1.
+        values: the values of the other metrics.
+        parsed: the parsed answer.
         rule: how a rule read it, beside the judge.
     """
     right = None if verdict.right is None else float(verdict.right)
-    # An empty answer, and one to which there is no gold, says nothing of the verdicts
-    # that are missing.
-    asked = not verdict.how and verdict.reason != NO_GOLD
+    # Empty answers, and answers without gold, must not be used to estimate missing
+    # verdicts.
+    was_judged = not verdict.how and verdict.reason != NO_GOLD
 
     return ItemScore.counted(
-        {"accuracy": _one(right)} if asked else {},
+        {"accuracy": _single_count(right)} if was_judged else {},
         id=item.id,
         values=dict(values) if right is None else {"accuracy": right, **values},
         limits={"accuracy": _OPEN} if right is None else {},
@@ -317,7 +313,7 @@ def _judged_score(
     )
 
 
-def _one(value: float | None) -> Counts:
+def _single_count(value: float | None) -> Counts:
     return Counts(
         how="count",
         verdicts=(
@@ -345,29 +341,25 @@ def _similarities(
     answers: Sequence[str],
     arguments: Mapping[str, str],
 ) -> list[dict[str, float]]:
-    """The metrics of the arguments given, for each item.
-
-    Of several golds that of the most similar one; nan without gold.
-    """
+    """The metrics of the scoring arguments for each item, with the most similar of several golds; nan without gold."""
     check_scoring_args(task, arguments)
     metrics: list[dict[str, float]] = [{} for _ in items]
     if not arguments:
         return metrics
 
-    owners = [
-        (place, gold)
-        for place, item in enumerate(items)
+    golds = [
+        (number, gold)
+        for number, item in enumerate(items)
         for gold in _references(gold_texts(item))
     ]
-    pairs = [(answers[place], gold) for place, gold in owners]
+    pairs = [(answers[number], gold) for number, gold in golds]
     for name, folder in arguments.items():
         for row in metrics:
             row[name] = math.nan
 
-        for (place, _), value in zip(
-            owners, similarities(name, folder, pairs) if pairs else (), strict=True
-        ):
-            row = metrics[place]
+        values = similarities(name, folder, pairs) if pairs else ()
+        for (number, _), value in zip(golds, values, strict=True):
+            row = metrics[number]
             row[name] = value if math.isnan(row[name]) else max(row[name], value)
 
     return metrics
@@ -387,13 +379,13 @@ Limits = tuple[float, float]
 
 
 class ProbabilityScore(NamedTuple):
-    """What is known of one item.
+    """The metrics of one item.
 
     Attributes:
-        metrics: name to smallest and largest value, which are equal where it is
-            decided.
-        chosen: place of the choice with the largest sum; None in a tie, or where it is
-            not certain.
+        metrics: maps each name to the smallest and largest possible value, which are
+            equal if the metric is decided.
+        chosen: index of the choice with the largest sum; None in a tie, or if
+            uncertain.
     """
 
     metrics: dict[str, Limits]
@@ -403,7 +395,7 @@ class ProbabilityScore(NamedTuple):
 def score_choices(
     scores: ChoiceScores, choices: Sequence[str], gold: int
 ) -> ProbabilityScore:
-    """Computes every metric of one item. `scores`: of the choices, in their order."""
+    """Computes every metric of one item from the scores of its choices, in order."""
     count = len(scores.logprobs)
     if count != len(choices):
         raise ValueError(
@@ -419,24 +411,22 @@ def score_choices(
         ),
         "gold_probability": _share(scores, gold),
     }
-    return ProbabilityScore(
-        metrics,
-        next((place for place in range(count) if _leads(scores, ones, place)[0]), None),
-    )
+    leading = (choice for choice in range(count) if _leads(scores, ones, choice)[0])
+    return ProbabilityScore(metrics, next(leading, None))
 
 
-def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
-    """Whether a choice's sum, divided, is the largest, as 0 or 1; (0, 1) where that is open.
+def _leads(scores: ChoiceScores, divisors: Sequence[int], choice: int) -> Limits:
+    """Whether a choice's divided sum is the largest, as 0 or 1; (0, 1) if uncertain.
 
-    Example: of log-probabilities -1, -2 and one that a server did not report, which is
-    at most -5, the first surely leads; were that at most -0.5, it would be open.
+    Example: of the log-probabilities -1, -2 and an unreported one, which is at most -5,
+    the first surely leads; if the third were at most -0.5, it would be uncertain.
     """
     below = -math.inf if scores.below is None else scores.below
-    pairs = list(zip(scores.logprobs, by, strict=True))
+    pairs = list(zip(scores.logprobs, divisors, strict=True))
     reported = [None if value is None else value / divisor for value, divisor in pairs]
     most = [(below if value is None else value) / divisor for value, divisor in pairs]
-    own = reported.pop(place)
-    highest = most.pop(place)
+    own = reported.pop(choice)
+    highest = most.pop(choice)
     if any(score is not None and score >= highest for score in reported):
         return 0.0, 0.0
 
@@ -450,15 +440,14 @@ def _leads(scores: ChoiceScores, by: Sequence[int], place: int) -> Limits:
 
 
 def _share(scores: ChoiceScores, gold: int) -> Limits:
-    """Softmax of the sums at the right choice, smallest and largest.
+    """The smallest and largest softmax of the sums at the right choice.
 
-    Those that were not reported may be anything up to their bound: the share is least
-    when the right one is low and the others are high, and largest the other way round.
+    Unreported sums may be anything up to their bound. The share is smallest if the right
+    choice's sum is low and the others are high, and largest in the opposite case.
     """
     bound = -math.inf if scores.below is None else scores.below
     highest = [bound if value is None else value for value in scores.logprobs]
     lowest = [-math.inf if value is None else value for value in scores.logprobs]
-    # It is least when it is low itself and the others are high.
     least = [*highest[:gold], lowest[gold], *highest[gold + 1 :]]
     most = [*lowest[:gold], highest[gold], *lowest[gold + 1 :]]
 
@@ -466,7 +455,7 @@ def _share(scores: ChoiceScores, gold: int) -> Limits:
 
 
 def _softmax(sums: Sequence[float]) -> list[float]:
-    """Shares of the exponentials; equal ones where all are 0."""
+    """Shares of the exponentials; equal shares if all are 0."""
     top = max(sums)
     weights = [1.0 if value == top else math.exp(value - top) for value in sums]
     total = math.fsum(weights)

@@ -1,4 +1,4 @@
-"""What EHRNoteQA is: its dataset here, its tasks and metrics below."""
+"""Declares the benchmark EHRNoteQA and its tasks; `declarations` has its dataset and metrics."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _NO_MODEL: Final = re.compile(
 
 
 class EHRNoteQA(Benchmark):
-    """The benchmark, as the rest of the suite knows it."""
+    """The benchmark's interface to the suite."""
 
     name = "ehrnoteqa"
     position = 3
@@ -224,10 +224,7 @@ class EHRNoteQA(Benchmark):
     def published_answers(
         self, task: TaskSpec, record: Mapping[str, object]
     ) -> Sequence[PublishedAnswer]:
-        """What `generate.py` and `evaluate.py` write.
-
-        The question and its notes beside a column that is called as the model.
-        """
+        """Reads a record that `generate.py` or `evaluate.py` wrote: the question, its notes, and a column named after the model."""
         if not record.keys() >= _RELEASED:
             return ()
 
@@ -239,9 +236,12 @@ class EHRNoteQA(Benchmark):
                 "'response'."
             )
 
-        patient, asked = str(record["patient_id"]), {"question": record["question"]}
         return [
-            PublishedAnswer(item=patient, text=record[name], asked=asked)
+            PublishedAnswer(
+                item=str(record["patient_id"]),
+                text=record[name],
+                asked={"question": record["question"]},
+            )
             for name in models
         ]
 
@@ -250,9 +250,9 @@ class EHRNoteQA(Benchmark):
         task: TaskSpec,
         entry: ResultEntry,
         items: Sequence[Item],
-        found: Mapping[str, str],
+        beside: Mapping[str, str],
     ) -> list[Table]:
-        """Which places are preferred, of a run in several orders."""
+        """The preferred positions of choices, for a run in several orders."""
         return preference_table(entry)
 
     def check_sets(self) -> Mapping[str, CheckSetSource]:

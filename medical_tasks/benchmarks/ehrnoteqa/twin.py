@@ -1,6 +1,6 @@
-"""Invented patients, notes and questions in the form of EHRNoteQA's files.
+"""Generates invented patients, notes and questions in the form of EHRNoteQA's files.
 
-The same seed and numbers give the same ones.
+The same seed and numbers give the same files.
 """
 
 from __future__ import annotations
@@ -19,33 +19,30 @@ from medical_tasks.io.files import packaged
 _PARAGRAPHS = 600
 _LAB_LINES = 400
 _WIDTH = 68
-_BLANK = " \n"  # blank lines of these files hold a space
+_BLANK = " \n"  # blank lines of the official files hold a space
 
 
 twin_words = partial(packaged, __file__, "twin_words.json")
-"""Words of the notes; no stay's own text has one of `past`, `activities` or `advice`, and none has
-another in it."""
+"""The words of the notes. The texts of a stay contain none of `past`, `activities` or `advice`,
+and none of these contains another."""
 
 
-# A creatinine at discharge and blood pressures on admission as the notes give them;
+# Creatinine at discharge and blood pressure on admission, as the notes write them;
 # distinct, so that each can be a wrong choice.
 VALUES = tuple(f"{tenths / 10:.1f} mg/dL" for tenths in range(5, 24))
 PRESSURES = tuple(f"{high}/{60 + high % 7 * 4}" for high in range(102, 176, 3))
 
 
 Stay = dict[str, str]
-"""One admission of an invented patient: what it was about, as in `stays` of `twin_words`, and what
-else its note tells."""
+"""One admission of an invented patient: an entry of `stays` in `twin_words`, and further details."""
 
 
 def draw_stays(draw: random.Random, count: int) -> list[Stay]:
-    """Draws admissions of one patient, oldest first.
-
-    As far as there are kinds, all differ in kind and creatinine.
-    """
+    """Draws admissions of one patient, oldest first; all differ in kind and creatinine, if there are enough kinds."""
     words = twin_words()
-    distinct = count <= len(known := words["stays"])
-    kinds = draw.sample(known, count) if distinct else draw.choices(known, k=count)
+    stays = words["stays"]
+    distinct = count <= len(stays)
+    kinds = draw.sample(stays, count) if distinct else draw.choices(stays, k=count)
     values = draw.sample(VALUES, count) if distinct else draw.choices(VALUES, k=count)
     past = draw.choice(words["past"])
     year, month = draw.randrange(2110, 2190), draw.randrange(12)
@@ -71,7 +68,7 @@ def draw_stays(draw: random.Random, count: int) -> list[Stay]:
 
 
 class Writer:
-    """Writes notes; what they are filled up with depends on the seed alone."""
+    """Writes notes; their filler text depends on the seed alone."""
 
     def __init__(self, seed: int) -> None:
         draw = random.Random(f"{seed}-filling")  # noqa: S311  # invented notes, not secrets
@@ -79,10 +76,7 @@ class Writer:
         self._labs = [_lab_line(draw) for _ in range(_LAB_LINES)]
 
     def note(self, draw: random.Random, stay: Stay, *, sex: str, length: int) -> str:
-        """Writes a note. `length`: characters it should have.
-
-        A note without any filling has about 1,500.
-        """
+        """Writes a note of about `length` characters; without filler it has about 1,500."""
         days, temperature, heart = (
             draw.randrange(1, 9),
             draw.randrange(970, 1020) / 10,
@@ -115,10 +109,10 @@ class Writer:
         )
 
     @staticmethod
-    def _filling(draw: random.Random, parts: list[str], length: int) -> str:
+    def _filling(draw: random.Random, texts: list[str], length: int) -> str:
         chosen: list[str] = []
         while length > 0:
-            chosen.append(parts[int(draw.random() * len(parts))])
+            chosen.append(texts[int(draw.random() * len(texts))])
             length -= len(chosen[-1])
         return "".join(chosen)
 
@@ -142,11 +136,12 @@ def _lab_line(draw: random.Random) -> str:
     return f"___ {draw.randrange(1, 13):02d}:{draw.randrange(60):02d}{draw.choice(('AM', 'PM'))} BLOOD {values}\n"
 
 
-_Asked = tuple[str, tuple[str, ...], str]  # question, choices, letter of the right one
+# question, choices, letter of the right one
+_ChoiceQuestion = tuple[str, tuple[str, ...], str]
 
 
-# Questions about one note, its name in the slot; and the field of a stay that answers
-# it.
+# Questions about one note, with a slot for its name, and the field of a stay that
+# answers each.
 _KINDS = (
     ("What was the primary diagnosis in {note}?", "diagnosis"),
     ("Which procedure did the patient undergo according to {note}?", "procedure"),
@@ -171,7 +166,7 @@ KINDS = len(_KINDS)
 
 
 def possible_answers(field: str) -> Sequence[str]:
-    """All that notes can give for a field of a stay, the right answer's rivals among it."""
+    """All values of a field of a stay, from which the wrong choices are drawn."""
     if field in ("creatinine", "pressure"):
         return VALUES if field == "creatinine" else PRESSURES
     words = twin_words()
@@ -183,72 +178,60 @@ def possible_answers(field: str) -> Sequence[str]:
     return lists[field] if field in lists else [stay[field] for stay in words["stays"]]
 
 
-def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _Asked:
+def ask_one(draw: random.Random, stay: Stay, *, kind: int) -> _ChoiceQuestion:
     """Asks about one note, by its date."""
     form, field = _KINDS[kind]
     text = form.format(note=f"the discharge summary charted on {stay['date']}")
+    wrong = [answer for answer in possible_answers(field) if answer != stay[field]]
 
-    return _placed(
-        draw,
-        text,
-        stay[field],
-        [
-            possible_answer
-            for possible_answer in possible_answers(field)
-            if possible_answer != stay[field]
-        ],
-    )
+    return _with_choices(draw, text, stay[field], wrong)
 
 
-def ask_across(draw: random.Random, told: Sequence[Stay], *, kind: int) -> _Asked:
-    """Asks something that takes the first and the last note.
+def ask_across(
+    draw: random.Random, stays: Sequence[Stay], *, kind: int
+) -> _ChoiceQuestion:
+    """Asks a question that needs the first and the last note.
 
-    `kind` even: the diagnoses, odd: the creatinine.
+    An even `kind` is about the diagnoses, an odd one about the creatinine.
     """
     if kind % 2 == 0:
         text = "Which primary diagnoses did the patient have in the first and in the last of the discharge summaries?"
-        first, last, form = (
-            told[0]["diagnosis"],
-            told[-1]["diagnosis"],
-            "first {}, last {}",
-        )
-        pool = possible_answers("diagnosis")
+        field, form = "diagnosis", "first {}, last {}"
     else:
         text = "How did the creatinine at discharge change between the first and the last of the discharge summaries?"
-        first, last, form, pool = (
-            told[0]["creatinine"],
-            told[-1]["creatinine"],
-            "from {} to {}",
-            VALUES,
-        )
+        field, form = "creatinine", "from {} to {}"
 
-    other = draw.sample([each for each in pool if each not in (first, last)], 3)
+    first, last = stays[0][field], stays[-1][field]
+    pool = [answer for answer in possible_answers(field) if answer not in (first, last)]
+    other = draw.sample(pool, 3)
     wrong = [(last, first), (first, other[0]), (first, other[1]), (other[2], last)]
-    return _placed(
+    return _with_choices(
         draw, text, form.format(first, last), [form.format(*pair) for pair in wrong]
     )
 
 
-def _placed(draw: random.Random, text: str, right: str, wrong: Sequence[str]) -> _Asked:
+def _with_choices(
+    draw: random.Random, text: str, right: str, wrong: Sequence[str]
+) -> _ChoiceQuestion:
     chosen = draw.sample(wrong, len(LETTERS) - 1)
-    place = draw.randrange(len(LETTERS))
-    return text, (*chosen[:place], right, *chosen[place:]), LETTERS[place]
+    index = draw.randrange(len(LETTERS))
+    return text, (*chosen[:index], right, *chosen[index:]), LETTERS[index]
 
 
-# Level and number of notes of the questions' patients, near the shares of the paper's
-# table 2.
+# Level and number of notes of the questions' patients, close to the shares in the
+# paper's table 2.
 _SHAPES = ((1, 1), (2, 2), (1, 2), (2, 3), (1, 1), (2, 1), (1, 2))
 _SEVERAL_A_ROUND = sum(count > 1 for _, count in _SHAPES)
 _TOKENS = {1: (1200, 2900), 2: (3100, 6900)}  # of all notes together (section 3.1)
 _CHARS_A_TOKEN = 4
-# Of other patients' notes; with what a note has without filling, the mean is about
-# 10,000.
+# Lengths of other patients' notes; with the text of a note without filler, the mean is
+# about 10,000.
 _OTHER_CHARS = (2_000, 18_000)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwinNote:
-    """A row of the notes' file: its columns by their names there."""
+    """A row of the notes' file, with its columns."""
 
     note_id: str
     subject_id: str
@@ -273,9 +256,9 @@ class TwinPatient(NamedTuple):
 def twin_patients(
     *, seed: int, questions: int, notes: int | None = None, scale: float = 1.0
 ) -> Iterator[TwinPatient]:
-    """Generates patients by growing id, those with a question spread evenly.
+    """Generates patients with increasing ids, among which those with a question are spread evenly.
 
-    `scale` 1 is the notes' length in MIMIC-IV.
+    With `scale` 1 the notes have the length of MIMIC-IV's.
     """
     if questions < 1 or scale <= 0:
         raise UsageError(
@@ -292,10 +275,10 @@ def twin_patients(
 
     writer = Writer(seed)
     draw = random.Random(f"{seed}-patients")  # noqa: S311  # invented notes, not secrets
-    asker = _Asker(draw)
+    maker = _QuestionMaker(draw)
     subject, hadm, written = 10_000_000, 20_000_000, 0
     for number in range(questions + 1):
-        # Up to here so many notes of other patients, of one to six each.
+        # Notes of other patients, one to six each, up to the share due before this question.
         while written < others * (number + 1) // (questions + 1):
             subject += draw.randrange(1, 60)
             count = min(draw.choice((1, 1, 1, 2, 2, 3, 6)), others - written)
@@ -316,7 +299,7 @@ def twin_patients(
         stays = draw_stays(draw, count)
         length = int(draw.uniform(*_TOKENS[level]) * _CHARS_A_TOKEN * scale / count)
         yield TwinPatient(
-            question=asker.question(subject, level, stays),
+            question=maker.question(subject, level, stays),
             notes=_notes(draw, writer, subject, hadm, stays, [length] * count),
         )
         hadm += count
@@ -327,35 +310,35 @@ def _notes(
     writer: Writer,
     subject: int,
     hadm: int,
-    told: Sequence[Stay],
+    stays: Sequence[Stay],
     lengths: Sequence[int],
 ) -> tuple[TwinNote, ...]:
-    """The notes of one invented patient, one for each stay, in a shuffled order.
+    """The notes of one invented patient, one for each stay, in shuffled order.
 
-    The release does not sort notes by time: `charttime` does, and reading must.
+    The release does not sort notes by time, so that the reader must sort by `charttime`.
     """
     sex = draw.choice("FM")
-    order = draw.sample(range(len(told)), len(told))
+    order = draw.sample(range(len(stays)), len(stays))
 
     return tuple(
         TwinNote(
             note_id=f"{subject}-DS-{seq}",
             subject_id=str(subject),
-            hadm_id=str(hadm + place),
+            hadm_id=str(hadm + index),
             note_seq=seq,
-            charttime=f"{told[place]['date']} 00:00:00",
-            storetime=f"{told[place]['date']} "
+            charttime=f"{stays[index]['date']} 00:00:00",
+            storetime=f"{stays[index]['date']} "
             f"{draw.randrange(8, 23):02d}:{draw.randrange(60):02d}:00",
-            text=writer.note(draw, told[place], sex=sex, length=lengths[place]),
+            text=writer.note(draw, stays[index], sex=sex, length=lengths[index]),
         )
-        for seq, place in enumerate(order, start=2)
+        for seq, index in enumerate(order, start=2)
     )
 
 
-class _Asker:
-    """Asks about patients: half of those with several notes about more than one.
+class _QuestionMaker:
+    """Makes questions: for half of the patients with several notes about more than one note.
 
-    With the others it goes round the kinds of question.
+    For the others it cycles through the kinds of question.
     """
 
     def __init__(self, draw: random.Random) -> None:
@@ -363,25 +346,27 @@ class _Asker:
         self._order = draw.sample(range(KINDS), KINDS)
         self._one = self._across = self._several = 0
 
-    def question(self, subject: int, level: int, told: Sequence[Stay]) -> Question:
+    def question(self, subject: int, level: int, stays: Sequence[Stay]) -> Question:
         """The next question about a patient; every second time about several stays."""
-        # Every second one, and in every other round of the shapes those that were
-        # passed over: no shape is left out.
+        # Every other round of the shapes swaps the choice, so that every shape gets such
+        # questions.
         turn = self._several + self._several // _SEVERAL_A_ROUND
-        self._several += len(told) > 1
-        if len(told) > 1 and turn % 2 == 1:
-            text, choices, answer = ask_across(self._draw, told, kind=self._across)
+        self._several += len(stays) > 1
+        if len(stays) > 1 and turn % 2 == 1:
+            text, choices, answer = ask_across(self._draw, stays, kind=self._across)
             self._across += 1
         else:
             text, choices, answer = ask_one(
-                self._draw, self._draw.choice(told), kind=self._order[self._one % KINDS]
+                self._draw,
+                self._draw.choice(stays),
+                kind=self._order[self._one % KINDS],
             )
             self._one += 1
 
         return Question(
             patient_id=str(subject),
             level=level,
-            num_notes=len(told),
+            num_notes=len(stays),
             clinician=self._draw.choice("123"),
             question=text,
             choices=choices,

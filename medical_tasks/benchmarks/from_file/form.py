@@ -1,4 +1,4 @@
-"""What a YAML file says of a benchmark.
+"""The form of a YAML file that describes a benchmark.
 
     name: first_aid
     file: first_aid.csv
@@ -32,7 +32,7 @@ GUIDE: Final = "docs/benchmark_of_your_own.md shows a whole one; so does medical
 SLOT: Final = re.compile(r"\{(\w+)\}")
 """A column in the instructions."""
 _RIGHT: Final = frozenset({"answer", "accepted", "low", "high", "criteria"})
-"""What rows have of the right answer."""
+"""The columns of a row with the right answer."""
 NAME: Final = r"^[a-z][a-z0-9_]{1,47}$"
 _ENDINGS: Final[dict[Kind, str]] = {
     "exact": "{question}\n\nEnd with a line of the form: Answer: ...",
@@ -40,18 +40,18 @@ _ENDINGS: Final[dict[Kind, str]] = {
     "number": "{question}\n\nEnd with a line of the form: Answer: 12.5",
     "rubric": "{question}",
 }
-"""How a question is asked where the file has no instructions."""
+"""The default instructions."""
 
 
 class Columns(Form):
-    """Which columns of the table hold what.
+    """The columns of the table.
 
     Attributes:
-        id: the question's name; without one it is named by a hash of the question.
-        choices: the column of all choices, or a column for each.
-        criteria: of a rubric, lines of points and what earns them.
-        groups: those by which figures are broken down.
-        cluster: whose rows are not independent, such as the patient.
+        id: names the question; the default is a hash of the question.
+        choices: the column of all choices, or one column for each.
+        criteria: the column of a rubric, with lines of points and criteria.
+        groups: the columns by which figures are broken down.
+        cluster: the column whose equal values mark dependent rows, such as the patient.
     """
 
     id: Column = ""
@@ -64,7 +64,7 @@ class Columns(Form):
 
 
 class Tolerance(Form):
-    """How far from the right number an answer may be: the wider of the two counts."""
+    """The allowed distance from the right number; the wider of the two counts."""
 
     abs: float = Field(default=0, ge=0, allow_inf_nan=False, strict=False)
     rel: float = Field(default=0, ge=0, le=1, allow_inf_nan=False, strict=False)
@@ -74,9 +74,9 @@ class Described(Form):
     """A benchmark, as its file describes it.
 
     Attributes:
-        version: a whole number, raised when scores stop being comparable.
-        instructions: what a model is asked, with columns in braces.
-        fold_case: whether large and small letters are alike in exact answers.
+        version: a whole number, incremented when scores are no longer comparable.
+        instructions: the prompt, with columns in braces.
+        fold_case: whether exact answers ignore upper and lower case.
     """
 
     name: Annotated[str, Field(pattern=NAME)]
@@ -95,17 +95,17 @@ class Described(Form):
     max_new_tokens: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
 
     @property
-    def asked(self) -> str:
-        """What a model is asked, with columns in braces."""
+    def template(self) -> str:
+        """The prompt, with columns in braces."""
         return self.instructions or _ENDINGS[self.answer]
 
     @property
     def folds(self) -> bool:
-        """Whether large and small letters are alike."""
+        """Whether upper and lower case are the same."""
         return self.fold_case is not False
 
     def digest(self, table: bytes) -> int:
-        """A number that another table, or another reading of it, changes."""
+        """A number that changes with the table and with the rules of reading it."""
         rules = self.model_dump_json(
             include={"answer", "columns", "instructions", "tolerance", "fold_case"}
         )
@@ -141,8 +141,8 @@ def read_form(path: Path) -> Described:
 
 def _yaml_problem(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
-    place = f", line {mark.line + 1}" if mark else ""
-    return f"{getattr(error, 'problem', None) or type(error).__name__}{place}"
+    line = f", line {mark.line + 1}" if mark else ""
+    return f"{getattr(error, 'problem', None) or type(error).__name__}{line}"
 
 
 def _no_mapping(content: object) -> str:
@@ -154,26 +154,26 @@ def _no_mapping(content: object) -> str:
 
 
 def _hint(problem: str) -> str:
-    """What a key that is no field may have been meant as."""
+    """The field that an unknown key may mean, and all fields; "" for other problems."""
     where, _, rule = problem.rpartition(": ")
     if rule != "is no field of this form":
         return ""
     outer, _, name = where.rpartition(", ")
     forms: dict[str, type[Form]] = {"columns": Columns, "tolerance": Tolerance}
-    known = forms.get(outer, Described).model_fields
-    return f"{did_you_mean(name, known)} It takes: {', '.join(known)}."
+    fields = forms.get(outer, Described).model_fields
+    return f"{did_you_mean(name, fields)} It takes: {', '.join(fields)}."
 
 
 def _contradiction(form: Described, content: dict[str, object]) -> str:
-    """A key that means nothing for the kind of answer; "" where all fit."""
+    """The first key that does not fit the kind of answer; "" if all fit."""
     only = {"tolerance": "number", "fold_case": "exact"}
     for name, kind in only.items():
         if name in content and form.answer != kind:
             return f"{name}: is for answer: {kind} alone, and answer is {form.answer}. Leave it out."
 
     if form.licence not in licence_names():
-        known = ", ".join(licence_names())
-        return f"licence: must be one of {known}, got {form.licence!r}. Write other for any other."
+        allowed = ", ".join(licence_names())
+        return f"licence: must be one of {allowed}, got {form.licence!r}. Write other for any other."
 
     if (
         isinstance(form.columns.choices, list)
@@ -191,8 +191,8 @@ def _contradiction(form: Described, content: dict[str, object]) -> str:
 
 
 def _misused(form: Described) -> str:
-    """A column that stands where it cannot; "" where none does."""
-    slots = SLOT.findall(form.asked)
+    """The first column that is used where it must not be; "" if there is none."""
+    slots = SLOT.findall(form.template)
     if not slots:
         return (
             "instructions: must have a column in braces, such as {question}, got none."

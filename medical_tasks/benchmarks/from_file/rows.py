@@ -1,4 +1,4 @@
-"""From the table to the rows of the dataset, each with what is right beside the question."""
+"""Reads the rows of the dataset, questions with their right answers, from a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from medical_tasks.spec import Row
 
 LETTERS: Final = "ABCDEFGHIJ"
 _RECORD: Final = '{"id": "1", "question": "...", "answer": "..."}'
-_PARTS: Final = re.compile(r"\s*(?:\n|\|)\s*")
+_SEPARATOR: Final = re.compile(r"\s*(?:\n|\|)\s*")
 _POINTS: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*[:\s]\s*(\S.*)", re.DOTALL)
 _BY_KIND: Final[Mapping[str, tuple[Column, ...]]] = {
     "exact": (
@@ -52,9 +52,9 @@ _BY_KIND: Final[Mapping[str, tuple[Column, ...]]] = {
 
 
 def more_columns(form: Described) -> list[str]:
-    """The columns that rows have under their own names: groups, and what the instructions name."""
+    """The table's columns that rows keep: groups, and those in the instructions."""
     own = {"question", form.columns.question, "choices", *built_names(form)}
-    named = [*form.columns.groups, *SLOT.findall(form.asked)]
+    named = [*form.columns.groups, *SLOT.findall(form.template)]
     return [name for name in dict.fromkeys(named) if name not in own]
 
 
@@ -95,13 +95,13 @@ def read_rows(
     """Reads the rows of a table.
 
     Args:
-        form: what the YAML file says.
+        form: the content of the YAML file.
         path: the table.
-        holds: whether the right answer of a row is read as right.
+        holds: whether the right answer of a row is parsed as right.
 
     Raises:
-        UsageError: The table, or a cell of it, is not as the form says.
-        MissingError: It is not there.
+        UsageError: The table, or a cell of it, does not fit the form.
+        MissingError: There is no table.
     """
     names = [re.escape(folded(name)) for name in _needed(form)]
     numbers = re.escape(folded(form.columns.answer)) if form.answer == "number" else ""
@@ -111,17 +111,17 @@ def read_rows(
         knows=has_columns(*names, numbers=numbers),
         missing="It is the file that the YAML names: put it beside, or correct the key file.",
     )
-    reader, known = _Reader(form, _known(table)), dict[object, str]()
+    reader, seen = _Reader(form, _column_names(table)), dict[object, str]()
     for row in table.rows:
-        made = reader.row(row)
-        first = known.setdefault(made["id"], row.at)
+        built = reader.row(row)
+        first = seen.setdefault(built["id"], row.at)
         if first != row.at:
             column = form.columns.id or form.columns.question
             raise reader.wrong(
                 row, column, f"must be unique, and is that of {first} too"
             )
 
-        if not holds(made):
+        if not holds(built):
             raise reader.wrong(
                 row,
                 form.columns.answer,
@@ -129,7 +129,7 @@ def read_rows(
                 "and choices so that they differ",
             )
 
-        yield made
+        yield built
 
 
 def _needed(form: Described) -> list[str]:
@@ -150,29 +150,29 @@ def _needed(form: Described) -> list[str]:
     )
 
 
-def _known(table: Table) -> Collection[str]:
+def _column_names(table: Table) -> Collection[str]:
     return table.columns or {name for row in table.rows for name in row.cells}
 
 
 class _Reader:
-    """Makes rows of one table."""
+    """Reads the rows of one table."""
 
-    def __init__(self, form: Described, known: Collection[str]) -> None:
+    def __init__(self, form: Described, columns: Collection[str]) -> None:
         self.form = form
-        self.names = {folded(name): name for name in known}
+        self.names = {folded(name): name for name in columns}
         for name in _needed(form):
             if folded(name) not in self.names:
                 raise UsageError(
                     f"{form.file}: has no column {name!r}, which {form.name} needs."
-                    f"{did_you_mean(name, known)} It has: {', '.join(map(repr, known))}. Name the "
-                    "right one under columns, or in the instructions."
+                    f"{did_you_mean(name, columns)} It has: {', '.join(map(repr, columns))}. Name "
+                    "the right one under columns, or in the instructions."
                 )
 
     def row(self, row: TableRow) -> Row:
-        """Makes a row of one of the table."""
+        """Builds a row of the dataset from one of the table."""
         columns = self.form.columns
         question = self.text(row, columns.question)
-        made: dict[str, object] = {
+        built: dict[str, object] = {
             "id": self.text(row, columns.id) if columns.id else _hashed(question),
             "question": question,
         }
@@ -182,43 +182,45 @@ class _Reader:
             "number": self._number,
             "rubric": self._rubric,
         }
-        made |= answers[self.form.answer](row)
+        built |= answers[self.form.answer](row)
         if columns.cluster:
-            made["cluster"] = self.text(row, columns.cluster)
+            built["cluster"] = self.text(row, columns.cluster)
 
-        return made | {name: self.text(row, name) for name in more_columns(self.form)}
+        return built | {name: self.text(row, name) for name in more_columns(self.form)}
 
     def cell(self, row: TableRow, column: str) -> object:
-        """A cell, however its column is written."""
+        """A cell; case and separators of its column's name do not matter."""
         return row.cells.get(self.names[folded(column)])
 
     def text(self, row: TableRow, column: str) -> str:
-        """A cell's text, which must say something."""
+        """A cell's text, which must not be blank."""
         value = cell_text(self.cell(row, column))
         if not isinstance(value, str) or not value.strip():
             raise self.wrong(row, column, "must be a text", value)
         return plain(value).strip()
 
     def texts(self, row: TableRow, column: str) -> list[str]:
-        """The parts of a cell: of a list, or of a text with | or line ends between."""
+        """The texts of a cell: of a list, or separated by | or line ends."""
         value = self.cell(row, column)
-        parts: Iterable[object] = (
+        entries: Iterable[object] = (
             map(cell_text, value)
             if isinstance(value, list)
-            else _PARTS.split(self.text(row, column))
+            else _SEPARATOR.split(self.text(row, column))
         )
-        found = [
-            part.strip() for part in parts if isinstance(part, str) and part.strip()
+        texts = [
+            entry.strip()
+            for entry in entries
+            if isinstance(entry, str) and entry.strip()
         ]
-        if not found:
+        if not texts:
             raise self.wrong(row, column, "must be a text or a list of texts", value)
 
-        return found
+        return texts
 
     def wrong(
         self, row: TableRow, column: str, rule: str, value: object = ...
     ) -> UsageError:
-        """The error about a cell; what is credentialed is not quoted."""
+        """The error for a cell; credentialed values are not quoted."""
         quoted = value is not ... and self.form.access == "open"
         got = (
             f", got {shown(value if isinstance(value, str | list | dict) else str(value))}"
@@ -270,20 +272,20 @@ class _Reader:
         return {"answer": text, "low": value - width, "high": value + width}
 
     def _rubric(self, row: TableRow) -> dict[str, object]:
-        """A rubric, of which the row's own answer can earn all points."""
+        """A rubric; a reply must be able to earn all of its points."""
         column = self.form.columns.criteria
         value = self.cell(row, column)
-        parts = (
+        lines = (
             value if isinstance(value, list) else self.text(row, column).splitlines()
         )
         criteria = [
-            self._criterion(row, number, part)
-            for number, part in enumerate(parts, start=1)
-            if part != ""
+            self._criterion(row, number, line)
+            for number, line in enumerate(lines, start=1)
+            if line != ""
         ]
-        known = Counter(criterion["text"].casefold() for criterion in criteria)
+        counts = Counter(criterion["text"].casefold() for criterion in criteria)
         for criterion in criteria:
-            if known[criterion["text"].casefold()] > 1:
+            if counts[criterion["text"].casefold()] > 1:
                 rule = (
                     "must have each criterion once, so that a reply can earn all points"
                 )
@@ -303,24 +305,24 @@ class _Reader:
 
         return {"answer": answer, "criteria": criteria}
 
-    def _criterion(self, row: TableRow, number: int, part: object) -> Criterion:
-        """A criterion of a line such as `5: names the emergency number`, or of a record."""
+    def _criterion(self, row: TableRow, number: int, line: object) -> Criterion:
+        """A criterion from a line such as `5: names the emergency number`, or from a record."""
         column = self.form.columns.criteria
-        if isinstance(part, Mapping):
-            part = f"{part.get('points')}: {part.get('text') or ''}"
+        if isinstance(line, Mapping):
+            line = f"{line.get('points')}: {line.get('text') or ''}"
 
-        found = _POINTS.fullmatch(part.strip()) if isinstance(part, str) else None
-        if found is None:
+        match = _POINTS.fullmatch(line.strip()) if isinstance(line, str) else None
+        if match is None:
             example = "such as 5: names the emergency number"
             rule = f"criterion {number} must be points and what earns them, {example}"
-            raise self.wrong(row, column, rule, part)
+            raise self.wrong(row, column, rule, line)
 
-        points = float(found[1])
+        points = float(match[1])
         if not points or not math.isfinite(points):
             rule = f"criterion {number} must have points other than 0"
-            raise self.wrong(row, column, rule, part)
+            raise self.wrong(row, column, rule, line)
 
-        return {"text": found[2].strip(), "points": points, "tags": []}
+        return {"text": match[2].strip(), "points": points, "tags": []}
 
 
 def _hashed(question: str) -> str:

@@ -1,4 +1,4 @@
-"""Which answer a reply gives, and whether it is right: exact, a letter, or a number."""
+"""Reads the answer of a reply and decides whether it is right: exact, a letter, or a number."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _LETTER_LINE: Final = re.compile(r"\W*answer\W*[:=]\W*([A-J])\W*", re.IGNORECASE
 _AROUND: Final = " \"'*_`."
 
 Reading = tuple[str, bool, str]
-"""What was read, whether it is right, and why it is unclear ("" where it is not)."""
+"""The parsed answer, whether it is right, and why it is unclear ("" if it is not)."""
 
 
 def score_item(task: TaskSpec, item: Item, reply: str) -> ItemScore:
-    """Scores a reply; one without an answer is wrong, and one that cannot be told is unclear."""
+    """Scores a reply; without an answer it is wrong, with an ambiguous one it is unclear."""
     read = _READERS[task.options["answer"]]
     parsed, right, unclear = read(item, reply, task.options)
     values = {"accuracy": float(right)}
@@ -47,14 +47,14 @@ def score_item(task: TaskSpec, item: Item, reply: str) -> ItemScore:
 
 
 def plain_answer(text: str, *, fold: bool) -> str:
-    """An answer without what does not count: blanks, quotes and marks around it, and case."""
+    """An answer without differences that do not count: white space, surrounding quotes and marks, and case."""
     shown = " ".join(unicodedata.normalize("NFKC", normal_form(text)).split())
     shown = shown.strip(_AROUND) or shown
     return shown.casefold() if fold else shown
 
 
 def stated(reply: str) -> str:
-    """What stands behind the last `Answer:`; of a reply without one, all of it."""
+    """The text after the last `Answer:`, or the whole reply if there is none."""
     text = without_marks(without_reasoning(reply))
     lines = _LINE.findall(text)
     return (lines[-1] if lines else text).strip()

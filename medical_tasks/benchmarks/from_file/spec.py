@@ -1,4 +1,4 @@
-"""The object of a benchmark that a YAML file describes, its dataset and its task."""
+"""The benchmark, dataset and task that a YAML file describes."""
 
 from __future__ import annotations
 
@@ -50,9 +50,8 @@ _ACCURACY: Final = MetricSpec(
 class TableBenchmark(RubricBenchmark):
     """A benchmark of the questions in a table.
 
-    `made_from` makes one of a YAML file. A package may derive a class from this one, to
-    change what a YAML file does not say: how answers are scored, or how questions are
-    asked.
+    `made_from` makes one from a YAML file. A package may derive a class from this one to
+    change what a YAML file cannot: how answers are scored, or how questions are asked.
 
     Attributes:
         path: the YAML file.
@@ -64,11 +63,11 @@ class TableBenchmark(RubricBenchmark):
 
     @property
     def table(self) -> Path:
-        """The table, seen from where the YAML file lies."""
+        """The path of the table, relative to the YAML file."""
         return self.path.parent / Path(self.form.file).expanduser()
 
     def sources(self) -> tuple[DatasetSource, ...]:
-        """The dataset of the table, built from it alone."""
+        """The dataset of the table, its only source."""
         from medical_tasks.benchmarks.from_file.rows import built_columns
         from medical_tasks.data.dataset_source import DatasetSource
 
@@ -92,11 +91,11 @@ class TableBenchmark(RubricBenchmark):
         return (source,)
 
     def asked_with(self, task: TaskSpec, arguments: Mapping[str, str]) -> TaskSpec:
-        """Of choices, each question in several orders of them."""
+        """The task with each question in several orders of its choices."""
         return ordered_task(task, arguments)
 
     def load_items(self, task: TaskSpec, rows: Sequence[Row]) -> list[Item]:
-        """An item a row, or one for each order of its choices."""
+        """One item per row, or per order of its choices."""
         return in_orders(task, super().load_items(self.tasks[0], rows))
 
     def conversation(self, item: Item) -> tuple[Message, ...]:
@@ -109,31 +108,33 @@ class TableBenchmark(RubricBenchmark):
         if "choices" in item.fields:
             pairs = zip(LETTERS, item.fields["choices"], strict=False)
             values["choices"] = "\n".join(f"{letter}. {text}" for letter, text in pairs)
-        return user_message(self.form.asked, values)
+        return user_message(self.form.template, values)
 
     def load_prompts(self, task: TaskSpec, asking: Asking = OWN_PROMPTS) -> PromptSet:
-        """One set, made of the instructions."""
-        asked = self.form.asked
+        """The only set, from the instructions."""
         return PromptSet(
-            name="own", sha256=texts_sha256(asked), render=self.conversation
+            name="own",
+            sha256=texts_sha256(self.form.template),
+            render=self.conversation,
         )
 
     def person_questions(
         self, task: TaskSpec, items: Sequence[Item], asking: Asking = OWN_PROMPTS
     ) -> list[PersonQuestion]:
-        """What a model is asked; of choices the letters may be the answer."""
+        """The model's prompts, with the letters of choices as possible answers."""
         from medical_tasks.benchmarks.from_file.rows import LETTERS
 
-        asked = super().person_questions(task, items, asking)
+        questions = super().person_questions(task, items, asking)
+        if self.form.answer != "choice":
+            return questions
+
         return [
-            replace(each, choices=tuple(LETTERS[: len(item.fields["choices"])]))
-            if self.form.answer == "choice"
-            else each
-            for item, each in zip(items, asked, strict=True)
+            replace(question, choices=tuple(LETTERS[: len(item.fields["choices"])]))
+            for item, question in zip(items, questions, strict=True)
         ]
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """The right answer in the form that is asked for; of a rubric, the table's reply."""
+        """The right answer in the requested form; for a rubric, the table's reply."""
         answer = str(item.fields["answer"])
         return answer if self.form.answer == "rubric" else f"Answer: {answer}"
 
@@ -162,7 +163,7 @@ class TableBenchmark(RubricBenchmark):
     def unanswered_limits(
         self, task: TaskSpec, item: Item
     ) -> Mapping[str, tuple[float, float]]:
-        """Of a rubric without a reply, all that a reply could earn or lose."""
+        """For a rubric, the least and the most that a missing reply could earn."""
         return super().unanswered_limits(task, item) if task.judge else {}
 
     def note_words(self) -> frozenset[str]:
@@ -179,7 +180,7 @@ class TableBenchmark(RubricBenchmark):
         return read_rows(self.form, self.table, self._holds)
 
     def _holds(self, row: Row) -> bool:
-        """Whether the right answer of a row is read as right; a judge is not asked."""
+        """Whether the right answer of a row is parsed as right; without asking a judge."""
         (task,) = self.tasks
         if task.judge:
             return True
@@ -198,7 +199,7 @@ def made_from(
 
     Args:
         path: the YAML file.
-        base: the class whose methods it has.
+        base: its base class.
 
     Raises:
         UsageError: The file breaks a rule of the form (`form.Described`).
@@ -208,7 +209,7 @@ def made_from(
 
     form = read_form(path)
     dataset = _dataset(path, form)
-    known: dict[str, object] = {
+    attributes: dict[str, object] = {
         "__doc__": f"The benchmark that {path.name} describes.",
         "name": form.name,
         "title": dataset.title,
@@ -218,7 +219,7 @@ def made_from(
         "form": form,
         "__reduce__": lambda self: (made_from, (path, base)),
     }
-    kind: type[TableBenchmark] = type(f"Of_{form.name}", (base,), known)
+    kind: type[TableBenchmark] = type(f"Of_{form.name}", (base,), attributes)
     benchmark = kind()
     kind.tasks = (_task(benchmark, dataset, form),)
 
@@ -226,10 +227,9 @@ def made_from(
 
 
 def _dataset(path: Path, form: Described) -> DatasetSpec:
-    """The dataset of a file. Its version ends in a digest of form and table.
+    """The dataset of a file, whose version ends in a digest of form and table.
 
-    A result made of an older table is thereby told apart, though nobody raised the
-    version.
+    So results from an older table differ in version, even if nobody raised it.
     """
     table = path.parent / Path(form.file).expanduser()
     step = "Put it where the key file of the YAML says, seen from the YAML file."

@@ -12,7 +12,6 @@ scores K-QA's answers.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +32,14 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.csv_files import StreamedRow, read_csv
 from medical_tasks.judges.base import Judge, Judging, Label, Unscored
 from medical_tasks.judges.check_figures import CheckPair, subset
-from medical_tasks.judges.check_sets import CheckRequest, CheckSet, CheckSetSource, Mode
+from medical_tasks.judges.check_sets import (
+    CheckRequest,
+    CheckSet,
+    CheckSetSource,
+    Mode,
+    cell_error,
+    pair_id,
+)
 from medical_tasks.judges.shuffling import (
     Shuffle,
     Shuffled,
@@ -135,17 +141,17 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
     cells = row.cells
     for name in ("Question", "answer", "claim"):
         if not cells[name].strip():
-            raise _wrong(path, row, name, "empty; every row has a text there")
+            raise cell_error(path, row, name, "empty; every row has a text there")
 
     labels = tuple(_label(path, row, name) for name in _LABEL_COLUMNS)
     stated = _label(path, row, "majority_label")
     if majority(labels) != stated:
         listed = ", ".join(cells[name] for name in _LABEL_COLUMNS)
         rule = f"{cells['majority_label']!r} is not what at least two of the three labels say ({listed})"
-        raise _wrong(path, row, "majority_label", rule)
+        raise cell_error(path, row, "majority_label", rule)
 
     if cells["category_x"] not in _IMPORTANCE:
-        raise _wrong(
+        raise cell_error(
             path,
             row,
             "category_x",
@@ -153,14 +159,14 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
         )
 
     return Annotation(
-        id=_digest(cells["Question"], cells["answer"], cells["claim"]),
+        id=pair_id(cells["Question"], cells["answer"], cells["claim"]),
         question=cells["Question"],
         answer=cells["answer"],
         statement=cells["claim"],
         importance=cells["category_x"],
         ratings=labels,
         gold=stated,
-        cluster=_digest(cells["Question"], cells["answer"]),
+        cluster=pair_id(cells["Question"], cells["answer"]),
         model=cells["llm_x"].strip(),
         words=len(cells["answer"].split()),
         groups={"question_form": question_form(cells["Question"])},
@@ -170,18 +176,8 @@ def _annotation(path: Path, row: StreamedRow) -> Annotation:
 def _label(path: Path, row: StreamedRow, name: str) -> Label:
     text = row.cells[name]
     if text not in _LABELS:
-        raise _wrong(path, row, name, f"must be {', '.join(_LABELS)}, got {text!r}")
+        raise cell_error(path, row, name, f"must be {', '.join(_LABELS)}, got {text!r}")
     return _LABELS[text]
-
-
-def _wrong(path: Path, row: StreamedRow, column: str, rule: str) -> UsageError:
-    return UsageError(f"{path}, row {row.number}, column {column!r}: {rule}.")
-
-
-def _digest(*texts: str) -> str:
-    return hashlib.sha256(
-        "\0".join(texts).encode("utf-8", "surrogatepass")
-    ).hexdigest()[:16]
 
 
 BOTH = "judge: entails and contradicts"

@@ -154,14 +154,9 @@ def align_posts(source: Path, folder: Path, *, top: int = TOP) -> Alignment:
         source, folder, top, coded_posts=bool(titles), coded_notes=bool(codes.numbers)
     )
     path = folder / files.ALIGNMENT
-    previous: Alignment | None
-    previous, differing = construction.kept_step(path, recipe, step="archehr align")
-    if differing:
-        raise UsageError(
-            f"{folder}: holds another alignment, of other files or settings. Work in another "
-            "--folder."
-        )
-
+    previous: Alignment | None = construction.kept_step(
+        path, recipe, step="archehr align", outcome="alignment"
+    )
     if previous is not None:
         return previous
 

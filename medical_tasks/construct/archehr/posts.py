@@ -73,14 +73,9 @@ def filter_posts(source: Path, folder: Path, *, keywords: str = "paper") -> Filt
         "keywords": list(words),
     }
     path = folder / files.FILTER
-    previous: Filtered | None
-    previous, differing = construction.kept_step(path, recipe, step="archehr filter")
-    if differing:
-        raise UsageError(
-            f"{folder}: holds the messages of another filter (another file, or other keywords). "
-            "Work in another --folder."
-        )
-
+    previous: Filtered | None = construction.kept_step(
+        path, recipe, step="archehr filter", outcome="filter's messages"
+    )
     if previous is not None:
         files.checked_step(
             folder / files.POSTS, previous, step="filter, in another --folder"

@@ -166,14 +166,13 @@ def make_sample(
         "allow_fewer": spec.allow_fewer,
     }
     path = folder / files.SAMPLE
-    previous: Sample | None
-    previous, differing = construction.kept_step(path, recipe, step="ehrnoteqa sample")
-    if differing:
-        raise UsageError(
-            f"{folder}: holds another sample (other {', '.join(differing)}). Give another "
-            "--folder; a larger sample with the same seed holds the smaller one."
-        )
-
+    advice = (
+        "Work in another --folder; a larger sample with the same seed holds the smaller "
+        "one."
+    )
+    previous: Sample | None = construction.kept_step(
+        path, recipe, step="ehrnoteqa sample", outcome="sample", advice=advice
+    )
     if previous is not None:
         return previous
 

@@ -8,10 +8,9 @@ are built as `medcalc_own`.
 from __future__ import annotations
 
 import json
-from collections import ChainMap, Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from operator import eq
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -29,16 +28,15 @@ from medical_tasks.benchmarks.medcalc_bench.data import (
 from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
 from medical_tasks.benchmarks.medcalc_bench.demo import synthetic_row
 from medical_tasks.calculators import CALCULATORS, AnyCalculator, find
-from medical_tasks.calculators.inputs import Flag, Input, fold, is_missing
 from medical_tasks.construct.contract import Construction
-from medical_tasks.construct.medcalc import extraction
-from medical_tasks.construct.medcalc.forms import (
-    LINE_FIELDS,
-    Pair,
-    PairLine,
-    PairShares,
-    ReviewerAgreement,
+from medical_tasks.construct.medcalc import extraction, files
+from medical_tasks.construct.medcalc.files import (
+    is_open_folder,
+    load_pairs,
+    tell_access,
 )
+from medical_tasks.construct.medcalc.forms import Pair, PairLine
+from medical_tasks.construct.medcalc.review import export_sheets, import_sheets
 from medical_tasks.construct.options import (
     MedcalcCheck,
     MedcalcExtract,
@@ -48,53 +46,23 @@ from medical_tasks.construct.options import (
 )
 from medical_tasks.construct.shared import check_answered, checked_seed, ranked
 from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.errors import IncompleteError, UsageError, check_least
+from medical_tasks.errors import UsageError, check_least
 from medical_tasks.guard import policy
-from medical_tasks.io.files import WholeFile, make_folder, readable
-from medical_tasks.io.output import tell, tell_private
+from medical_tasks.io.files import make_folder, readable
+from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
-from medical_tasks.io.tables import (
-    TableRow,
-    folded,
-    has_columns,
-    read_sheet,
-    read_table,
-    refuse,
-    write_sheet,
-)
+from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.models.usage import Usage, usage_said
 from medical_tasks.runs.asking import open_construction_model
-from medical_tasks.scoring.agreement import cohen_interval
 from medical_tasks.scoring.estimates import Estimate, as_json
 from medical_tasks.spec import UNANSWERED, Row
 
-COLUMNS: Final = (
-    "index", "id", "reviewer", "note", "calculator", "attribute",
-    "accepts", "value", "unit", "verdict", "correction", "comment",
-)  # fmt: skip
-ELIGIBLE: Final = "the calculator is meant for this patient"
-ADJUDICATOR: Final = "adjudicator"
 MOST: Final = 20
 _NAMES: Final = {"note_id": ("note_id", "id"), "note": ("patient_note", "note", "text")}
 _FORM: Final = '{"note_id": "1", "note": "..."}'
 _FILES: Final = "Give a file of notes to extract, of rows to check."
-_NOTHING: Final = "not mentioned"
 LEXICAL: Final = "lexical"
 """The value of `--model` for extraction without a model, by attributes' names and usual words."""
-_TRUTHS: Final = {"yes": True, "no": False}
-_EXTRACT, _PAIRS, _SHARES, _ENTITIES = (
-    "extract.json",
-    "extracted.jsonl",
-    "shares.json",
-    "entities.jsonl",
-)
-
-Pairs = Mapping[str, Pair]
-"""Pairs by id."""
-Cell = tuple[str, str]
-"""Pair and attribute."""
-Marks = dict[str, dict[Cell, tuple[str, object]]]
-"""Reviewer and cell to the mark and the reviewer's value."""
 
 
 def read_notes(path: Path) -> dict[str, str]:
@@ -167,7 +135,7 @@ def _by_words(
         "No model judges eligibility: the reviewers must."
     )
     recipe = {**settings, "model": {"name": LEXICAL}}
-    outcome = make_folder(arguments.folder) / _EXTRACT
+    outcome = make_folder(arguments.folder) / files.EXTRACT
     if outcome.is_file():
         previous = construction.read_json(outcome, step="medcalc extract")
         if any(previous.get(name) != value for name, value in recipe.items()):
@@ -234,7 +202,11 @@ def _extract(arguments: MedcalcExtract) -> int:
     lines = _drawn(extracted, notes, MOST if most is None else most, seed)
     refusal = f"{folder}: sheets of other pairs were exported from here. Work in another --folder."
     annotation.check_exported(
-        folder / _SHARES, "pairs_sha256", lines, step="medcalc sheet", refusal=refusal
+        folder / files.SHARES,
+        "pairs_sha256",
+        lines,
+        step="medcalc sheet",
+        refusal=refusal,
     )
     kept = Counter(line["calculator"] for line in lines)
     facts: dict[str, object] = {
@@ -245,11 +217,11 @@ def _extract(arguments: MedcalcExtract) -> int:
     }
     facts |= {
         "usage": outcome.usage,
-        "sha256": construction.write_lines(folder / _PAIRS, lines),
+        "sha256": construction.write_lines(folder / files.PAIRS, lines),
     }
     unreported = {"open": arguments.open, "seed": seed, "failed": outcome.failed}
     construction.write_json(
-        folder / _EXTRACT, {**outcome.recipe, **facts, **unreported}
+        folder / files.EXTRACT, {**outcome.recipe, **facts, **unreported}
     )
     tell(
         "\n".join(
@@ -270,14 +242,14 @@ def _extract(arguments: MedcalcExtract) -> int:
     if outcome.usage is not None:
         tell(usage_said(outcome.usage))
 
-    _tell_whose(folder)
+    tell_access(folder)
     then = "The other pairs are written. " if lines else ""
     check_answered(
         outcome.failed,
         extracted.passes.total(),
         "questions have no usable reply",
         then=then,
-        file=_EXTRACT,
+        file=files.EXTRACT,
     )
 
     return 0
@@ -315,366 +287,9 @@ def _drawn(
     ]
 
 
-def _pairs(folder: Path, file: str = _PAIRS, step: str = "medcalc extract") -> Pairs:
-    records = construction.read_lines(folder / file, LINE_FIELDS, step=step)
-    return {pair.id: pair for pair in map(Pair.read, records)}
-
-
-def _is_open(folder: Path) -> bool:
-    return bool(
-        construction.read_json(folder / _EXTRACT, step="medcalc extract")["open"]
-    )
-
-
 def _is_released(source: Path) -> bool:
     with readable(source, missing=_FILES, again=_FILES):
         return file_sha256(source) == V1_TEST_SHA256
-
-
-def _tell_whose(folder: Path) -> int:
-    return 0 if _is_open(folder) else tell_private(folder)
-
-
-# Sheets have a row for each attribute, and a row for the patient's eligibility.
-
-
-def _cells(pair: Pair) -> dict[str, tuple[Input | None, object]]:
-    items = {
-        item.name: (item, pair.entities.get(item.name))
-        for item in pair.calculator.inputs
-    }
-    return {ELIGIBLE: (None, True), **items}
-
-
-def _rows(
-    pairs: Pairs, cells: Iterable[tuple[Cell, str]], reviewer: str
-) -> Iterator[dict[str, object]]:
-    """Yields the rows of a reviewer's sheet, one for each attribute of a pair."""
-    for number, ((key, attribute), comment) in enumerate(cells, start=1):
-        pair = pairs[key]
-        item, value = _cells(pair)[attribute]
-        value, unit = (
-            value if isinstance(value, list) and len(value) == 2 else (value, "")
-        )
-        yield {
-            "index": number,
-            "id": key,
-            "reviewer": reviewer,
-            "note": f"notes/{construction.file_name(pair.note_id)}",
-            "calculator": pair.calculator.name,
-            "attribute": attribute,
-            "accepts": item.expects if item else "yes or no",
-            "value": value if type(value) is float else _cell_text(value),
-            "unit": unit,
-            "verdict": "",
-            "correction": "",
-            "comment": comment,
-        }
-
-
-def _cell_text(value: object) -> str:
-    if isinstance(value, list):
-        return " ".join(map(_cell_text, value))
-    if value is None or isinstance(value, bool):
-        return _NOTHING if value is None else "yes" if value else "no"
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
-
-
-def _sheet(arguments: MedcalcSheet) -> int:
-    """Writes sheets for reviewers, and the notes beside them."""
-    folder, seed = arguments.folder, checked_seed(arguments.seed)
-    pairs, names = _pairs(folder), annotation.parse_names(arguments.reviewers)
-    if ADJUDICATOR in names:
-        raise UsageError(
-            f"--reviewers: {ADJUDICATOR} is the name of the person who decides if reviewers "
-            "disagree. Give another name."
-        )
-
-    shares = annotation.shared_sheets(
-        list(pairs), names, overlap=arguments.overlap or 0, seed=seed
-    )
-    kept_shares: PairShares = {"pairs_sha256": file_sha256(folder / _PAIRS), **shares}
-    refusal = (
-        f"{folder}: sheets were exported with other settings. Repeat that command, or move them "
-        "away."
-    )
-    annotation.keep_once(
-        folder / _SHARES, kept_shares, step="medcalc sheet", refusal=refusal
-    )
-    sheets = make_folder(folder / "sheets")
-    make_folder(sheets / "notes")
-    for pair in pairs.values():
-        with WholeFile(
-            sheets / "notes" / construction.file_name(pair.note_id), private=True
-        ) as stream:
-            stream.write(pair.note + "\n")
-
-    cells = {
-        name: [
-            ((key, attribute), "") for key in keys for attribute in _cells(pairs[key])
-        ]
-        for name, keys in shares["sheets"].items()
-    }
-    annotation.write_sheets(
-        sheets,
-        COLUMNS,
-        {
-            name: _rows(pairs, cell_comments, name)
-            for name, cell_comments in cells.items()
-        },
-    )
-    for name, cell_comments in cells.items():
-        tell(
-            f"{sheets / name}.csv: {len(shares['sheets'][name]):,} pairs, {len(cell_comments):,} rows"
-        )
-
-    tell(
-        "Mark each row o (right) or x (wrong), and write the right value with its unit into "
-        f"correction, or {_NOTHING}."
-    )
-    return _tell_whose(folder)
-
-
-def _import(arguments: MedcalcImport) -> int:
-    """Reads marked sheets, and writes the pairs that are kept.
-
-    If reviewers disagree about a value, an adjudicator must decide. Until then no pair is
-    written, and the step ends with exit code 5.
-    """
-    folder = arguments.folder
-    # Otherwise `release` would use an earlier review after an unfinished one.
-    (folder / _ENTITIES).unlink(missing_ok=True)
-    pairs = _pairs(folder)
-    shares: PairShares = construction.read_json(folder / _SHARES, step="medcalc sheet")
-    rows = [
-        row
-        for path in arguments.paths
-        for row in read_sheet(path, COLUMNS, numbers="correction")
-    ]
-    adjudication = folder / "adjudication.csv"
-    if adjudication.exists() and ADJUDICATOR not in {_reviewed(row)[0] for row in rows}:
-        rows += read_sheet(adjudication, COLUMNS)
-
-    marks, absent = _read_marks(arguments, rows, pairs, shares["sheets"])
-    decided = marks.pop(ADJUDICATOR, {})
-    agreement = [*_agreement(marks, pairs)]
-    _adjudicated(adjudication, rows, pairs, marks, decided)
-    lines: list[PairLine] = []
-    dropped, changed = Counter[str](), 0
-    # The reviewers agree on all cells that the adjudicator did not decide.
-    final = ChainMap(decided, *marks.values())
-    for key, pair in pairs.items():
-        values = {
-            attribute: final[key, attribute][1]
-            for attribute in _cells(pair)
-            if (key, attribute) in final
-        }
-        eligible = values.pop(ELIGIBLE, None)
-        entities = {name: value for name, value in values.items() if value is not None}
-        if eligible:
-            reason = extraction.lacking(pair.calculator, entities)
-        else:
-            reason = "not reviewed" if eligible is None else "not eligible"
-
-        if reason:
-            dropped[reason] += 1
-        else:
-            changed += entities != pair.entities
-            lines.append(pair.line(entities))
-
-    construction.write_lines(folder / _ENTITIES, lines)
-    counts = {"kept": len(lines), "changed": changed, "dropped": dict(dropped)}
-    construction.write_json(
-        folder / "review.json", {"agreement": agreement, "without": absent, **counts}
-    )
-    why = "".join(f", {count:,} {reason}" for reason, count in dropped.items())
-    tell(
-        f"{len(lines):,} of {len(pairs):,} pairs are kept, {changed:,} of them corrected{why}.",
-        **counts,
-    )
-
-    return _tell_whose(folder)
-
-
-def _reviewed(row: TableRow) -> tuple[str, Cell]:
-    name, key, attribute = (
-        row.cells[column].strip() for column in ("reviewer", "id", "attribute")
-    )
-    return name, (key, attribute)
-
-
-def _read_marks(
-    arguments: MedcalcImport,
-    rows: Iterable[TableRow],
-    pairs: Pairs,
-    sheets: Mapping[str, Sequence[str]],
-) -> tuple[Marks, list[str]]:
-    """Reads the marks of all sheets, and lists the people whose sheets are missing.
-
-    The adjudicator may decide any cell. All problems are reported at once.
-    """
-    expected = {
-        name: {(key, attribute) for key in keys for attribute in _cells(pairs[key])}
-        for name, keys in sheets.items()
-    }
-    expected[ADJUDICATOR] = set().union(*expected.values())
-    marks: Marks = {}
-    problems: list[str] = []
-    for row in rows:
-        name, cell = _reviewed(row)
-        if cell not in expected.get(name, ()) or cell in marks.get(name, ()):
-            is_repeated = cell in marks.get(name, ())
-            fault = "appears twice" if is_repeated else "is no row of these sheets"
-            problems.append(f"{row.location('attribute')}: {fault}")
-        elif name != ADJUDICATOR or row.cells["verdict"].strip():
-            problem, opinion = _opinion(
-                row, arguments.blank_keeps, *_cells(pairs[cell[0]])[cell[1]]
-            )
-            marks.setdefault(name, {})[cell] = opinion
-            problems += [problem] if problem else []
-
-    absent, absence_problems = annotation.missing_sheets(
-        sheets, marks, partial=arguments.partial
-    )
-    lost = {
-        name: len(expected[name] - own_marks.keys())
-        for name, own_marks in marks.items()
-        if name != ADJUDICATOR
-    }
-    lost_problems = [
-        f"the sheet of {name}: {count} rows are lost"
-        for name, count in lost.items()
-        if count
-    ]
-    refuse([*problems, *absence_problems, *lost_problems])
-
-    return marks, absent
-
-
-def _adjudicated(
-    path: Path,
-    rows: Iterable[TableRow],
-    pairs: Pairs,
-    marks: Marks,
-    decided: Collection[Cell],
-) -> None:
-    """Ends the step if reviewers' values differ and the adjudicator has not decided.
-
-    Then the adjudicator's sheet is written with all such cells, keeping its marks.
-    """
-    disagreed = _disagreed(marks)
-    if not (waiting := disagreed.keys() - set(decided)):
-        return
-
-    sheet_cells = {
-        cell: row.cells
-        for row in rows
-        for name, cell in [_reviewed(row)]
-        if name == ADJUDICATOR
-    }
-    comments = {
-        cell: sheet_cells[cell]["comment"] if cell in sheet_cells else ""
-        for cell in dict.fromkeys((*disagreed, *decided))
-    }
-    for cell, opinions in disagreed.items():
-        comment = "; ".join(f"{name}: {text}" for name, text in opinions.items())
-        earlier = comments[cell]
-        if comment not in earlier:
-            comments[cell] = f"{comment}; before: {earlier}" if earlier else comment
-
-    marked = {
-        cell: {name: cells[name] for name in ("verdict", "correction")}
-        for cell, cells in sheet_cells.items()
-    }
-    rows_by_cell = zip(
-        comments, _rows(pairs, comments.items(), ADJUDICATOR), strict=True
-    )
-    filled = (
-        {**row, "note": f"sheets/{row['note']}", **marked.get(cell, {})}
-        for cell, row in rows_by_cell
-    )
-    write_sheet(path, COLUMNS, filled)
-    raise IncompleteError(
-        f"{len(waiting):,} attributes wait for adjudication in {path}, which has the extracted "
-        "values and, in comment, each reviewer's value. Have it marked like the other sheets, "
-        "and import all of them together."
-    )
-
-
-def _opinion(
-    row: TableRow, blank_keeps: bool, item: Input | None, value: object
-) -> tuple[str, tuple[str, object]]:
-    """Reads the problem of a row, "" if it has none, its mark, and the reviewer's value."""
-    mark = row.cells["verdict"].strip().casefold() or ("o" if blank_keeps else "")
-    text = " ".join(row.cells["correction"].split())
-    if mark not in ("o", "x"):
-        return annotation.unknown_mark(
-            row, "verdict", "o (right) or x (wrong)", mark
-        ), ("", None)
-
-    if mark == "o":
-        rule = "empty or what was extracted beside o"
-        return _superfluous(row, text, rule, _cell_text(value)), (mark, value)
-    if item is None:
-        return _superfluous(row, text, "empty or no beside x", "no"), (mark, False)
-    if fold(text) and is_missing(text):
-        return "", (mark, None)
-
-    correction = _TRUTHS.get(text.casefold(), "?") if isinstance(item, Flag) else text
-    usable_value, reason = extraction.usable(item, correction)
-    if usable_value is not None:
-        return "", (mark, usable_value)
-
-    return (
-        f"{row.location('correction')}: is {reason or 'without a value'}; give {item.expects}, or "
-        f"{_NOTHING}"
-    ), (mark, None)
-
-
-def _superfluous(row: TableRow, text: str, rule: str, accepted: str) -> str:
-    """Refuses a correction that would contradict its mark; "" if it does not."""
-    if text.casefold() in ("", accepted.casefold()):
-        return ""
-    return annotation.unknown_mark(row, "correction", rule, text)
-
-
-def _disagreed(marks: Marks) -> dict[Cell, dict[str, str]]:
-    """Returns each reviewer's value of the cells on which they disagree."""
-    opinions: dict[Cell, dict[str, str]] = defaultdict(dict)
-    for name, own_marks in marks.items():
-        for cell, (_, value) in own_marks.items():
-            opinions[cell][name] = _cell_text(value)
-    return {
-        cell: texts for cell, texts in opinions.items() if len({*texts.values()}) > 1
-    }
-
-
-def _agreement(marks: Marks, pairs: Pairs) -> Iterator[ReviewerAgreement]:
-    """Compares each pair of reviewers on the cells that both marked.
-
-    The interval of kappa draws whole notes.
-    """
-    for names, both, first_opinions, second_opinions in annotation.pairs_of_people(
-        marks
-    ):
-        (first, values), (second, others) = (
-            zip(*first_opinions, strict=True),
-            zip(*second_opinions, strict=True),
-        )
-        clusters = [pairs[key].note_id for key, _ in both]
-        kappa = cohen_interval(first, second, classes=("o", "x"), clusters=clusters)
-        agreed = sum(map(eq, map(_cell_text, values), map(_cell_text, others)))
-        tell(
-            f"{' and '.join(names)}: the same value on {agreed:,} of {len(both):,} attributes "
-            f"({100 * agreed / len(both):.1f} %), Cohen's kappa of their verdicts "
-            f"{f'{kappa.value:.3f}' if kappa.value == kappa.value else 'n/a'}"
-        )
-        yield {
-            "reviewers": names,
-            "cells": len(both),
-            "same": agreed,
-            "kappa": as_json(kappa),
-        }
 
 
 def split_notes(
@@ -705,8 +320,8 @@ def _release(arguments: MedcalcRelease) -> int:
         raise UsageError(f"--train must be from 0 to under 1, got {share}.")
 
     is_open, pairs = (
-        _is_open(folder),
-        [*_pairs(folder, _ENTITIES, "medcalc import").values()],
+        is_open_folder(folder),
+        [*load_pairs(folder, files.ENTITIES, "medcalc import").values()],
     )
     sides = split_notes(pairs, train=share, seed=seed)
     if not sides["test"]:
@@ -750,7 +365,7 @@ def _release(arguments: MedcalcRelease) -> int:
         f"medical-tasks build {dataset} --config {OWN} --source {release / 'test.jsonl'}"
     )
 
-    return _tell_whose(folder)
+    return tell_access(folder)
 
 
 def _official(number: int, pair: Pair, note_type: str) -> Row:
@@ -922,7 +537,7 @@ def _guarded(step: Callable[[_Step], int], arguments: _Step) -> int:
         source, attestation = arguments.source, policy.attestation_from(arguments)
         is_open = arguments.open or _is_released(source)
     else:
-        is_open = _is_open(arguments.folder)
+        is_open = is_open_folder(arguments.folder)
 
     rule = (
         f"{source or folder}: notes are treated as credentialed unless --open says that they may "
@@ -942,8 +557,8 @@ CONSTRUCTION = Construction(
     dataset=DATASET,
     steps={
         "extract": partial(_guarded, _extract),
-        "sheet": partial(_guarded, _sheet),
-        "import": partial(_guarded, _import),
+        "sheet": partial(_guarded, export_sheets),
+        "import": partial(_guarded, import_sheets),
         "release": partial(_guarded, _release),
         "check": partial(_guarded, _check),
     },

@@ -14,7 +14,7 @@ with the reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
@@ -290,27 +290,33 @@ def check_texts(attribute: str, texts: Sequence[str]) -> Sex | Refusal | None:
         return None
 
     sex = patient_sex(texts)
-    if attribute == "name" and any(_is_named(text) for text in texts):
-        return Refusal("name is in the text itself")
-    if attribute == "name" or isinstance(sex, Refusal):
+    if attribute == "name":
+        is_named = any(map(_is_named, texts))
+        return Refusal("name is in the text itself") if is_named else sex
+
+    if isinstance(sex, Refusal):
         return sex
-    if any(_BOUND_TO_ONE_SEX.search(text) for text in texts):
-        return Refusal("a condition, organ or test of one sex")
+
+    reason = next(_unsafe_words(texts, sex), None)
+    return sex if reason is None else Refusal(reason)
+
+
+def _unsafe_words(texts: Sequence[str], sex: Sex) -> Iterator[str]:
+    """Yields the reasons why words of the patient's sex cannot be replaced safely."""
+    if any(map(_BOUND_TO_ONE_SEX.search, texts)):
+        yield "a condition, organ or test of one sex"
 
     for text in texts:
         if _GREETED.search(text):
-            return Refusal("a given name without a known counterpart")
+            yield "a given name without a known counterpart"
 
         for introduction in _INTRODUCED.finditer(text):
             if introduction[1].lower() not in _GIVEN[sex].keys() | _NO_NAME:
-                return Refusal("a given name without a known counterpart")
+                yield "a given name without a known counterpart"
 
         for sentence in _SENTENCE_END.split(text):
-            problem = _somebody_else(sentence, sex)
-            if problem:
-                return Refusal(problem)
-
-    return sex
+            if problem := _somebody_else(sentence, sex):
+                yield problem
 
 
 def _is_named(text: str) -> bool:

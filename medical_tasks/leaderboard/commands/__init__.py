@@ -11,7 +11,9 @@ from medical_tasks.models.opener import full_name
 
 
 def verification(arguments: WithVerification) -> tuple[VerifyOptions, Attestation]:
-    """What a package is checked against, and where its data may go."""
-    given = {each.name: getattr(arguments, each.name) for each in fields(VerifyOptions)}
-    given["judge"] = full_name(given["judge"]) if given["judge"] else ""
-    return VerifyOptions(**given), attestation_from(arguments)
+    """Returns the options of a verification, and the attestation for the guard."""
+    settings = {
+        option.name: getattr(arguments, option.name) for option in fields(VerifyOptions)
+    }
+    settings["judge"] = full_name(settings["judge"]) if settings["judge"] else ""
+    return VerifyOptions(**settings), attestation_from(arguments)

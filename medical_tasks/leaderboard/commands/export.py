@@ -1,4 +1,4 @@
-"""The verb `export` on the command line; `Export` in `options` says what it takes."""
+"""The verb `export` on the command line; `options.Export` has its options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from medical_tasks.report.texts import TextPlaces
 
 
 def run(arguments: Export) -> int:
-    """Writes the files, and says which fields are left open."""
+    """Writes the files, and lists the fields that were left open."""
     files, left_open = exported(arguments)
     tell("\n".join(map(str, files)), files=files, left_open=left_open)
     if left_open:
@@ -18,7 +18,7 @@ def run(arguments: Export) -> int:
 
 
 def exported(arguments: Export) -> Exported:
-    """Writes the files; says which, and which fields are left open."""
+    """Writes the files, and returns them with the fields that were left open."""
     places = TextPlaces(
         data=arguments.data,
         source=arguments.source,

@@ -1,9 +1,9 @@
-"""The verb `leaderboard` on the command line; `Leaderboard` in `options` says what it takes."""
+"""The verb `leaderboard` on the command line; `options.Leaderboard` has its options."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +23,7 @@ from medical_tasks.options import set_values
 
 _VERIFYING: Final = tuple(vars(DEFAULT_OPTIONS))
 _GUARD: Final = ("allow_remote", "attest_zero_retention")
-# What each verb takes beside --store.
+# The options of each action besides --store.
 _TAKES: Final[Mapping[str, tuple[str, ...]]] = {
     "list": ("state",),
     "show": (),
@@ -40,81 +40,78 @@ _NAMED: Final = {"show": "ID", "submit": "FILE", "accept": "ID", "reject": "ID"}
 
 
 def run(arguments: Leaderboard) -> int:
-    """Does what was asked; its exit code."""
-    _check(arguments)
-    action, what = arguments.action, arguments.what or ""
-    if action == "serve":
-        from medical_tasks.leaderboard.serving import serve
-
-        port = 7860 if arguments.port is None else arguments.port
-        serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
-        return 0
-
-    board = Board(open_storage(arguments.store))
-    if action == "site":
-        return _site(board, arguments.out or Path(), uploads=arguments.uploads)
-
-    if action == "list":
-        submissions = board.submissions(arguments.state)
-        return _shown(
-            maintaining.submission_lines(submissions, board.submissions("accepted")),
-            board,
-        )
-
-    if action == "show":
-        submission = board.submission(what)
-        package = board.package(submission.id)
-        return _shown(
-            maintaining.package_lines(
-                submission, package, board.submissions("accepted")
-            )
-        )
-
-    if action == "submit":
-        submission = board.submit(package_bytes(Path(what)))
-        _told(submission)
-        return _notes(name_notes(submission, board.submissions("accepted")))
-
-    if action == "accept":
-        return _accept(board, arguments)
-
-    if action == "reject":
-        _told(
-            board.decide(
-                what, "rejected", by=arguments.by or "", reason=arguments.reason or ""
-            ),
-            "rejected",
-        )
-        return 0
-
-    if action == "history":
-        submissions = board.submissions() if not what else [board.submission(what)]
-        return _shown(maintaining.history_lines(submissions), board)
-
-    if action == "entries":
-        task = None if arguments.task is None else task_spec(arguments.task)
-        entries = [
-            entry
-            for entry in entries_of(board)
-            if task is None or entry.task == task.name
-        ]
-        return _shown(maintaining.entry_lines(entries), board)
-
-    found = maintaining.check_store(board)
-    _shown(maintaining.check_lines(found))
-    return 5 if found.problems else 0
+    """Runs an action, and returns its exit code."""
+    _check_options(arguments)
+    if arguments.action == "serve":
+        return _serve(arguments)
+    return _ACTIONS[arguments.action](Board(open_storage(arguments.store)), arguments)
 
 
-def _check(arguments: Leaderboard) -> None:
+def _serve(arguments: Leaderboard) -> int:
+    from medical_tasks.leaderboard.serving import DEFAULT_PORT, serve
+
+    port = DEFAULT_PORT if arguments.port is None else arguments.port
+    serve(arguments.store, host=arguments.host or "127.0.0.1", port=port)
+    return 0
+
+
+def _list(board: Board, arguments: Leaderboard) -> int:
+    submissions = board.submissions(arguments.state)
+    return _tell_lines(
+        maintaining.submission_lines(submissions, board.submissions("accepted")), board
+    )
+
+
+def _show(board: Board, arguments: Leaderboard) -> int:
+    submission = board.submission(arguments.what or "")
+    package = board.package(submission.id)
+    return _tell_lines(
+        maintaining.package_lines(submission, package, board.submissions("accepted"))
+    )
+
+
+def _submit(board: Board, arguments: Leaderboard) -> int:
+    submission = board.submit(package_bytes(Path(arguments.what or "")))
+    _tell_submission(submission)
+    return _tell_notes(name_notes(submission, board.submissions("accepted")))
+
+
+def _reject(board: Board, arguments: Leaderboard) -> int:
+    submission = board.decide(
+        arguments.what or "",
+        "rejected",
+        by=arguments.by or "",
+        reason=arguments.reason or "",
+    )
+    _tell_submission(submission, "rejected")
+    return 0
+
+
+def _history(board: Board, arguments: Leaderboard) -> int:
+    submissions = (
+        [board.submission(arguments.what)] if arguments.what else board.submissions()
+    )
+    return _tell_lines(maintaining.history_lines(submissions), board)
+
+
+def _entries(board: Board, arguments: Leaderboard) -> int:
+    task = None if arguments.task is None else task_spec(arguments.task)
+    entries = [
+        entry for entry in entries_of(board) if task is None or entry.task == task.name
+    ]
+    return _tell_lines(maintaining.entry_lines(entries), board)
+
+
+def _check_store(board: Board, _: Leaderboard) -> int:
+    report = maintaining.check_store(board)
+    _tell_lines(maintaining.check_lines(report))
+    return 5 if report.problems else 0
+
+
+def _check_options(arguments: Leaderboard) -> None:
     """Refuses options of other actions, and names or folders that are missing."""
     action = arguments.action
-    for name in dict.fromkeys(name for taken in _TAKES.values() for name in taken):
-        if name in set_values(arguments) and name not in _TAKES[action]:
-            users = ", ".join(verb for verb, taken in _TAKES.items() if name in taken)
-            raise UsageError(
-                f"--{name.replace('_', '-')} is for {users}, not for {action}. Leave it out."
-            )
-
+    _check_users(action, set(set_values(arguments)))
     if action == "site" and arguments.out is None:
         raise UsageError(
             "site needs --out, the folder of the pages: medical-tasks leaderboard site --store "
@@ -140,35 +137,46 @@ def _check(arguments: Leaderboard) -> None:
         )
 
 
+def _check_users(action: str, options: Collection[str]) -> None:
+    """Refuses options that this action does not have but others do."""
+    for name in dict.fromkeys(name for names in _TAKES.values() for name in names):
+        if name in options and name not in _TAKES[action]:
+            users = ", ".join(verb for verb, names in _TAKES.items() if name in names)
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for {users}, not for {action}. Leave it out."
+            )
+
+
 def _accept(board: Board, arguments: Leaderboard) -> int:
-    """Accepts a submission; what hinders it is checked before it is verified."""
-    by, reason, replaces = (
-        arguments.by or "",
-        arguments.reason or "",
-        arguments.replace or "",
-    )
-    wanted = Event(state="accepted", at="", by=by, reason=reason, replaces=replaces)
+    """Accepts a submission, after checking what would prevent it and verifying it."""
+    by, reason = arguments.by or "", arguments.reason or ""
+    replaces = arguments.replace or ""
+    decision = Event(state="accepted", at="", by=by, reason=reason, replaces=replaces)
     name = arguments.what or ""
-    waiting, _ = board.check(name, wanted)
+    waiting, _ = board.check(name, decision)
     notes = [] if replaces else name_notes(waiting, board.submissions("accepted"))
     report = (
         None
         if arguments.unverified
         else maintaining.verified_report(board, name, *verification(arguments))
     )
-    made = board.decide(
+    accepted = board.decide(
         name, "accepted", by=by, reason=reason, verified=report, replaces=replaces
     )
-    place = f", in place of {replaces}" if replaces else ""
-    _told(made, f"accepted, {'unverified' if report is None else 'verified'}{place}")
+    replacing = f", in place of {replaces}" if replaces else ""
+    _tell_submission(
+        accepted,
+        f"accepted, {'unverified' if report is None else 'verified'}{replacing}",
+    )
 
-    return _notes(notes)
+    return _tell_notes(notes)
 
 
-def _site(board: Board, out: Path, *, uploads: bool) -> int:
+def _site(board: Board, arguments: Leaderboard) -> int:
     from medical_tasks.leaderboard.site import write_site
 
-    count = write_site(board, out, uploads=uploads)
+    out = arguments.out or Path()
+    count = write_site(board, out, uploads=arguments.uploads)
     tell(
         f"{out}: {count} results; open it with a web server: python -m http.server -b 127.0.0.1 "
         f"-d {out}",
@@ -178,26 +186,44 @@ def _site(board: Board, out: Path, *, uploads: bool) -> int:
     return _damaged(board)
 
 
-def _told(made: Submission, state: str = "") -> None:
-    last = made.history[-1]
+_ACTIONS: Final[Mapping[str, Callable[[Board, Leaderboard], int]]] = {
+    "list": _list,
+    "show": _show,
+    "submit": _submit,
+    "accept": _accept,
+    "reject": _reject,
+    "history": _history,
+    "entries": _entries,
+    "check": _check_store,
+    "site": _site,
+}
+"""The actions on a store; `serve` opens it itself."""
+
+
+def _tell_submission(submission: Submission, state: str = "") -> None:
+    last = submission.history[-1]
     since = (
         f"{state}, since {last.at} by {last.by}"
         if state
         else f"pending since {last.at}"
     )
-    said = f"{made.id}: {since}: {made.submitter.model}, {', '.join(made.tasks)}"
+    line = f"{submission.id}: {since}: {submission.submitter.model}, {', '.join(submission.tasks)}"
     tell(
-        said, id=made.id, state=made.state, model=made.submitter.model, tasks=made.tasks
+        line,
+        id=submission.id,
+        state=submission.state,
+        model=submission.submitter.model,
+        tasks=submission.tasks,
     )
 
 
-def _notes(notes: list[str]) -> int:
+def _tell_notes(notes: list[str]) -> int:
     tell("\n".join(f"note: {note}" for note in notes) or None, notes=notes)
     return 0
 
 
-def _shown(told: maintaining.Told, board: Board | None = None) -> int:
-    lines, content = told
+def _tell_lines(report: maintaining.Listing, board: Board | None = None) -> int:
+    lines, content = report
     tell("\n".join(lines), content)
     return _damaged(board)
 

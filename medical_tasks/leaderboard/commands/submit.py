@@ -1,4 +1,4 @@
-"""The verb `submit` on the command line; `Submit` in `options` says what it takes."""
+"""The verb `submit` on the command line; `options.Submit` has its common options."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _SHARED_TASK: Final = "medical_tasks.leaderboard.submit_shared_task"
 
 
 def targets() -> dict[str, str]:
-    """Where a submission goes, and the module that writes it; shared tasks by their benchmark."""
+    """Returns the targets of submissions, with the module that writes each."""
     return {**_TARGETS, **dict.fromkeys(shared_tasks(), _SHARED_TASK)}
 
 
 def choice() -> Choice:
-    """What `submit` takes, by where the submission goes."""
+    """Returns the options of `submit` by target."""
     forms: dict[str, type[Submit]] = {
         "eval-results": SubmitEvalResults,
         "space": SubmitSpace,
@@ -43,11 +43,12 @@ def choice() -> Choice:
 
 
 def run(arguments: SubmitSpace | SubmitSharedTask | SubmitEvalResults) -> int:
-    """Writes what the target takes; its exit code."""
+    """Writes a submission for the target, and returns the exit code."""
+    # If there are no results, the target reports it.
     if (
         arguments.run is not None
         and (arguments.run.expanduser() / RESULTS_FILE).is_file()
-    ):  # else the target says so
+    ):
         recipes = [
             mapping(entry["recipe"])
             for entry in read_results(arguments.run)["tasks"].values()
@@ -62,11 +63,11 @@ def run(arguments: SubmitSpace | SubmitSharedTask | SubmitEvalResults) -> int:
             again = "Make one run of all parts, and submit that: medical-tasks merge RUN... --out DIR"
             raise UsageError(f"{arguments.run}: is part {shard} of the items. {again}")
 
-    known = targets()
-    if arguments.to not in known:
+    modules = targets()
+    if arguments.to not in modules:
         raise UsageError(
-            f"--to {arguments.to}: there is no such place.{did_you_mean(arguments.to, known)} "
-            f"There are {', '.join(known)}."
+            f"--to {arguments.to}: there is no such place.{did_you_mean(arguments.to, modules)} "
+            f"There are {', '.join(modules)}."
         )
 
-    return int(importlib.import_module(known[arguments.to]).run(arguments))
+    return int(importlib.import_module(modules[arguments.to]).run(arguments))

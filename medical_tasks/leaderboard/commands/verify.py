@@ -1,4 +1,4 @@
-"""The verb `verify` on the command line; `Verify` in `options` says what it takes."""
+"""The verb `verify` on the command line; `options.Verify` has its options."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MISMATCH: Final = 6
 
 
 def run(arguments: Verify) -> int:
-    """Verifies a package; its exit code says what was found."""
-    model, found = verified(arguments)
-    tell(_shown(arguments.package, model, found), found.as_json())
-    return MISMATCH if found.differs else UNPROVEN if found.unproven else 0
+    """Verifies a package; the exit code gives the verdict."""
+    model, checked = verified(arguments)
+    tell(_shown(arguments.package, model, checked), checked.as_json())
+    return MISMATCH if checked.differs else UNPROVEN if checked.unproven else 0
 
 
 def verified(arguments: Verify) -> tuple[str, Verification]:
-    """Verifies a package: the name of its model, and what was found."""
+    """Verifies a package, and returns the name of its model and the verification."""
     package = read_package(arguments.package)
     options, attestation = verification(arguments)
     return package.manifest.submitter.model, verify_guarded(
@@ -32,31 +32,33 @@ def verified(arguments: Verify) -> tuple[str, Verification]:
     )
 
 
-def _shown(path: Path, model: str, found: Verification) -> str:
-    """The checks as lines, and what they prove: a match, a difference, or nothing."""
-    width = max(len(check.name) for check in found.checks)
-    lines = [f"{path}: {model}, id {found.package}\n"]
+def _shown(path: Path, model: str, checked: Verification) -> str:
+    """Formats the checks as lines, with the verdict: a match, a difference, or unproven."""
+    width = max(len(check.name) for check in checked.checks)
+    lines = [f"{path}: {model}, id {checked.package}\n"]
     lines += [
         f"  {check.outcome:<11}  {check.name:<{width}}  {check.detail}"
-        for check in found.checks
+        for check in checked.checks
     ]
     counted = {
-        outcome: sum(check.outcome == outcome for check in found.checks)
+        outcome: sum(check.outcome == outcome for check in checked.checks)
         for outcome in ("match", "mismatch", "not checked")
     }
-    said = ", ".join(f"{number} {outcome}" for outcome, number in counted.items())
-    if found.differs:
+    counts_text = ", ".join(
+        f"{number} {outcome}" for outcome, number in counted.items()
+    )
+    if checked.differs:
         verdict = "It does not match"
-    elif found.unproven:
+    elif checked.unproven:
         verdict = (
-            f"Nothing differs, and nothing is proven of {', '.join(found.unproven)}"
+            f"Nothing differs, and nothing is proven of {', '.join(checked.unproven)}"
         )
     else:
         verdict = "It matches"
 
-    lines.append(f"\n{verdict}: {said}.")
-    if found.on_trust and not found.differs:
-        tasks = ", ".join(found.on_trust)
+    lines.append(f"\n{verdict}: {counts_text}.")
+    if checked.on_trust and not checked.differs:
+        tasks = ", ".join(checked.on_trust)
         lines.append(
             f"The judge of {tasks} was not asked again: its verdicts are the submitter's word "
             "(--judge asks it)."

@@ -1,4 +1,4 @@
-"""A run as a package for a leaderboard.
+"""Packages of runs for a leaderboard.
 
-Written, read without trust, and verified by scoring its answers again.
+They are written, read without trust, and verified by scoring the answers again.
 """

@@ -1,9 +1,9 @@
-"""What a submission package holds, a zip file of a few files, and what verifying one finds.
+"""The contents of a submission package, a zip file, and the outcome of verifying one.
 
 `docs/submission_package.md` describes the format.
 
-The content hash shows that nothing was changed since, not who made it: whoever changes
-a number can make a new hash.
+The content hash detects changes but does not authenticate the author: whoever changes a
+number can compute a new hash.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ ITEMS: Final = "items.jsonl"
 ANSWERS: Final = "answers.jsonl"
 VERDICTS: Final = "verdicts.jsonl"
 MEMBERS: Final = (MANIFEST, RESULTS, ITEMS, ANSWERS, VERDICTS)
-"""All files a package can have, in the order in which they stand in it."""
+"""All files that a package can have, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submitter:
-    """What a submitter says of the model, shown as they wrote it.
+    """The submitter's statements about the model, shown unchanged.
 
-    `parameters` in billions, "" and None what is not said.
+    `parameters` are in billions; "" and None mean not stated.
     """
 
     model: str
@@ -47,9 +47,9 @@ class Submitter:
     licence: str = ""
 
     def stated(self) -> JsonDict:
-        """As `package.json` has it.
+        """Returns the form in `package.json`.
 
-        A licence only where one is named, as packages of before have none.
+        An empty licence is left out, since older packages lack the field.
         """
         return {
             name: value
@@ -62,8 +62,8 @@ class Submitter:
 class Manifest:
     """`package.json`.
 
-    `partial` has the reasons, a sentence each, why a task's result is not over the
-    whole official split.
+    `partial` has the reasons, as sentences, why a task's result is not over the whole
+    official split.
     """
 
     suite: str
@@ -74,7 +74,7 @@ class Manifest:
 
     @property
     def id(self) -> str:
-        """Short name of the package: the same content has the same."""
+        """The short id of the package; equal contents have equal ids."""
         return self.content_sha256[:16]
 
 
@@ -82,7 +82,7 @@ class Manifest:
 class Package:
     """A package that was read and is sound.
 
-    `answers` has, for tasks on open data, item id to answer.
+    `answers` maps tasks on open data to item ids to answers.
     """
 
     manifest: Manifest
@@ -96,25 +96,25 @@ WRITE_AGAIN: Final = (
     "Write the package again: medical-tasks submit RUN --to space --model-name NAME"
 )
 NAN: Final = "nan"
-"""Stands in `items.jsonl` for a value without a denominator, which JSON has no number for.
+"""A value without a denominator in `items.jsonl`, since JSON lacks `nan`.
 
-null there is a value that is not decided.
+null is an undecided value.
 """
 
 
 class PackageError(UsageError):
-    """A package that is not taken.
+    """A package was refused.
 
-    What the message shows of it is cut short and plain ASCII, fit for a terminal.
+    The message quotes it only shortened and in plain ASCII, safe for a terminal.
     """
 
 
 class UnknownTaskError(PackageError):
-    """A package with results of a task that no package here has."""
+    """A package has results of a task that is not installed."""
 
 
 def not_sound(what: str) -> PackageError:
-    """The error for a package that its own writer would not make."""
+    """Makes the error for a package that `submit` would not write."""
     return PackageError(f"{what}. {WRITE_AGAIN}")
 
 
@@ -146,9 +146,9 @@ DEFAULT_LIMITS: Final = ReadLimits()
 
 
 def canonical(value: object) -> str:
-    """JSON in one form: names sorted, no spaces, ASCII.
+    """Returns canonical JSON: names sorted, no spaces, ASCII.
 
-    `ValueError` for a number that JSON does not have.
+    Raises `ValueError` for a number that JSON does not have.
     """
     return json.dumps(
         value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False
@@ -156,7 +156,7 @@ def canonical(value: object) -> str:
 
 
 def answer_sha256(text: str | None) -> str:
-    """SHA-256 of a model's text as UTF-8, halves of surrogate pairs as they are.
+    """Returns the SHA-256 of a model's text as UTF-8, with lone surrogates passed through.
 
     "" for an item without an answer.
     """
@@ -168,9 +168,9 @@ def answer_sha256(text: str | None) -> str:
 
 
 def verdicts_sha256(rows: Iterable[Row]) -> str:
-    """SHA-256 over an item's verdicts in their order, each as `canonical` and a line feed.
+    """Returns the SHA-256 of an item's verdicts in order, each `canonical` with a line feed.
 
-    "" without any.
+    "" if there are none.
     """
     digest, some = hashlib.sha256(), False
     for row in rows:
@@ -180,14 +180,14 @@ def verdicts_sha256(rows: Iterable[Row]) -> str:
 
 
 def file_facts(content: bytes) -> JsonDict:
-    """What `package.json` says of a file: `bytes` and `sha256`."""
+    """Returns the facts about a file in `package.json`: `bytes` and `sha256`."""
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def content_sha256(manifest: Json) -> str:
-    """SHA-256 over `package.json` as `canonical`, without `content_sha256` itself.
+    """Returns the SHA-256 of `package.json` as `canonical`, without `content_sha256` itself.
 
-    The other files' hashes are in it.
+    It covers the other files by their hashes.
     """
     stated = {
         name: value for name, value in manifest.items() if name != "content_sha256"
@@ -197,12 +197,12 @@ def content_sha256(manifest: Json) -> str:
 
 Outcome = Literal["match", "mismatch", "not checked"]
 Found = tuple[Outcome, str]
-"""What comparing found, and a line about it."""
+"""The outcome of a comparison, and a line about it."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was compared (`medcalc: scores`).
+    """One comparison (`medcalc: scores`).
 
     `detail` is one line without any text of credentialed data.
     """
@@ -233,7 +233,7 @@ class Verification:
     def unproven(self) -> tuple[str, ...]:
         """Tasks whose scores could not be computed again.
 
-        The right hash of an answer says nothing of its score.
+        The hash of an answer says nothing about its score.
         """
         proven: dict[str, bool] = {}
         for check in self.checks:
@@ -247,10 +247,7 @@ class Verification:
 
     @property
     def on_trust(self) -> tuple[str, ...]:
-        """Tasks whose verdicts are the submitter's word.
-
-        Their judge could be asked again, and was not.
-        """
+        """Tasks whose verdicts are not checked, as their judge was not asked again."""
         names = (
             check.name.partition(": ")
             for check in self.checks
@@ -259,10 +256,7 @@ class Verification:
         return tuple(task for task, _, what in names if what == "judge")
 
     def as_json(self) -> JsonDict:
-        """The same as JSON.
-
-        `package`, `matches`, `on_trust`, `checks` with `name`, `outcome` and `detail`.
-        """
+        """Returns JSON: `package`, `matches`, `on_trust`, and `checks`."""
         about = {
             "package": self.package,
             "matches": self.matches,
@@ -273,7 +267,7 @@ class Verification:
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions:
-    """What a package is made of, or checked against."""
+    """What a package is made from, or checked against."""
 
     data: Path | None = None
     source: Path | None = None

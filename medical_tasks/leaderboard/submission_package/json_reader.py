@@ -1,7 +1,7 @@
-"""JSON of a package, read within limits: depth, numbers and the count of values.
+"""Reads the JSON of a package within limits: depth, numbers and the count of values.
 
-All of them are limited before a parser makes anything of a text, and no name may occur
-twice in an object. What the values must be, `leaderboard.forms` says.
+The limits are checked before parsing, and names must be unique within an object.
+`leaderboard.forms` has the forms of the values.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ SETTING_RULE: Final = (
 
 
 def odd_setting(value: object, *path: str) -> tuple[str, ...] | None:
-    """Finds the first value that is no setting of a recipe, as the path to it.
+    """Returns the path to the first value that cannot be a setting of a recipe.
 
-    A setting is short and plain: no text in which something is hidden can get into a
-    table or onto a terminal by way of a recipe.
+    Settings must be short and plain, so that no hidden text gets into a table or onto a
+    terminal by way of a recipe.
     """
     if isinstance(value, dict | list):
         named = value.items() if isinstance(value, dict) else enumerate(value, start=1)
@@ -55,7 +55,7 @@ def odd_setting(value: object, *path: str) -> tuple[str, ...] | None:
     return None if counts or isinstance(value, bool) else path
 
 
-# A text, to the end where it has none: what stands behind it no parser reaches.
+# A text; to the end of the input if it is not closed, since no parser reads beyond.
 _TEXT: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NO_BRACKET: Final = bytes({*range(256)} - {*b"[]{}"})
 
@@ -77,9 +77,9 @@ class JsonReader:
     def lines(
         self, name: str, content: bytes, *, most: int
     ) -> Iterator[tuple[str, Any]]:
-        """Reads a file with a JSON value a line.
+        """Reads a file with one JSON value a line.
 
-        Yields where it stands (`items.jsonl, line 3`), and the value.
+        Yields its location (`items.jsonl, line 3`) and the value.
         """
         if content.count(b"\n") > most:
             raise PackageError(
@@ -106,8 +106,7 @@ class JsonReader:
             start = end + 1
 
     def _read(self, where: str, raw: bytes, most: int) -> Any:
-        # Before a parser makes anything of it, and with no recursion. A value has a
-        # name and a text at most.
+        # Checked before parsing, without recursion. A value has at most a name and a text.
         bare = _TEXT.sub(b"", raw, count=2 * most)
         values = 1 + sum(map(bare.count, (b"[", b"{", b",", b":")))
         if values > most or b'"' in bare:

@@ -1,7 +1,6 @@
-"""A finished run written as a package: the same bytes for the same run.
+"""Writes a finished run as a package, with the same bytes for the same run.
 
-Of credentialed data a package holds only what the run's folder holds: ids, hashes and
-scores.
+For credentialed data a package has only ids, hashes and scores, like the run's folder.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from medical_tasks.runs.results import (
 from medical_tasks.spec import UNANSWERED, TaskSpec
 
 _NOT_TASKS_OWN: Final = ("asked", "response_sha256")
-"""Columns of items that only some runs have; `sources` names the submitter's files, and stays."""
+"""Columns of items that only some runs have; `sources` is left out, as it names local files."""
 
 
 def write_package(
@@ -63,16 +62,16 @@ def write_package(
     """Writes a finished run, or some of its `tasks`, as a package.
 
     Args:
-        folder: of the run.
-        out: the package.
-        submitter: what is said of the model.
-        tasks: names of those that are written; all without any.
-        options: where the data and the answers of a scored file are.
-        allow_partial: also of what is not over the whole official split, which
-            leaderboards may refuse.
-        answers: with the answers to open data; without, only of an imported run that
-            says where they are published.
-        judged: with the figures that rest on a judge, and its verdicts.
+        folder: The folder of the run.
+        out: The path of the package.
+        submitter: The submitter's statements about the model.
+        tasks: The names of the tasks to write; by default all.
+        options: Where to find the data and the answers of a scored file.
+        allow_partial: Whether to write results that are not over the whole official
+            split, which leaderboards may refuse.
+        answers: Whether to include the answers to open data; only an imported run that
+            states where they are published can leave them out.
+        judged: Whether to include judged metrics and the judge's verdicts.
     """
     from medical_tasks.leaderboard.submission_package.reading import (
         read_package,
@@ -114,7 +113,7 @@ def write_package(
     manifest = make_manifest(checked, names, partial, files)
     content = zip_bytes({contents.MANIFEST: _json(manifest), **files})
     try:
-        # What is submitted is what a stranger would take.
+        # Read it as a leaderboard would.
         package = read_package(content)
     except contents.PackageError as error:
         raise UsageError(f"{folder}: cannot be submitted as it is: {error}") from error
@@ -146,20 +145,20 @@ def make_manifest(
 
 
 def chosen_tasks(
-    folder: Path, entries: Mapping[str, Entry], wanted: Sequence[str]
+    folder: Path, entries: Mapping[str, Entry], requested: Sequence[str]
 ) -> list[str]:
-    """Names the tasks of a run that are wanted, in the order of the run; all without any.
+    """Returns the requested tasks of a run in its order, by default all.
 
-    Each must have a recipe to find it by.
+    Their recipes are checked.
     """
-    missing = [name for name in wanted if name not in entries]
+    missing = [name for name in requested if name not in entries]
     if missing or not entries:
         raise UsageError(
             f"{folder}: has no results of {', '.join(missing) or 'any task'}, but of "
             f"{', '.join(entries)}."
         )
 
-    chosen = [name for name in entries if not wanted or name in wanted]
+    chosen = [name for name in entries if not requested or name in requested]
     for name in chosen:
         task_spec(name)
         check_recipe(folder, entries[name]["recipe"])
@@ -182,11 +181,11 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
             "takes the first verdicts of the same judge."
         )
 
-    if asked := [
+    if with_confidence := [
         name for name, entry in entries.items() if RECIPE_KEY in entry["recipe"]
     ]:
         raise UsageError(
-            f"{folder}: {', '.join(asked)} was also asked how sure it is (--confidence asked), "
+            f"{folder}: {', '.join(with_confidence)} was also asked how sure it is (--confidence asked), "
             "which is another question than the others of the leaderboard were asked. Run it "
             "without."
         )
@@ -222,7 +221,7 @@ def _check_published(folder: Path, entries: Mapping[str, Entry]) -> None:
 
 
 def _unjudged(name: str, entry: Entry) -> JsonDict:
-    """The entry without its judge; its figures are those of `_from_items`."""
+    """Removes the judge from an entry, whose metrics `_from_items` then computes."""
     kept = {
         metric.name: {"kind": metric.kind}
         for metric in task_spec(name).unjudged().metrics
@@ -238,22 +237,22 @@ def _unjudged(name: str, entry: Entry) -> JsonDict:
 
 
 def _from_items(name: str, entry: Entry, rows: Sequence[Row]) -> JsonDict:
-    """The entry with the figures that follow from the items of a package."""
+    """Computes the metrics of an entry from the items of a package."""
     task = reported_task(task_spec(name), entry)
     own = [
         {key: math.nan if cell == contents.NAN else cell for key, cell in row.items()}
         for row in rows
         if row["task"] == name
     ]
-    made = {**entry, **recompute(task, entry, own, contents.DEFAULT_LIMITS)}
-    made |= {"recipe": entry["recipe"]}
-    return made | {"paper": comparability(task, made).as_json()}
+    computed = {**entry, **recompute(task, entry, own, contents.DEFAULT_LIMITS)}
+    computed |= {"recipe": entry["recipe"]}
+    return computed | {"paper": comparability(task, computed).as_json()}
 
 
 def _own_metrics(name: str, entry: Entry) -> Entry:
-    """The entry without corrected figures, which rest on a check that no package holds.
+    """Removes corrected metrics and confidence from an entry.
 
-    Nor has it those of confidence: a package's items have none.
+    A package has neither the check of the judge nor the items' confidence.
     """
     declared = {metric.name for metric in task_spec(name).metrics}
     metrics = {
@@ -273,7 +272,7 @@ def _members(
     *,
     answers: bool,
 ) -> dict[str, list[Row]]:
-    """The lines of items, answers and verdicts, by the member that has them.
+    """Returns the lines of items, answers and verdicts, by member of the package.
 
     Without `answers` there are only their hashes.
     """
@@ -295,9 +294,8 @@ def _members(
                 if answers and row["id"] in texts
             ]
 
-        if (
-            task.judge and not has_judge
-        ):  # what was read of an answer is what the judge said
+        # Without the judge, what it said about the answers is removed.
+        if task.judge and not has_judge:
             own = [{**row, "parsed": "", "why": ""} for row in own]
 
         members[contents.ITEMS] += _item_rows(folder, task, own, judged, texts)
@@ -345,7 +343,7 @@ def _item_rows(
 
 
 def _as_json(value: object) -> object:
-    """JSON has no `nan`: a value without a denominator is a text, and null stays undecided."""
+    """Writes `nan`, a value without a denominator, as a text, since JSON lacks it."""
     return contents.NAN if value != value else value
 
 
@@ -363,7 +361,7 @@ def _lines(rows: Sequence[Row]) -> bytes:
 def answers_of_run(
     task: TaskSpec, recipe: Recipe, folder: Path, options: contents.VerifyOptions
 ) -> Mapping[str, str]:
-    """Finds the answers that a run scored, item id to answer."""
+    """Returns the answers that a run scored, by item id."""
     check_recipe(folder, recipe)
     source, responses = folder, None
     if options.responses is not None and options.responses.is_dir():

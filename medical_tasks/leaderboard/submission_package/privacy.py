@@ -1,8 +1,8 @@
-"""What a package may not reveal: the submitter's machine, and any text of credentialed data.
+"""Removes what a package must not reveal: the submitter's machine, and credentialed texts.
 
-Keys, addresses and paths become a word in brackets, files their hashes; versions and
-numbers, which make results comparable, stay. Scrubbing twice changes nothing more, and
-a package that scrubbing would change is refused.
+Keys, addresses and paths are replaced by words in brackets, and files by their hashes.
+Versions and numbers, which make results comparable, are kept. Scrubbing is idempotent,
+and a package that it would change is refused.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FILE_SETTINGS: Final = frozenset(
 )  # fmt: skip
 """Settings of tasks and models whose value is a file or a folder."""
 
-_OWN_WORDS: Final = ("demo",)  # values of such a setting that are no path
+_OWN_WORDS: Final = ("demo",)  # values of such a setting that are not paths
 _SECRET_NAMES: Final = frozenset(
     {"api_key", "authorization", "headers", "hf_token", "password", "secret", "token"}
 )
@@ -60,9 +60,9 @@ _HOMES: Final = frozenset({"home", "users", "", "~", ".", ".."})
 
 
 def scrub(results: Json) -> JsonDict:
-    """Takes out of a run's results what tells of the machine they were made on.
+    """Removes traces of the submitter's machine from a run's results.
 
-    `items_sha256` goes too: no package holds its file.
+    `items_sha256` is removed as well, since no package has that file.
     """
     tasks = {name: _entry(entry) for name, entry in results["tasks"].items()}
     return {
@@ -96,55 +96,42 @@ def _entry(entry: Entry) -> JsonDict:
 
 def scrub_recipe(recipe: Recipe) -> JsonDict:
     """Scrubs a task's recipe, or a part of one."""
-    scrubbed: JsonDict = {}
-    for name, value in recipe.items():
-        if name in ("package", "packages", "python", "suite"):
-            scrubbed[name] = value  # versions, some of which look like addresses
-        elif name == "imported" and isinstance(value, Mapping):
-            kept = {"address": published_at(recipe)} if published_at(recipe) else {}
-            scrubbed[name] = _mapping(value) | kept
-        elif (
-            name in ("model", "judge")
-            and isinstance(value, Mapping)
-            and "name" in value
-        ):
-            scrubbed[name] = {
-                **_mapping(value),
-                "name": _named(str(value["name"]), value),
-            }
-        elif (
-            name == "data"
-            and isinstance(value, Mapping)
-            and isinstance(value.get("source"), Mapping)
-        ):
-            # Official files by their hashes alone, the options of a generated dataset
-            # as they are.
-            hashes = sorted(
-                str(setting)
-                for setting in value["source"].values()
-                if SHA256.fullmatch(str(setting))
-            )
-            source = {
-                key: setting
-                for key, setting in value["source"].items()
-                if not SHA256.fullmatch(str(setting))
-            }
-            files = {
-                f"file {number}": setting
-                for number, setting in enumerate(hashes, start=1)
-            }
-            scrubbed[name] = {
-                **_mapping(value),
-                "source": {**_mapping(source), **files},
-            }
-        else:
-            scrubbed[name] = _value(name, value)
+    return {name: _scrubbed(name, value, recipe) for name, value in recipe.items()}
 
+
+def _scrubbed(name: str, value: object, recipe: Recipe) -> Any:
+    """Scrubs one field of a recipe."""
+    if name in ("package", "packages", "python", "suite"):
+        return value  # versions, some of which look like addresses
+    if not isinstance(value, Mapping):
+        return _value(name, value)
+
+    scrubbed = _mapping(value)
+    if name == "imported" and (address := published_at(recipe)):
+        return {**scrubbed, "address": address}
+    if name in ("model", "judge") and "name" in value:
+        return {**scrubbed, "name": _named(str(value["name"]), value)}
+    if name == "data" and isinstance(value.get("source"), Mapping):
+        return {**scrubbed, "source": _scrubbed_source(value["source"])}
     return scrubbed
 
 
+def _scrubbed_source(source: Json) -> JsonDict:
+    """Names official files by their hashes alone; keeps a generated dataset's options."""
+    hashes = sorted(
+        str(setting) for setting in source.values() if SHA256.fullmatch(str(setting))
+    )
+    options = {
+        key: setting
+        for key, setting in source.items()
+        if not SHA256.fullmatch(str(setting))
+    }
+    files = {f"file {number}": digest for number, digest in enumerate(hashes, start=1)}
+    return {**_mapping(options), **files}
+
+
 def published_at(recipe: Recipe) -> str:
-    """The address at which anybody finds the answers of an imported run; "" where none is stated."""
+    """Returns the public address of an imported run's answers; "" if none is stated."""
     imported = recipe.get("imported")
     address = imported.get("address") if isinstance(imported, Mapping) else None
     return address if isinstance(address, str) and is_address(address) else ""
@@ -237,14 +224,14 @@ _MAY_HOLD: Final = (
 
 
 def texts_allowed(task: TaskSpec) -> bool:
-    """Whether answers, and what a judge said of them, may stand in a package."""
+    """Whether a package may contain answers, and a judge's texts about them."""
     return policy.text_allowed(dataset_spec(task.dataset))
 
 
 def check_private_row(where: str, row: Row, words: frozenset[str]) -> None:
     """Refuses an item on credentialed data with anything but ids, groups, hashes and numbers.
 
-    Messages never show it.
+    Messages never quote it.
     """
     kept = redact_row(
         {name: value for name, value in row.items() if name not in _HASH_FIELDS},
@@ -266,7 +253,7 @@ def check_private_row(where: str, row: Row, words: frozenset[str]) -> None:
 
 
 def check_private_verdict(where: str, row: Row) -> None:
-    """Refuses a verdict on credentialed data in which a text may stand."""
+    """Refuses a verdict on credentialed data that may contain a text."""
     sound = all(
         redact_value(row[name]) == row[name]
         for name in ("value", "votes")

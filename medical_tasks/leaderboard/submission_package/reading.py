@@ -1,7 +1,6 @@
-"""A package read without trust: every form, every hash, and every number that its items decide.
+"""Reads a package without trust: checks forms, hashes, and all numbers against the items.
 
-pydantic, which the forms need, takes 0.2 s to import: import this module inside a
-function.
+Import this module inside a function, since importing pydantic takes 0.2 s.
 """
 
 from __future__ import annotations
@@ -50,15 +49,15 @@ from medical_tasks.runs.results import Json, JsonDict, Row
 from medical_tasks.spec import TaskSpec
 
 _MOST_NAMED: Final = 4
-"""How many tasks or packages a message names."""
+"""The most tasks or packages named in a message."""
 
 
 def read_package(
     source: Path | bytes, *, limits: contents.ReadLimits = contents.DEFAULT_LIMITS
 ) -> contents.Package:
-    """Reads a package from a path or its bytes; `PackageError` for one that is not taken.
+    """Reads a package from a path or its bytes; raises `PackageError` if it is refused.
 
-    In `items` a value without a denominator is `nan`, one that is not decided None.
+    In `items`, a value without a denominator is `nan`, an undecided value None.
     """
     content = source if isinstance(source, bytes) else package_bytes(source, limits)
     members = read_members(content, limits)
@@ -112,7 +111,7 @@ def read_package(
 def _check_numbers(
     task: TaskSpec, entry: Entry, items: Sequence[Row], limits: contents.ReadLimits
 ) -> None:
-    """Every number that the items decide is the one that follows from them."""
+    """Checks all numbers that the items determine."""
     computed = recompute(task, entry, items, limits)
     difference = next(result_differences(task, entry, computed, items), None)
     if difference is not None:
@@ -171,7 +170,7 @@ def read_manifest(
 
 
 def read_submitter(where: str, value: object) -> contents.Submitter:
-    """Checks what a submitter says."""
+    """Checks the submitter's statements."""
     stated = forms.check(where, forms.SubmitterForm, value)
     parameters = stated["parameters"]
     return contents.Submitter(
@@ -180,9 +179,9 @@ def read_submitter(where: str, value: object) -> contents.Submitter:
 
 
 def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
-    """Checks the form of `results.json`, not yet its numbers; returns what may be shown of it.
+    """Checks the form of `results.json` but not its numbers; returns its public part.
 
-    `names` are the tasks that `package.json` names.
+    `names` are the tasks in `package.json`.
     """
     _check_known(mapping(mapping(value).get("tasks")))
     if (odd := odd_setting(value)) is not None:
@@ -201,8 +200,8 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
         _check_data(f"{contents.RESULTS}, {name}", entry["recipe"], tasks()[name])
         _check_judge(f"{contents.RESULTS}, {name}", entry, tasks()[name])
         if "paper" in entry:  # what it says is made anew, of its recipe and numbers
-            asked = mapping(entry["recipe"].get("task_args"))
-            task = tasks()[name].asked_with(asked)
+            task_args = mapping(entry["recipe"].get("task_args"))
+            task = tasks()[name].asked_with(task_args)
             entry["paper"] = comparability(task, entry).as_json()
 
     if scrub(results) != results:
@@ -215,9 +214,9 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
 
 
 def _check_known(entries: Json) -> None:
-    """Refuses tasks that no package here has, all at once, with what to do about it.
+    """Refuses tasks that are not installed, all in one message with the next step.
 
-    Of the entries nothing was checked before: what they say may be anything.
+    The entries have not been checked yet and may contain anything.
     """
     packages = {
         name: stated_package(mapping(mapping(entry).get("recipe")))
@@ -250,7 +249,7 @@ def _check_known(entries: Json) -> None:
 
 
 def _known_packages() -> str:
-    """The packages that are known here; with their tasks, but for the project's own."""
+    """Lists the installed packages; those of others with their tasks."""
     words = []
     for package, benchmarks in benchmarks_by_package().items():
         names = [task.name for benchmark in benchmarks for task in benchmark.tasks]
@@ -264,8 +263,8 @@ def _known_packages() -> str:
 def _check_package(where: str, recipe: Recipe, task: TaskSpec) -> None:
     """Refuses the result of another package's task of the same name.
 
-    Only where both packages are installed ones: a folder that is named by `--plugin`
-    states no version, and is called as its module.
+    This applies only to installed packages: a folder named by `--plugin` has no version,
+    and the name of its module.
     """
     stated, here = mapping(recipe.get("package")), package_of(task.benchmark)
     both_stated = bool(stated.get("version")) and bool(here.version)
@@ -293,9 +292,9 @@ def _check_data(where: str, recipe: Recipe, task: TaskSpec) -> None:
 
 
 def _check_judge(where: str, entry: Entry, task: TaskSpec) -> None:
-    """A task with a judge names it in its recipe, and says beside it the same of what it did.
+    """Checks that the recipe and the entry name the same judge, or neither names one.
 
-    Without one, such a task has only the figures that need none (`reported_task`).
+    Without a judge, a task has only metrics that need none (`reported_task`).
     """
     named, reported = entry["recipe"]["judge"], entry.get("judge")
     if (named is None) != (reported is None) or (named is not None and not task.judge):

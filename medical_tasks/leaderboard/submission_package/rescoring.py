@@ -1,8 +1,8 @@
-"""Answers scored again by the benchmark's own scorer, with the package's verdicts or its judge.
+"""Scores answers again by the benchmark's own scorer, with the package's verdicts or its judge.
 
-A verdict is taken for the very question it was given on, and the judge's text is read
-again: a verdict that was turned round contradicts it. That the text is the judge's own
-only the judge can show: `--judge` asks it about a sample.
+A verdict is used only for the exact question on which it was given, and the judge's text
+is parsed again, so that it contradicts an inverted verdict. Whether the text is the
+judge's can only be checked by asking the judge again about a sample (`--judge`).
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ _BY_WORDS: Final = JudgeRequest(
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """What scoring again gave.
+    """The outcome of scoring again.
 
-    `replay` stood in for the judge, `left` are metrics that could not be computed here.
+    `replay` replaced the judge; `left` are the metrics that could not be computed here.
     """
 
     entry: Entry
@@ -82,41 +82,13 @@ def scored_again(
     options: VerifyOptions,
     scratch: Path,
 ) -> Scored:
-    """Scores answers again, in `scratch`, an empty folder.
+    """Scores answers again in `scratch`, an empty folder.
 
     `reported` has the metrics that the package reports.
     """
-    private, recipe = not texts_allowed(answered.task), answered.recipe
+    private = not texts_allowed(answered.task)
     run = RunFolder(scratch / "run", home=scratch if private else None, private=private)
-    replay: Replay | None = None
-    store = scratch / "verdicts.sqlite"
-    judge: RunJudge | None = None
-    if recipe["judge"] is None and answered.task.judge:
-        # Its figures are not compared: there is no scoring of such a task without any.
-        judge = RunJudge(_BY_WORDS, store=store, log_dir=scratch)
-    elif recipe["judge"] is not None and recipe["judge"]["name"] == "lexical":
-        judge = RunJudge(
-            judge_request(recipe["judge"], options, name="lexical"),
-            store=store,
-            log_dir=scratch,
-        )
-    elif recipe["judge"] is not None:
-        file = scratch / VERDICTS_FILE
-        file.write_text(
-            "".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii"
-        )
-        request = judge_request(recipe["judge"], options, name=f"{RECORDED}{file}")
-        judge = replay = Replay(request, store=store, log_dir=scratch)
-        if (
-            recipe["judge"]["votes"] == 1
-        ):  # of several it may be another one that is told
-            unread = (
-                row
-                for row in verdicts
-                if row.get("unscored") == UNREADABLE and row.get("text")
-            )
-            replay.unread = {(row["id"], row["sha256"]): row["text"] for row in unread}
-
+    judge = _rescoring_judge(answered, verdicts, options, scratch)
     with judge or contextlib.nullcontext():
         results = finish([answered], run, judge)
 
@@ -124,13 +96,48 @@ def scored_again(
         entry=results["tasks"][answered.task.name],
         rows=read_items(run.path),
         verdicts=read_verdicts(run.path),
-        replay=replay,
+        replay=judge if isinstance(judge, Replay) else None,
         left=tuple(
             metric.name
             for metric in reported.metrics
             if metric.needs and metric.needs not in answered.argument_names
         ),
     )
+
+
+def _rescoring_judge(
+    answered: AnsweredTask,
+    verdicts: Sequence[Row],
+    options: VerifyOptions,
+    scratch: Path,
+) -> RunJudge | None:
+    """Makes the judge: the lexical one if the package used it, else the package's verdicts."""
+    recipe, store = answered.recipe["judge"], scratch / "verdicts.sqlite"
+    if recipe is None:
+        # A task with a judge cannot be scored without any. Its judged figures are not
+        # compared here, so that any judge will do.
+        needs_any = answered.task.judge
+        return RunJudge(_BY_WORDS, store=store, log_dir=scratch) if needs_any else None
+
+    if recipe["name"] == "lexical":
+        request = judge_request(recipe, options, name="lexical")
+        return RunJudge(request, store=store, log_dir=scratch)
+
+    file = scratch / VERDICTS_FILE
+    file.write_text(
+        "".join(f"{json.dumps(dict(row))}\n" for row in verdicts), encoding="ascii"
+    )
+    request = judge_request(recipe, options, name=f"{RECORDED}{file}")
+    replay = Replay(request, store=store, log_dir=scratch)
+    # Of several votes, the text in the package may be that of another vote.
+    if recipe["votes"] == 1:
+        replay.unread = {
+            (row["id"], row["sha256"]): row["text"]
+            for row in verdicts
+            if row.get("unscored") == UNREADABLE and row.get("text")
+        }
+
+    return replay
 
 
 def check_scores(
@@ -140,31 +147,23 @@ def check_scores(
     scored: Scored,
 ) -> Found:
     """Compares items one by one."""
-    here = {row["id"]: row for row in scored.rows}
-    columns = [
-        name
-        for name in item_columns(reported)
-        if not scored.rows or name in scored.rows[0]
-    ]
-    if not counts_unclear(entry):
-        columns = [name for name in columns if name != "unclear"]
-    if reported.judge and entry["recipe"]["judge"] is None:
-        columns = [name for name in columns if name not in ("parsed", "why")]
-
+    computed = {row["id"]: row for row in scored.rows}
+    columns = _compared_columns(reported, entry, scored)
     wrong = []
     for row in rows:
         stated, own = (
             {name: cells.get(name) for name in columns}
-            for cells in (row, here.get(row["id"], {}))
+            for cells in (row, computed.get(row["id"], {}))
         )
         difference = next(differences(stated, own, (shown(row["id"]),)), None)
-        if difference is not None:
-            hidden = difference[0][-1] in ("parsed", "why")
-            wrong.append(
-                f"{', '.join(difference[0])}: reads otherwise"
-                if hidden
-                else in_words(difference)
-            )
+        if difference is None:
+            continue
+
+        path = difference[0]
+        is_hidden = path[-1] in ("parsed", "why")
+        wrong.append(
+            f"{', '.join(path)}: reads otherwise" if is_hidden else in_words(difference)
+        )
 
     left = (
         f". Not checked, for want of what they need: {', '.join(scored.left)}"
@@ -178,6 +177,21 @@ def check_scores(
         )
 
     return "match", f"{len(rows):,} items score the same, metric by metric{left}"
+
+
+def _compared_columns(reported: TaskSpec, entry: Entry, scored: Scored) -> list[str]:
+    """The columns of items that were computed here and that the package can have."""
+    skipped: set[str] = set()
+    if not counts_unclear(entry):
+        skipped.add("unclear")
+    if reported.judge and entry["recipe"]["judge"] is None:
+        skipped |= {"parsed", "why"}
+
+    return [
+        name
+        for name in item_columns(reported)
+        if name not in skipped and (not scored.rows or name in scored.rows[0])
+    ]
 
 
 def check_results(reported: TaskSpec, entry: Entry, scored: Scored) -> Found:
@@ -211,10 +225,7 @@ def check_results(reported: TaskSpec, entry: Entry, scored: Scored) -> Found:
 
 
 def _beyond_older(task: TaskSpec) -> frozenset[tuple[str, ...]]:
-    """What a package of a suite that knew no unclear answers cannot say.
-
-    How many there are, and what they leave open.
-    """
+    """Returns the paths of figures about unclear answers, which older packages lack."""
     ends = ("bound_low", "bound_high")
     read = {
         name
@@ -229,17 +240,17 @@ def _beyond_older(task: TaskSpec) -> frozenset[tuple[str, ...]]:
 
 
 LEAST_AGREEMENT: Final = 0.8
-"""Share of equal verdicts below which a judge that samples is said not to have given them."""
+"""If fewer verdicts of a sampling judge are equal, the check fails."""
 
 LEAST_VERDICTS: Final = 20
-"""Verdicts of entailment from which on it says something that a judge by words agrees on all."""
+"""From this number of verdicts on, full agreement with the lexical judge is suspicious."""
 
 _ALWAYS_SAME: Final = ("lexical", "nli")
 _FROM_FILE: Final = "recorded"
 
 
 def judge_request(recipe: Recipe, options: VerifyOptions, *, name: str) -> JudgeRequest:
-    """The judge of a recipe, asked in the same way; `name` says whom to open."""
+    """Makes a request like that of a recipe's judge, for the judge `name`."""
     judge_options = JudgeOptions(
         votes=1 if name.startswith(RECORDED) else recipe["votes"],
         reasks=_whole(recipe.get("reasks"), 2),
@@ -264,14 +275,14 @@ def judge_request(recipe: Recipe, options: VerifyOptions, *, name: str) -> Judge
 
 @dataclass
 class _Checked:
-    """A judge from a file whose texts are read again. Implements `judges.base.Judge`."""
+    """A judge from a file whose texts are parsed again. Implements `judges.base.Judge`."""
 
     judge: Judge
     unread: Mapping[tuple[str, str], str]
     texts: int = 0
     contradicted: list[str] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
-    asked: set[tuple[str, str]] = field(default_factory=set)
+    keys_asked: set[tuple[str, str]] = field(default_factory=set)
     by_words: list[bool] = field(default_factory=list)
     values: set[str] = field(default_factory=set)
 
@@ -284,7 +295,7 @@ class _Checked:
         for question, outcome in zip(questions, outcomes, strict=True):
             paired = question.pair if self.reads == "pair" else None
             key = (question.id, asked_sha256(paired or question.messages))
-            self.asked.add(key)
+            self.keys_asked.add(key)
             if not isinstance(outcome, Verdict):
                 if key in self.unread and not isinstance(
                     question.read(self.unread[key]), Unreadable
@@ -312,17 +323,17 @@ class _Checked:
 
 
 class Replay(RunJudge):
-    """The verdicts of a package in their judge's place.
+    """Replays the verdicts of a package instead of the judge.
 
-    `request` is of `recorded/FILE`, and nothing is kept.
+    `request` is for `recorded/FILE`, and nothing is kept.
     """
 
     checked: _Checked | None = None
     unread: Mapping[tuple[str, str], str] = {}
-    """Question and hash to a reply that could not be read, as the package says."""
+    """Question and hash to a reply that is unreadable according to the package."""
 
     def task_judge(self, task: TaskSpec, store: Store | None = None) -> TaskJudge:
-        """The verdicts, looked up question by question."""
+        """Makes a judge that looks up the verdict on each question."""
         task_judge = super().task_judge(task, store)
         self.checked = _Checked(task_judge.judging.judge, self.unread)
         task_judge.judging = replace(task_judge.judging, judge=self.checked)
@@ -332,9 +343,9 @@ class Replay(RunJudge):
 def check_verdicts(
     judge: str, rows: Sequence[Row], verdicts: Sequence[Row], replay: Replay | None
 ) -> Found:
-    """Compares the verdicts of a package with those that scoring again led to.
+    """Compares the verdicts of a package with those of scoring again.
 
-    `replay` is None when the judge was asked again.
+    `replay` is None if the judge was asked again.
     """
     if replay is None:
         if wrong_here := [
@@ -361,7 +372,7 @@ def check_verdicts(
         )
 
     by_words = checked.by_words
-    # Where every verdict is the same, any two judges may agree.
+    # If all verdicts are the same, agreement says nothing.
     if all(by_words) and len(by_words) >= LEAST_VERDICTS and len(checked.values) > 1:
         return (
             "not checked",
@@ -379,18 +390,18 @@ def check_verdicts(
 
 
 def _unsound(judge: str, rows: Sequence[Row], checked: _Checked) -> Iterator[str]:
-    """Says of each verdict that is not one of this judge, on these very questions, why."""
+    """Yields why verdicts cannot be of this judge on these questions."""
     for question in checked.contradicted:
         yield f"{shown(question)} contradicts the judge's own text"
 
     kind = judge.partition("/")[0]
     from_file = kind == _FROM_FILE
-    # of credentialed data there are none
+    # Verdicts on credentialed data have no texts.
     has_texts = all("text" in row for row in rows)
     for question in () if from_file or not has_texts else checked.silent:
         yield f"{shown(question)} has no text of a judge that says why"
 
-    questions = {question for question, _ in checked.asked}
+    questions = {question for question, _ in checked.keys_asked}
     for row in rows:
         name = shown(row["id"])
         if not from_file and ("reads" in row) != (kind == "nli"):
@@ -398,7 +409,7 @@ def _unsound(judge: str, rows: Sequence[Row], checked: _Checked) -> Iterator[str
 
         if row["id"] not in questions:
             yield f"{name} is a verdict on no question"
-        elif (row["id"], row["sha256"]) not in checked.asked:
+        elif (row["id"], row["sha256"]) not in checked.keys_asked:
             yield f"{name} was given on another question or answer"
 
     for question in sorted(questions - {row["id"] for row in rows}):
@@ -410,7 +421,7 @@ def ask_again(
 ) -> Found:
     """Asks the recipe's judge again about a sample of items.
 
-    `UsageError` for another judge than the recipe's.
+    Raises `UsageError` if the given judge is another one.
     """
     recipe = answered.recipe["judge"]
     if not options.judge:
@@ -461,7 +472,7 @@ def ask_again(
 
 
 def _sampled(answered: AnsweredTask, options: VerifyOptions) -> AnsweredTask:
-    """Items by the hash of seed and id: the same ones for the same seed, whoever asks."""
+    """Samples items by the hash of seed and id, which is the same for everybody."""
     ids = [item.id for item in answered.items if item.id in answered.responses]
     ids.sort(
         key=lambda item_id: hashlib.sha256(

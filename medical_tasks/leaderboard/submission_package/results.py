@@ -1,8 +1,8 @@
-"""The numbers of a package, computed again from its items, and where two results differ.
+"""Computes the numbers of a package again from its items, and compares results.
 
-What items do not show (estimates of undecided answers, intervals of metrics without a
-largest value) is left to `verifying`. Numbers are the same within a billionth: other
-processors round sums otherwise.
+What items do not determine (estimates for undecided answers, intervals of unbounded
+metrics) is left to `verifying`. Numbers are equal within 1e-9, since processors round
+sums differently.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _ABSENT: Final = object()
 
 Path = tuple[str, ...]
 Difference = tuple[Path, object, object]
-"""Where, what the package says, what was computed here."""
+"""The path, the value in the package, and the value computed here."""
 
 
 def forget_unasked_figures(results: JsonDict) -> JsonDict:
-    """Takes out the authors' figures where the judge was not asked with their prompts.
+    """Removes the authors' metrics if the judge was not asked with their prompts.
 
-    So does it those of an earlier version of a task, which computed them otherwise.
+    Those of an earlier version of a task are removed too, since it computed them otherwise.
     """
     for name, task in tasks().items():
         entry = results["tasks"].get(name)
@@ -83,12 +83,11 @@ def _asked_officially(task: TaskSpec, entry: Entry) -> bool:
 
 
 def reported_task(task: TaskSpec, entry: Entry) -> TaskSpec:
-    """The task with the metrics that an entry reports.
+    """Returns the task with the metrics that an entry reports.
 
-    All of them, but for those that need something which may not have been given, those
-    of the authors that the judge was not asked for, all that rest on a judge where
-    there was none, and, of an entry of an earlier version of the task, those that came
-    later: an older package stays readable.
+    Left out are metrics whose requirements were not given, the authors' metrics if the
+    judge was not asked for them, judged metrics if there was no judge, and, for an earlier
+    version of the task, later metrics, so that older packages remain readable.
     """
     may_report = {*task.arguments, *task.scoring_arguments}
     task = task.asked_with(mapping(entry["recipe"].get("task_args")))
@@ -106,7 +105,7 @@ def reported_task(task: TaskSpec, entry: Entry) -> TaskSpec:
 
 
 def _is_reported(metric: MetricSpec, entry: Entry) -> bool:
-    """Whether an entry has a metric, or of a metric of parts of items the group that it is."""
+    """Whether an entry has a metric; one of parts of items is a group of the breakdown."""
     if not metric.part:
         return metric.name in entry["metrics"]
     by, group = metric.part
@@ -114,7 +113,7 @@ def _is_reported(metric: MetricSpec, entry: Entry) -> bool:
 
 
 def without_judged(task: TaskSpec, entry: Entry) -> JsonDict:
-    """An entry without the figures that rest on a judge, nor the groups that have no other."""
+    """Removes judged metrics from an entry, and groups that have no others."""
     free = {metric.name for metric in task.unjudged().metrics}
 
     def kept(metrics: Json) -> JsonDict:
@@ -133,10 +132,7 @@ def without_judged(task: TaskSpec, entry: Entry) -> JsonDict:
 
 
 def partial_facts(results: Json) -> dict[str, list[str]]:
-    """Says why results are not over the whole official split: task to reasons, a sentence each.
-
-    Tasks without such a reason are not there.
-    """
+    """Returns, by task, the reasons why results are not over the whole official split."""
     facts: dict[str, list[str]] = {}
     for name, entry in results["tasks"].items():
         task, data, most = (
@@ -166,7 +162,7 @@ def recompute(
 ) -> JsonDict:
     """Computes a task's entry of `results.json` from its items.
 
-    The package's own entry tells how groups are called.
+    The names of groups are from the package's own entry.
     """
     items: list[Item] = []
     scores: dict[str, ItemScore] = {}
@@ -210,7 +206,7 @@ def recompute(
 def _groups(
     task: TaskSpec, entry: Entry, row: Row, limits: contents.ReadLimits
 ) -> dict[str, tuple[str, ...]]:
-    """The groups of an item: a cell names one, whose name may hold spaces, or several."""
+    """Reads the groups of an item: a cell names one, possibly with spaces, or several."""
     groups = {
         by: groups_of(str(row[f"group_{by}"]), entry["breakdown"].get(by, {}))
         for by in task.groups
@@ -248,10 +244,9 @@ def _score(task: TaskSpec, row: Row) -> ItemScore:
 def result_differences(
     task: TaskSpec, entry: Entry, computed: Entry, rows: Sequence[Row]
 ) -> Iterator[Difference]:
-    """Yields the differences of what a package says from what `recompute` made.
+    """Yields the differences between a package's entry and the recomputed one.
 
-    What the items do not decide may differ: it must lie within the bounds that they
-    leave.
+    What the items do not determine may differ within the bounds that they leave.
     """
     undecided = _undecided(task, rows)
     reasons = {
@@ -281,7 +276,7 @@ def _may_be_estimate(stated: object, reasons: Container[str]) -> bool:
 
 
 def _outside(path: Path, metric: Metric, limits: Metric) -> Iterator[Difference]:
-    """An estimate lies where the undecided items can bring it, over as many items as there are."""
+    """Yields what is wrong with an estimate: its number of items, or a value out of bounds."""
     value, low, high = (
         metric.get("value"),
         limits.get("bound_low"),
@@ -299,10 +294,9 @@ def _outside(path: Path, metric: Metric, limits: Metric) -> Iterator[Difference]
 
 
 def entry_differences(entry: Entry, computed: Entry) -> Iterator[Difference]:
-    """Yields the differences of a package's entry from the same made here.
+    """Yields the differences between a package's entry and the one computed here.
 
-    Intervals are compared if they were computed in the same way; those of older
-    packages stay.
+    Intervals are compared only if they were computed in the same way.
     """
     same_intervals = entry["recipe"]["statistics"].get("intervals") == INTERVALS
     for name in COMPARED:
@@ -316,12 +310,12 @@ def entry_differences(entry: Entry, computed: Entry) -> Iterator[Difference]:
 
 
 def counts_unclear(entry: Entry) -> bool:
-    """Whether a package's suite told unclear answers from wrong ones."""
+    """Whether a package's suite distinguished unclear answers from wrong ones."""
     return "unclear" in entry["coverage"]
 
 
 def _metrics(entry: Entry) -> Iterator[tuple[Path, JsonDict]]:
-    """Each metric of an entry, whole and by group, with its path."""
+    """Yields each metric of an entry, overall and by group, with its path."""
     for name, metric in entry["metrics"].items():
         yield ("metrics", name), metric if isinstance(metric, dict) else {}
     for by, groups in entry["breakdown"].items():
@@ -335,14 +329,14 @@ def _metrics(entry: Entry) -> Iterator[tuple[Path, JsonDict]]:
 
 @dataclass(frozen=True)
 class _Undecided:
-    """Names of metrics of which the items do not decide everything."""
+    """The metrics of which the items do not determine everything."""
 
     bounds: frozenset[str]
     intervals: frozenset[str]
     estimates: frozenset[str]
 
     def leaves_open(self, path: Path) -> bool:
-        """Whether the items do not decide what stands in a place of an entry."""
+        """Whether the items do not determine the value at a path of an entry."""
         if len(path) < 3:
             return False
         name, leaf = path[-2:]
@@ -354,38 +348,47 @@ class _Undecided:
 
 
 def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
-    own = {metric.name: metric for metric in task.metrics}
-    endless = {
+    metrics = {metric.name: metric for metric in task.metrics}
+    unbounded = {
         name
-        for name, metric in own.items()
+        for name, metric in metrics.items()
         if not all(map(math.isfinite, metric.limits))
     }
-    intervals = {name for name in endless if own[name].kind == "mean"}
-    estimates: set[str] = set()
-    bounds: set[str] = set()
-    for name, metric in own.items():
-        if metric.kind == "average":
-            continue
-
-        lacking = [row for row in rows if row[name] is None]
-        lacks_verdict = any(row["answer_sha256"] for row in lacking)
-        # What an unanswered item can be at most, only the benchmark knows.
-        is_estimate = lacks_verdict or (bool(lacking) and name in endless)
-        if is_estimate and metric.official is None:
-            estimates.add(name)
-        if lacks_verdict or (lacking and endless):
-            bounds.add(name)
+    incomplete, lack_verdicts = _incomplete(task, rows)
+    # Only the benchmark knows the largest value of an unanswered item.
+    estimates = {
+        name
+        for name in lack_verdicts | (incomplete & unbounded)
+        if metrics[name].official is None
+    }
+    bounds = lack_verdicts | (incomplete if unbounded else set())
+    intervals = {name for name in unbounded if metrics[name].kind == "mean"}
 
     return _Undecided(
-        *(
-            _with_wholes(own, names)
-            for names in (bounds | estimates, intervals, estimates)
-        )
+        bounds=_with_wholes(metrics, bounds | estimates),
+        intervals=_with_wholes(metrics, intervals),
+        estimates=_with_wholes(metrics, estimates),
     )
 
 
+def _incomplete(task: TaskSpec, rows: Sequence[Row]) -> tuple[set[str], set[str]]:
+    """Returns the metrics that lack values, and those that lack some for answered items."""
+    lacking = {
+        metric.name: [row for row in rows if row[metric.name] is None]
+        for metric in task.metrics
+        if metric.kind != "average"
+    }
+    incomplete = {name for name, unscored in lacking.items() if unscored}
+    lack_verdicts = {
+        name
+        for name, unscored in lacking.items()
+        if any(row["answer_sha256"] for row in unscored)
+    }
+    return incomplete, lack_verdicts
+
+
 def _with_wholes(own: Mapping[str, MetricSpec], names: set[str]) -> frozenset[str]:
-    """With these metrics go the averages of them, and what they are parts of."""
+    """Adds the averages of metrics, and the metrics of which they are parts."""
     averages = {
         name
         for name, metric in own.items()
@@ -397,7 +400,7 @@ def _with_wholes(own: Mapping[str, MetricSpec], names: set[str]) -> frozenset[st
 
 
 def same_value(stated: object, here: object) -> bool:
-    """Whether two single values are the same; `nan` is the same as `nan`, true is not 1."""
+    """Whether two scalar values are equal; `nan` equals `nan`, and true is not 1."""
     if isinstance(stated, bool) or isinstance(here, bool):
         return stated is here
     if isinstance(stated, int | float) and isinstance(here, int | float):
@@ -411,9 +414,8 @@ def differences(stated: object, here: object, path: Path = ()) -> Iterator[Diffe
     """Yields the differences between two JSON values."""
     if isinstance(stated, Mapping) and isinstance(here, Mapping):
         for name in dict.fromkeys((*stated, *here)):
-            if (
-                name != "too_few"
-            ):  # follows from the numbers, and older packages have none
+            # `too_few` follows from the numbers, and older packages lack it.
+            if name != "too_few":
                 inside = (*path, name)
                 yield from differences(
                     stated.get(name, _ABSENT), here.get(name, _ABSENT), inside
@@ -432,14 +434,14 @@ def differences(stated: object, here: object, path: Path = ()) -> Iterator[Diffe
 
 
 def in_words(difference: Difference) -> str:
-    """A difference in words; without any value that is more than a line of plain text."""
+    """Describes a difference; values are shown only as a line of plain text."""
     path, *values = difference
     stated, here = ("nothing" if value is _ABSENT else shown(value) for value in values)
     return f"{shown_path(*path)}: {stated} in the package, {here} computed"
 
 
 def item_columns(task: TaskSpec) -> list[str]:
-    """Lists the columns of a task's items, as runs have them, without the two hashes."""
+    """Lists the columns of a task's items in runs, without the two hashes."""
     columns = ["task", "id", "cluster", *(f"group_{name}" for name in task.groups)]
     for metric in task.metrics:
         if metric.kind != "average":
@@ -452,7 +454,7 @@ def item_columns(task: TaskSpec) -> list[str]:
 def verdicts_of_items(
     rows: Iterable[Row], ids: Container[str]
 ) -> tuple[dict[str, list[Row]], list[str]]:
-    """Sorts a task's verdicts by item; also returns the questions that are about no item."""
+    """Groups a task's verdicts by item, and returns the questions that are about no item."""
     by_item: dict[str, list[Row]] = {}
     lost: list[str] = []
     for row in rows:

@@ -1,6 +1,6 @@
-"""The lines of a package.
+"""Reads the untrusted lines of a package: items, answers and verdicts.
 
-Items, answers and verdicts, read without trust and checked against one another.
+They are checked against one another.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Rows = dict[str, list[JsonDict]]
 def read_items(
     reader: JsonReader, content: bytes, tasks: Mapping[str, TaskSpec]
 ) -> Rows:
-    """Reads `items.jsonl`: task to its rows, in order. An id may stand once in a task."""
+    """Reads `items.jsonl`: task to its rows, in order. Ids are unique within a task."""
     private = {name for name, task in tasks.items() if not privacy.texts_allowed(task)}
     form = {
         name: forms.item_form(task, private=name in private)
@@ -72,8 +72,8 @@ def read_answers(
 ) -> dict[str, dict[str, str]]:
     """Reads `answers.jsonl`: exactly the answers whose hashes the items on open data have.
 
-    A task whose answers are published `elsewhere` may be without them all. Returns task
-    to id to answer, of tasks that have them.
+    All answers to a task may be missing if they are published `elsewhere`. Returns task to
+    id to answer.
     """
     digests = {
         name: {row["id"]: row["answer_sha256"] for row in items.get(name, ())}
@@ -106,25 +106,23 @@ def read_answers(
 
         answers[name][item] = text
 
-    for name in [
-        name for name, given in answers.items() if name in elsewhere and not given
-    ]:
-        del answers[name]
+    complete = {
+        name: texts for name, texts in answers.items() if texts or name not in elsewhere
+    }
+    for name, texts in complete.items():
+        _check_all_answered(name, digests[name], texts)
 
-    for name, stated in digests.items():
-        if name not in answers:
-            continue
+    return complete
 
-        if missing := [
-            item
-            for item, digest in stated.items()
-            if digest and item not in answers[name]
-        ]:
+
+def _check_all_answered(
+    name: str, digests: Mapping[str, str], texts: Container[str]
+) -> None:
+    for item, digest in digests.items():
+        if digest and item not in texts:
             raise not_sound(
-                f"{contents.ANSWERS}: lacks the answer to {shown(missing[0])} of {name}"
+                f"{contents.ANSWERS}: lacks the answer to {shown(item)} of {name}"
             )
-
-    return answers
 
 
 def read_verdicts(
@@ -166,7 +164,7 @@ def read_verdicts(
 def check_verdicts(
     name: str, entry: Entry, rows: Sequence[Row], verdicts: Sequence[Row]
 ) -> None:
-    """Checks that a task's verdicts are of its items and judge, and as many as its entry says."""
+    """Checks a task's verdicts against its items, its judge and the counts in its entry."""
     by_item, lost = verdicts_of_items(verdicts, {row["id"] for row in rows})
     if lost:
         raise _wrong_verdicts(
@@ -224,9 +222,9 @@ def _wrong_verdicts(what: str) -> PackageError:
 
 
 def _votes_ahead(row: Row) -> int:
-    """By how many votes the value leads.
+    """Returns by how many votes the value leads.
 
-    What was not asked, or not read, could change it if that were fewer.
+    More missing or unread votes than that could change it.
     """
     votes, value = row["votes"], row["value"]
     counts = [votes.count(vote) for vote in votes if vote != value]
@@ -243,10 +241,10 @@ def _task_of(where: str, value: object, tasks: Mapping[str, TaskSpec]) -> str:
 
 
 def read_item(where: str, value: object, task: TaskSpec, form: type[Form]) -> JsonDict:
-    """Checks a line of `items.jsonl`; in the row a value without a denominator is `nan`."""
+    """Checks a line of `items.jsonl`; returns a value without a denominator as `nan`."""
     stated = _without_unasked_figures(value, task) if isinstance(value, dict) else value
     row = forms.check(where, form, stated)
-    row.setdefault("unclear", "")  # of suites that never said so
+    row.setdefault("unclear", "")  # older suites lack it
     metrics = {
         metric.name: metric for metric in task.metrics if metric.kind != "average"
     }
@@ -272,7 +270,7 @@ def read_item(where: str, value: object, task: TaskSpec, form: type[Form]) -> Js
 
 
 def _check_decided(where: str, row: Row, metrics: Mapping[str, MetricSpec]) -> None:
-    """An item has an answer, or a reason why not; and each of its values, or a reason why not."""
+    """Checks that an item has an answer or a reason, and each value or a reason."""
     reason = row["unscored"]
     answered = not str(reason or "").startswith(UNANSWERED)
     undecided = [name for name in metrics if row[name] is None]
@@ -290,7 +288,7 @@ def _check_decided(where: str, row: Row, metrics: Mapping[str, MetricSpec]) -> N
 
         return
 
-    # An answer that ends an official script is scored all the same.
+    # An answer that crashes an official script is scored by the other metrics.
     if reason is None and not all(metrics[name].official for name in undecided):
         raise not_sound(
             f"{where}, {undecided[0]}: is null, and unscored does not say why"
@@ -303,9 +301,9 @@ def _check_decided(where: str, row: Row, metrics: Mapping[str, MetricSpec]) -> N
 
 
 def _without_unasked_figures(row: JsonDict, task: TaskSpec) -> JsonDict:
-    """Leaves out the columns of the authors' figures that a task does not report.
+    """Removes columns of the authors' metrics that a task does not report.
 
-    Earlier versions wrote some.
+    Earlier versions wrote some of them.
     """
     declared = next(
         spec for spec in task.benchmark.tasks if spec.name == task.name
@@ -320,7 +318,7 @@ def _without_unasked_figures(row: JsonDict, task: TaskSpec) -> JsonDict:
 
 
 def _check_unclear(where: str, row: Row, task: TaskSpec) -> None:
-    """An unclear answer counts as not right, on all metrics that rest on the reader."""
+    """Checks that an unclear answer has the worst value on all metrics of the parser."""
     for metric in task.metrics:
         decided = metric.kind != "average"
         if metric.read and decided and row[metric.name] not in (metric.worst, NAN):

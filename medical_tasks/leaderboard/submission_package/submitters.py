@@ -1,9 +1,8 @@
-"""What a submitter says of a model, checked in the same way where it is given and where it is read.
+"""Checks a submitter's statements, in the same way when writing and reading a package.
 
-Names that a person cannot tell apart are the same, by Unicode Technical Standard 39:
-`Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts,
-bounded marks; compared by looks (NFKC, case, `confusables.txt`). Data:
-`name_data.json`.
+Names that people cannot distinguish are equal, by Unicode Technical Standard 39:
+`Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts, bounded
+marks; compared by appearance (NFKC, case, `confusables.txt`). Data: `name_data.json`.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ _HOST: Final = re.compile(
     r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+"
 )
 _MOST_MARKS: Final = 4
-"""In a row, as UTS 39 has it (5.4); of accents, which stand on any letter, half as many."""
-# Spaces and punctuation tell no names apart, except between digits: `1.3b` is not
-# `13b`. By then 0 is o and 1 is i.
+"""Most consecutive marks (UTS 39, 5.4), and twice the most accents, which fit any letter."""
+# Spaces and punctuation do not distinguish names, except between digits: `1.3b` is not
+# `13b`. At this point 0 has become o, and 1 has become i.
 _BETWEEN_DIGITS: Final = re.compile(
     r"(?:(?<=[2-9])|(?<=[\Wio2-9][io])) (?=[2-9]|[io]+[2-9]|[io]+[a-z]?(?![a-z]))"
 )
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is a plain https:// address that anybody may follow, without user or port."""
+    """Whether a text is a plain https:// address, without user or port."""
     try:
         parts = urlsplit(text)
         has_port = parts.port is not None
@@ -48,7 +47,7 @@ def is_address(text: str) -> bool:
 
 
 def name_problem(name: str) -> str:
-    """Says why a text can be no name on a leaderboard, naming the character; "" when it can.
+    """Says why a text cannot be a name on a leaderboard; "" if it can.
 
     `name_problem("Mеdical")`, with a Cyrillic letter, is `mixes scripts at U+0435 ...`.
     """
@@ -70,10 +69,10 @@ def _characters_problem(text: str) -> str:
 
 
 def _scripts_problem(text: str) -> str:
-    """A name is in one script, or in Latin with an East Asian one."""
+    """Checks that a name is in one script, or in Latin with an East Asian one."""
     scripts = {name: form for name, form in _name_data()[0].items() if name != "all"}
     for end in range(1, len(text) + 1):
-        # The first character that fits no script that all before it fit.
+        # The first character that does not fit the script of those before it.
         if not any(form.fullmatch(text, 0, end) for form in scripts.values()):
             return (
                 f"mixes scripts at {_character(text[end - 1])}: write it in one script, or in "
@@ -91,7 +90,7 @@ def _scripts_problem(text: str) -> str:
 
 
 def _marks_problem(text: str) -> str:
-    """A letter has few marks, each once, and of its own script."""
+    """Checks that a letter has few marks, each once, and of its own script."""
     together = {"".join(scripts) for scripts in _EAST_ASIAN}
     single = [
         form
@@ -116,7 +115,7 @@ def _marks_problem(text: str) -> str:
                 "write the letter alone"
             )
 
-        # A mark of Japanese is none on a Latin letter.
+        # A Japanese mark does not fit a Latin letter.
         if marks and not any(form.fullmatch(letter) for form in single):
             return (
                 f"has {_character(marks[0])} on {_character(base)}, which is of another script: "
@@ -128,9 +127,9 @@ def _marks_problem(text: str) -> str:
 
 @lru_cache(4096)
 def name_key(name: str) -> str:
-    """What names have in common that cannot be told apart.
+    """Returns a key that is equal for indistinguishable names.
 
-    Of any text, also of one that can be no name.
+    It works for any text, even one that cannot be a name.
     """
     folded = unicodedata.normalize(
         "NFKC", unicodedata.normalize("NFKC", name).casefold()
@@ -153,12 +152,12 @@ def name_key(name: str) -> str:
 
 
 def model_key(organisation: str, model: str) -> tuple[str, str]:
-    """Names a model: the same name by the same organisation is one."""
+    """Returns the key of a model: its organisation's key and its name's key."""
     return name_key(organisation), name_key(model)
 
 
 def _is_accent(char: str) -> bool:
-    """Whether it is a mark on, through or under any letter, and not a vowel of a script."""
+    """Whether it is a mark on, through or under any letter, and not a script's vowel."""
     combining = unicodedata.combining(char)
     return (combining == 1 or combining >= 200) and unicodedata.category(char) == "Mn"
 
@@ -169,10 +168,7 @@ def _character(char: str) -> str:
 
 @cache
 def _name_data() -> tuple[dict[str, re.Pattern[str]], frozenset[str], dict[str, str]]:
-    """Patterns of what each script may have, and `all` of them; letters like Latin ones.
-
-    What other characters look like.
-    """
+    """Returns patterns by script and `all`, letters like Latin ones, and look-alikes."""
     data: JsonDict = packaged(__file__, "name_data.json")
 
     def pattern(*scripts: str) -> re.Pattern[str]:

@@ -1,6 +1,7 @@
-"""A package checked by whoever has the same data: scored again, and all in it compared.
+"""Verifies a package on the same data: scores it again, and compares everything in it.
 
-No file that a package names is ever opened: such settings come from whoever verifies.
+No file that a package names is ever opened; the person who verifies provides such
+settings.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ from medical_tasks.spec import UNANSWERED, Item, TaskSpec
 _SHOWN: Final = 3
 _FOLDER: Final = "medical-tasks-verify-"
 _ALWAYS: Final = ("task", "task_version", "metrics", "statistics")
-"""Parts of a recipe that follow from the task and this version alone."""
+"""The fields of a recipe that depend on the task and this version alone."""
 _SPELLED: Final = {"reference_claims": "claims"}
-"""Names in a scoring's identity that are not the settings' own."""
+"""Names in a scoring's identity that differ from those of the settings."""
 
 Answers = Mapping[str, str]
 """Item id to answer."""
@@ -66,7 +67,7 @@ def verify_package(
 ) -> contents.Verification:
     """Scores a package's answers again and compares everything in it.
 
-    Raises `UsageError` where the judge that is named is not the package's.
+    Raises `UsageError` if the given judge is not that of the package.
     """
     stated = f"every file has the stated hash; id {package.manifest.id}"
     checks = [contents.Check("content", "match", stated)]
@@ -85,10 +86,10 @@ def verify_package(
 def verify_guarded(
     package: contents.Package, options: VerifyOptions, attestation: policy.Attestation
 ) -> contents.Verification:
-    """Verifies a package with the data guard up; raises for an option that none of its tasks takes.
+    """Verifies a package under the data guard, and refuses options that no task has.
 
-    The answers to credentialed data, and what is asked of a judge about them, stay on
-    this machine.
+    The answers to credentialed data, and requests to a judge about them, stay on this
+    machine.
     """
     if options.sample < 1 or options.seed < 0:
         raise UsageError(
@@ -119,7 +120,7 @@ def verify_guarded(
 
 @dataclass(frozen=True)
 class _TaskPackage:
-    """What a package has of one task, and what it is checked against."""
+    """A task of a package, and the options of its verification."""
 
     package: contents.Package
     task: TaskSpec
@@ -148,7 +149,7 @@ class _TaskPackage:
         return [row for row in self.package.verdicts if row["task"] == self.task.name]
 
     def checked(self) -> dict[str, Found]:
-        """Compares part by part; what is missing for one is said in its place."""
+        """Compares all parts; a part that cannot be compared says what is missing."""
         parts: dict[str, Found] = {}
         data: TaskData | None = None
         try:
@@ -171,7 +172,7 @@ class _TaskPackage:
         return parts | self.scores(data, answers)
 
     def data(self) -> TaskData:
-        """The data that the run was on, as they are here."""
+        """Loads the data of the run from this machine."""
         task, options = self.task, self.options
         dataset = dataset_spec(task.dataset)
         with run_data(
@@ -180,7 +181,7 @@ class _TaskPackage:
             return data
 
     def not_scored(self, why: str) -> dict[str, Found]:
-        """What is said where nothing could be scored again."""
+        """Returns the outcomes if nothing could be scored again."""
         parts = ("scores", "verdicts") if self.judge is not None else ("scores",)
         outcomes: dict[str, Found] = dict.fromkeys(parts, ("not checked", why))
         outcomes["results"] = (
@@ -191,7 +192,7 @@ class _TaskPackage:
         return outcomes
 
     def answers(self) -> tuple[Found, Answers | None]:
-        """Compares the answers with their hashes; also returns them, None where there are none."""
+        """Compares the answers with their hashes, and returns them, None if unavailable."""
         answers: Answers | None = self.package.answers.get(self.task.name)
         source = "of the package"
         if self.options.responses is not None:
@@ -232,7 +233,7 @@ class _TaskPackage:
         ), answers
 
     def given_answers(self, path: Path) -> Answers:
-        """The answers from a file, or from the folder of the run."""
+        """Reads the answers from a file, or from the folder of a run."""
         if not path.is_dir():
             return read_responses(
                 path, [row["id"] for row in self.rows], task=self.task
@@ -250,7 +251,7 @@ class _TaskPackage:
         )
 
     def scores(self, data: TaskData, answers: Answers) -> dict[str, Found]:
-        """Scores the answers again, and compares what comes of it."""
+        """Scores the answers again, and compares the results."""
         task, recipe, options = self.task, self.recipe, self.options
         values, missing = scoring_arguments(task, recipe, options.task_args)
         needed = {metric.needs for metric in task.metrics if metric.needs}
@@ -299,12 +300,12 @@ class _TaskPackage:
         return outcomes
 
     def withholds_verdicts(self, judge: Recipe) -> bool:
-        """Whether verdicts are more than labels and numbers, and were taken out with the texts."""
+        """Whether verdicts have texts, which were removed from the package."""
         withheld = any('""' in json.dumps(row.get("value")) for row in self.verdicts)
         return withheld and judge["name"] != "lexical"
 
     def answered(self, data: TaskData, answers: Answers) -> AnsweredTask:
-        """The answered items; those without an answer for the reasons that the package tells."""
+        """Returns the answered items, with the package's reasons for missing answers."""
         reasons = {row["id"]: str(row["unscored"] or "") for row in self.rows}
         missing = [item.id for item in data.items if item.id not in answers]
 
@@ -322,9 +323,9 @@ class _TaskPackage:
         )
 
     def adjudication(self, answers: Answers) -> Adjudication | None:
-        """The decisions that the package's scores rest on.
+        """Reads the adjudication on which the package's scores depend.
 
-        No package holds their sheet, so that it has to be given.
+        Its sheet is not in the package and must be given.
         """
         stated = self.recipe.get("adjudication")
         sheet = self.options.adjudicated
@@ -343,9 +344,9 @@ class _TaskPackage:
         return decided
 
     def recipe_check(self, data: TaskData | None) -> Found:
-        """Compares the recipe with what this version does.
+        """Compares the recipe with that of this version.
 
-        `data` are for worked examples, None where they are not here.
+        `data` have the worked examples; they are None if not available here.
         """
         parts = (
             self.of_the_task(),
@@ -353,10 +354,11 @@ class _TaskPackage:
             self.questions(data),
             self.scoring(),
         )
-        found = list(chain(*parts, self.judging()))
+        results_of_parts = list(chain(*parts, self.judging()))
         kinds: tuple[Outcome, ...] = ("mismatch", "not checked", "match")
         wrong, left, same = (
-            [text for at, text in found if at == kind] for kind in kinds
+            [text for outcome_of, text in results_of_parts if outcome_of == kind]
+            for kind in kinds
         )
         outcome: Outcome = "mismatch" if wrong else "not checked" if left else "match"
         unchecked = f"not checked: {'; '.join(left)}" if left else ""
@@ -366,25 +368,24 @@ class _TaskPackage:
 
     @cached_property
     def own_recipe(self) -> JsonDict:
-        """The recipe that this version would write."""
+        """Returns the recipe that this version would write."""
         official = asked_officially(mapping(self.judge))
-        asked = mapping(self.recipe.get("task_args"))
-        may_report = {*self.task.scoring_arguments, *asked}
+        task_args = mapping(self.recipe.get("task_args"))
+        may_report = {*self.task.scoring_arguments, *task_args}
         reported = self.task.reporting(may_report, official=official)
         reported = reported if self.judge is not None else reported.unjudged()
         size = self.task.generation_size
         own = make_recipe(
             reported, data={}, model={}, max_new_tokens=size, max_samples=None
         )
-        # Packages of older suites do not say how intervals were computed, which was
-        # otherwise.
+        # Packages of older suites computed intervals otherwise and do not state how.
         if "intervals" not in self.recipe["statistics"]:
             own["statistics"].pop("intervals")
 
         return own
 
     def of_the_task(self) -> Iterator[Found]:
-        """What follows from the task and this version alone."""
+        """Compares what depends on the task and this version alone."""
         task, recipe = self.task, self.recipe
         for name in _ALWAYS:
             yield _compared(name, recipe[name], self.own_recipe[name])
@@ -411,7 +412,7 @@ class _TaskPackage:
                 )
 
     def answering(self) -> Iterator[Found]:
-        """How answers were generated, where a model was asked."""
+        """Checks how answers were generated, if a model was asked."""
         model, generation = str(self.recipe["model"]["name"]), self.recipe["generation"]
         from_model = not model.startswith(("responses/", "imported/", "baseline/"))
         if {from_model} != {self.recipe["prompts"] is not None, generation is not None}:
@@ -430,7 +431,7 @@ class _TaskPackage:
             yield "match", f"answers of {size} tokens at most (the task's own: {own})"
 
     def questions(self, data: TaskData | None) -> Iterator[Found]:
-        """The prompts that the model was asked with."""
+        """Compares the prompts of the model."""
         task, stated, upstream = (
             self.task,
             self.recipe["prompts"],
@@ -476,7 +477,7 @@ class _TaskPackage:
             yield "not checked", f"prompts ({_first_line(error)})"
 
     def scoring(self) -> Iterator[Found]:
-        """The settings of the scoring."""
+        """Compares the settings of the scoring."""
         task, recipe = self.task, self.recipe
         if not task.scoring_arguments:
             if "scoring" in recipe:
@@ -508,7 +509,7 @@ class _TaskPackage:
         yield _compared("scoring", stated, own)
 
     def judging(self) -> Iterator[Found]:
-        """The judge, and what it was asked with."""
+        """Compares the judge and its prompts."""
         judge, benchmark = self.judge, self.task.benchmark
         if judge is None:
             return
@@ -538,7 +539,7 @@ class _TaskPackage:
 
 
 def check_data(ran: Recipe, here: Recipe) -> Found:
-    """Compares the data of a recipe with those here."""
+    """Compares the data in a recipe with those on this machine."""
     there, own = ran["rows_sha256"], here["rows_sha256"]
     where = f"{here['name']}/{here['config']}, split {here['split']}"
     if there != own:
@@ -549,33 +550,42 @@ def check_data(ran: Recipe, here: Recipe) -> Found:
 
 def check_items(task: TaskSpec, rows: Sequence[Row], items: Sequence[Item]) -> Found:
     """Compares a package's items with those of the split."""
-    stated, here = {row["id"]: row for row in rows}, {item.id: item for item in items}
-    both = [item for item in items if item.id in stated]
-    wrong = {
-        "added": [name for name in stated if name not in here],
-        "missing": [name for name in here if name not in stated],
+    stated = {row["id"]: row for row in rows}
+    problems = [
+        f"{len(ids)} {what}: {_listed(ids)}"
+        for what, ids in _item_differences(task, stated, items).items()
+        if ids
+    ]
+    if problems:
+        return "mismatch", "; ".join(problems)
+    if list(stated) != [item.id for item in items]:
+        return "mismatch", "they stand in another order"
+
+    return "match", f"all {len(items):,} items asked, their groups and clusters"
+
+
+def _item_differences(
+    task: TaskSpec, stated: Mapping[str, Row], items: Sequence[Item]
+) -> dict[str, list[str]]:
+    """Returns, by kind of difference, the ids of a package's items that differ."""
+    ids = {item.id for item in items}
+    common = [(item, stated[item.id]) for item in items if item.id in stated]
+    return {
+        "added": [name for name in stated if name not in ids],
+        "missing": [item.id for item in items if item.id not in stated],
         "in another cluster": [
-            item.id for item in both if stated[item.id]["cluster"] != item.cluster
+            item.id for item, row in common if row["cluster"] != item.cluster
         ],
         "in another group": [
             item.id
-            for item in both
-            if not _groups(task, item).items() <= stated[item.id].items()
+            for item, row in common
+            if not _groups(task, item).items() <= row.items()
         ],
     }
-    problems = [
-        f"{len(ids)} {what}: {_listed(ids)}" for what, ids in wrong.items() if ids
-    ]
-    if not problems and list(stated) != list(here):
-        problems = ["they stand in another order"]
-    if problems:
-        return "mismatch", "; ".join(problems)
-
-    return "match", f"all {len(here):,} items asked, their groups and clusters"
 
 
 def _groups(task: TaskSpec, item: Item) -> dict[str, str]:
-    """The groups of an item as its row has them."""
+    """Returns the groups of an item in the form of its row."""
     groups = {by: item.groups[by] for by in task.groups}
     return {
         f"group_{by}": names if isinstance(names, str) else " ".join(names)
@@ -597,13 +607,13 @@ def _first_line(error: Exception) -> str:
 
 
 Arguments = tuple[dict[str, str], list[str]]
-"""Settings, and which file or folder settings were used and not given here."""
+"""Settings, and the names of file or folder settings that were used but not given here."""
 
 
 def question_arguments(
-    task: TaskSpec, recipe: Recipe, given: Mapping[str, str]
+    task: TaskSpec, recipe: Recipe, file_args: Mapping[str, str]
 ) -> Arguments:
-    """Settings of the questions, `given` by whoever verifies where they are files."""
+    """Returns the settings of the questions; those that are files are from `file_args`."""
     stated = {
         name: value
         for name, value in recipe.get("task_args", {}).items()
@@ -614,9 +624,9 @@ def question_arguments(
         for name, value in stated.items()
         if name in FILE_SETTINGS and value == PATH
     }
-    missing = [name for name in stated if name in files and name not in given]
+    missing = [name for name in stated if name in files and name not in file_args]
     values = {
-        name: given[name] if name in files else value
+        name: file_args[name] if name in files else value
         for name, value in stated.items()
         if name not in missing
     }
@@ -625,11 +635,13 @@ def question_arguments(
 
 
 def scoring_arguments(
-    task: TaskSpec, recipe: Recipe, given: Mapping[str, str]
+    task: TaskSpec, recipe: Recipe, file_args: Mapping[str, str]
 ) -> Arguments:
-    """Settings of the scoring, from what the recipe says of them; likewise."""
+    """Returns the settings of the scoring; those that are files are from `file_args`."""
     values = {
-        name: value for name, value in given.items() if name in task.scoring_arguments
+        name: value
+        for name, value in file_args.items()
+        if name in task.scoring_arguments
     }
     missing: list[str] = []
     identity = {
@@ -641,7 +653,7 @@ def scoring_arguments(
             continue
 
         if name in FILE_SETTINGS:
-            # A sentence in place of a file's hash says that there was none.
+            # Without a file, the recipe has a sentence instead of its hash.
             missing += [name] if isinstance(value, Mapping) else []
         elif isinstance(value, str):
             values[name] = value

@@ -1,9 +1,9 @@
-"""The zip file of a package: written the same way each time, and read without trust.
+"""The zip file of a package: written reproducibly, and read without trust.
 
-Only the plainest zip file is read: members one behind the other from the first byte on,
-then the list of them, then the end record, and nothing else anywhere; so overlapping
-members, hidden data, zip64, links and streams of unknown length cannot occur. Sizes are
-checked before anything is unpacked, and nothing is written to disk.
+Only the plainest zip files are read: contiguous members from the first byte on, their
+list, the end record, and nothing else. So there can be no overlapping members, hidden
+data, zip64, links or streams of unknown length. Sizes are checked before anything is
+unpacked, and nothing is written to disk.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _PLAIN_FILE: Final = 0o100644 << 16
 def package_bytes(
     path: Path, limits: contents.ReadLimits = contents.DEFAULT_LIMITS
 ) -> bytes:
-    """Reads a file no further than a package may be long; of one that is longer a byte more."""
-    wanted = "Give the .zip that `medical-tasks submit RUN --to space` wrote."
-    with readable(path, missing=wanted, again=wanted), open_file(path) as file:
+    """Reads a file, at most one byte more than the limit for packages."""
+    advice = "Give the .zip that `medical-tasks submit RUN --to space` wrote."
+    with readable(path, missing=advice, again=advice), open_file(path) as file:
         return file.read(limits.package_bytes + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A file of the package, as the zip's directory names it.
+    """A file in the package, according to the zip's directory.
 
-    `method` 0 stored or 8 deflated, `start` of its packed bytes.
+    `method` is 0 (stored) or 8 (deflated); `start` is the offset of its packed bytes.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Member:
 
 
 def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Member]:
-    """Reads which files a package holds, and checks all that can be before they are unpacked."""
+    """Lists the files in a package, with all checks that need no unpacking."""
     if len(content) > limits.package_bytes:
         raise _too_large(
             f"the package has {len(content):,} bytes", limits.package_bytes
@@ -93,7 +93,7 @@ def read_members(content: bytes, limits: contents.ReadLimits) -> dict[str, Membe
 
 
 def _end_record(content: bytes) -> tuple[int, int, int]:
-    """Where the list of files ends, how many it has, and where it begins."""
+    """Returns the end of the list of files, their number, and the start of the list."""
     end = len(content) - _END.size
     if end < 0 or content[end : end + 4] != _END_MARK:
         raise _bad_zip(
@@ -117,9 +117,9 @@ def _end_record(content: bytes) -> tuple[int, int, int]:
 def _member(
     content: bytes, offset: int, end: int, start: int, limits: contents.ReadLimits
 ) -> tuple[Member, int]:
-    """Reads an entry of the list at `place`, of a file that must begin at `start`.
+    """Reads the entry at `offset` in the list, for a file that must begin at `start`.
 
-    Returns the file, and where the next entry is.
+    Returns the file and the offset of the next entry.
     """
     if offset + _LISTED.size > end:
         raise _bad_zip("has a list of files that is cut off")
@@ -147,8 +147,7 @@ def _member(
         times = f"{size // max(packed, 1):,} to 1, and at most {limits.ratio} to 1"
         raise _bad_zip(f"has {name} packed {times} are taken (a zip bomb)")
 
-    # All else in the file follows from these few values, and anything that does not is
-    # refused.
+    # These few values determine everything else; anything that differs is refused.
     if listed != (_LISTED_MARK, made_by, *same, 0, 0, 0, listed[14], attributes, start):
         raise _bad_zip(
             f"has {name} with extra fields or a comment, overlapping with another file, or behind "
@@ -177,7 +176,7 @@ def _member_name(raw: bytes) -> str:
 
 
 def _check_kind(name: str, made_by: int, attributes: int) -> None:
-    """A plain file: no link, folder or device."""
+    """Refuses links, folders and devices."""
     mode = attributes >> 16
     plain = stat.S_ISREG(mode) or not stat.S_IFMT(mode)
     of_unix = not mode or made_by >> 8 == _UNIX
@@ -186,7 +185,7 @@ def _check_kind(name: str, made_by: int, attributes: int) -> None:
 
 
 def unpack(content: bytes, member: Member) -> bytes:
-    """Unpacks a file, never more of it than was stated."""
+    """Unpacks a file, at most up to its stated size."""
     packed = content[member.start : member.start + member.packed]
     if member.method == _STORED:
         unpacked = packed
@@ -221,7 +220,7 @@ def _too_large(what: str, most: int) -> contents.PackageError:
 
 
 def zip_bytes(files: Mapping[str, bytes]) -> bytes:
-    """Packs files, in this order, without times, comments and extra fields."""
+    """Packs files in this order, without times, comments and extra fields."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(
         buffer, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=9

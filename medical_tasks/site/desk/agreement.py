@@ -1,4 +1,4 @@
-"""How far raters agree: raw, and Cohen's kappa with its 95 % interval, live while they label."""
+"""The raters' agreement while they label: raw, and Cohen's kappa with its 95 % interval."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class PairAgreement:
     """Two raters on the items that both labelled.
 
     Attributes:
-        raters: in alphabetical order.
-        raw: share of items with the same value, with Wilson's interval.
-        kappa: Cohen's, with a bootstrap interval; `nan` where both used one and the
-            same choice alone.
-        counts: pair of values to the number of items.
+        raters: the two names in alphabetical order.
+        raw: the share of items with the same value, with Wilson's interval.
+        kappa: Cohen's kappa, with a bootstrap interval; `nan` if both used the same
+            single choice.
+        counts: the number of items for each pair of values.
     """
 
     raters: tuple[str, str]
@@ -31,7 +31,7 @@ class PairAgreement:
 
 
 def agreements(work: Work) -> list[PairAgreement]:
-    """Compares each two raters; whoever adjudicates is none of them."""
+    """Compares each pair of raters, without the adjudicator."""
     marks = {
         name: {
             identifier: value
@@ -41,17 +41,17 @@ def agreements(work: Work) -> list[PairAgreement]:
         for name in work.sheet.raters
     }
     classes = tuple(work.sheet.by_value)
-    found = []
+    pairs = []
     for pair in pairs_of_people(marks):
         figures = agreement_of(pair.first, pair.second, classes=classes)
-        one, other = pair.names
-        found.append(
+        first, second = pair.names
+        pairs.append(
             PairAgreement(
-                raters=(one, other),
+                raters=(first, second),
                 raw=figures.agreement,
                 kappa=figures.kappa,
                 counts=Counter(zip(pair.first, pair.second, strict=True)),
             )
         )
 
-    return found
+    return pairs

@@ -1,4 +1,4 @@
-"""`medical-tasks site review`: opens the desk, or takes and gives labels without it."""
+"""`medical-tasks site review`: opens the desk, or imports and exports labels without it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from medical_tasks.site.desk.labels import LabelStore
 from medical_tasks.site.desk.options import WithDesk
 from medical_tasks.site.desk.serving import (
     LOOPBACK,
+    Address,
     Desk,
-    Place,
     listening,
     server_of,
 )
@@ -47,12 +47,12 @@ class Opened:
     """What is labelled.
 
     Attributes:
-        works: sheets with their labels, by name.
-        folder: private; where addresses are kept.
-        subjects: whose text the sheets hold.
-        path: of `--open`; None in a site.
-        form: its form.
-        site: None with `--open`.
+        works: the sheets with their labels, by name.
+        folder: the private folder of the addresses.
+        subjects: the sources of the sheets' text, for the guard.
+        path: the path of `--open`; None in a site.
+        form: the form of that path; None in a site.
+        site: the site; None with `--open`.
     """
 
     works: Mapping[str, Work]
@@ -64,7 +64,7 @@ class Opened:
 
 
 def run(options: Review) -> int:
-    """Does what is asked; the exit code."""
+    """Imports or exports labels, or serves the desk; returns the exit code."""
     if options.export is not None and options.labels_from:
         raise UsageError("--export and --import: give one at a time.")
 
@@ -89,25 +89,25 @@ def _of_site(options: Review) -> Opened:
         "--adjudicator": options.adjudicator,
         "--overlap": options.overlap,
     }
-    if given := [name for name, value in extra.items() if value is not None]:
+    if misplaced := [name for name, value in extra.items() if value is not None]:
         raise UsageError(
-            f"{', '.join(given)}: a site's reviewers are in its site.toml. Leave it out, or "
+            f"{', '.join(misplaced)}: a site's reviewers are in its site.toml. Leave it out, or "
             "give --open PATH."
         )
 
     site = open_site(options.folder)
     files = sorted((site.private / _SHEETS).glob("*.json"))
-    known = {path.stem: path for path in files}
-    if not known:
+    paths = {path.stem: path for path in files}
+    if not paths:
         raise MissingError(
-            f"{site.path}: there is no sheet to label yet. See: medical-tasks site status "
-            f"{site.path}"
+            f"{site.path}: there is no sheet to label yet. For the next step: medical-tasks site "
+            f"status {site.path}"
         )
 
-    names = _chosen(options.sheet, list(known))
+    names = _chosen(options.sheet, list(paths))
     works = {
         name: Work(
-            read_sheet(known[name]),
+            read_sheet(paths[name]),
             LabelStore(site.private / _LABELS / f"{name}.jsonl"),
         )
         for name in names
@@ -120,12 +120,12 @@ def _of_site(options: Review) -> Opened:
     )
 
 
-def _chosen(wanted: str | None, known: Sequence[str]) -> list[str]:
-    if wanted is None:
-        return list(known)
-    if wanted not in known:
-        raise UsageError(f"--sheet {wanted}: there are {', '.join(known)}.")
-    return [wanted]
+def _chosen(name: str | None, names: Sequence[str]) -> list[str]:
+    if name is None:
+        return list(names)
+    if name not in names:
+        raise UsageError(f"--sheet {name}: there are {', '.join(names)}.")
+    return [name]
 
 
 def _of_file(options: Review) -> Opened:
@@ -162,7 +162,7 @@ def _of_file(options: Review) -> Opened:
 
 
 def _import(opened: Opened, options: Review) -> int:
-    """Adds labels of CSV files, each to the sheet that has its items."""
+    """Adds the labels of CSV files, each to the sheet that has its items."""
     for path in options.labels_from:
         work = _sheet_of(path, opened.works)
         added = import_labels(path, work)
@@ -172,21 +172,22 @@ def _import(opened: Opened, options: Review) -> int:
 
 
 def _sheet_of(path: Path, works: Mapping[str, Work]) -> Work:
-    """The sheet that most rows of a file are about; `import_labels` names what is wrong."""
+    """The sheet that has most items of a file; `import_labels` then names invalid rows."""
     ids = [row.cells["item"].strip() for row in read_table(path, COLUMNS)]
     return max(
-        works.values(), key=lambda work: sum(each in work.sheet.by_id for each in ids)
+        works.values(),
+        key=lambda work: sum(identifier in work.sheet.by_id for identifier in ids),
     )
 
 
 def _export(opened: Opened, out: Path) -> int:
-    """Writes labels: in the form of the file they are about, or as CSV of ids and values."""
+    """Writes labels, in the form of the opened file or as CSV of ids and values."""
     if opened.form is not None and opened.path is not None:
         written = opened.form.write(opened.path, opened.works, out.expanduser())
         decided = [
-            bool(each.value)
+            bool(decision.value)
             for work in opened.works.values()
-            for each in work.decided()
+            for decision in work.decided()
         ]
         waiting = len(decided) - sum(decided)
         tell(
@@ -209,7 +210,7 @@ def _export(opened: Opened, out: Path) -> int:
 
 
 def _keep(opened: Opened) -> None:
-    """Writes the labels of a site where its other steps look for them."""
+    """Writes the labels of a site to its folder `review`, for its other steps."""
     site = opened.site
     if site is None:
         return
@@ -221,7 +222,7 @@ def _keep(opened: Opened) -> None:
         make_folder(path.parent)
         write_labels(path, work)
         outputs.append(path)
-        decided = [bool(each.value) for each in work.decided()]
+        decided = [bool(decision.value) for decision in work.decided()]
         figures[name] = {"items": len(decided), "decided": sum(decided)}
 
     note_step(site, "review", outputs=outputs, figures=figures)
@@ -239,16 +240,16 @@ def _serve(opened: Opened, options: Review) -> int:
         listening(options.host, options.port) as listener,
     ):
         port = int(listener.getsockname()[1])
-        place = Place(host=options.host, port=port, tls=tls)
+        address = Address(host=options.host, port=port, tls=tls)
         if options.host not in LOOPBACK:
-            policy.require_endpoint(place.origin, _PURPOSE)
+            policy.require_endpoint(address.origin, _PURPOSE)
 
         tokens = Tokens(opened.folder)
         people = [name for work in opened.works.values() for name in work.people]
-        server = server_of(Desk(opened.works, tokens, place))
-        # Only when the desk can be served: addresses are told once.
+        server = server_of(Desk(opened.works, tokens, address))
+        # Not before the desk can be served, since addresses are printed only once.
         drawn = tokens.draw(dict.fromkeys(people), anew=options.renew)
-        _tell_addresses(opened, place, drawn, options)
+        _tell_addresses(opened, address, drawn, options)
         try:
             with contextlib.suppress(KeyboardInterrupt), _stopped_by_term():
                 server.run(sockets=[listener])
@@ -270,7 +271,7 @@ def _tls(options: WithDesk) -> tuple[Path, Path] | None:
 
 
 def _check_host(options: WithDesk, tls: tuple[Path, Path] | None) -> None:
-    """Refuses addresses by which text could go where nobody said it may."""
+    """Refuses hosts by which text could reach others without permission."""
     host = options.host
     if host in LOOPBACK:
         return
@@ -290,15 +291,15 @@ def _check_host(options: WithDesk, tls: tuple[Path, Path] | None) -> None:
         )
 
     print(
-        f"note: whoever reaches {host} on the network can knock at this desk; only those with an "
-        "address that holds a token are let in.",
+        f"note: everybody on the network who reaches {host} can contact this desk; only those with "
+        "an address that holds a token get in.",
         file=sys.stderr,
     )
 
 
 @contextlib.contextmanager
 def _stopped_by_term() -> Iterator[None]:
-    """Ends by SIGTERM as by Ctrl-C, so that what is done behind the desk is done."""
+    """Handles SIGTERM like Ctrl-C, so that labels are written when the desk stops."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -308,9 +309,9 @@ def _stopped_by_term() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Keeps a second desk from the same labels, and `purge` from their folder."""
+    """Locks the labels against a second desk, and their folder against `purge`."""
     store = private_home()
-    within = [each for each in (folder, *folder.parents) if each.parent == store]
+    within = [parent for parent in (folder, *folder.parents) if parent.parent == store]
     with (
         in_use(within[0]) if within else contextlib.nullcontext(),
         folder_lock(folder, wait=False) as locked,
@@ -324,18 +325,18 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _tell_addresses(
-    opened: Opened, place: Place, drawn: Mapping[str, str], options: WithDesk
+    opened: Opened, address: Address, drawn: Mapping[str, str], options: WithDesk
 ) -> None:
-    """Prints who opens which address, the one time that it can be known."""
-    lines = [f"review desk: {place.origin}/  (stop it with Ctrl-C; labels are kept)"]
+    """Prints each person's address, which is shown only once."""
+    lines = [f"review desk: {address.origin}/  (stop it with Ctrl-C; labels are kept)"]
     for work in opened.works.values():
-        waiting = sum(not each.value for each in work.decided())
+        waiting = sum(not decision.value for decision in work.decided())
         lines.append(
             f"{work.sheet.title}: {waiting:,} of {len(work.sheet.items):,} items wait"
         )
 
     for name, token in drawn.items():
-        lines.append(f"for {name}: {place.origin}/r/{token}")
+        lines.append(f"for {name}: {address.origin}/r/{token}")
 
     if drawn:
         lines.append("Each address is shown this once and is for that person alone.")

@@ -1,4 +1,4 @@
-"""Files of other commands that are labelled at the desk, and written back in their own form.
+"""Files of other commands that are labelled at the desk and written back in their own form.
 
     file or folder                        made by                             taken back by
     unclear.csv                           adjudicate                          score --adjudicated
@@ -8,8 +8,8 @@
     a construction like ArchEHR-QA        construct archehr sheet             ... import
     a sheet of the desk (JSON)            write_sheet                         labels as CSV
 
-What is written back has the columns and rows of the file it was made of, with the final
-label; what each rater said stands in the CSV file of labels.
+The written file has the columns and rows of its source, with the final labels; the label
+of each rater is in the CSV file of labels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from medical_tasks.construct.archehr import sheets as archehr_sheets
 from medical_tasks.construct.ehrnoteqa import answers as ehrnoteqa_answers
 from medical_tasks.construct.ehrnoteqa import files as ehrnoteqa_files
 from medical_tasks.construct.ehrnoteqa import review as ehrnoteqa_review
-from medical_tasks.construct.medcalc import steps as medcalc
+from medical_tasks.construct.medcalc import review as medcalc
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.policy import Subject
 from medical_tasks.io.files import read_text
@@ -55,11 +55,11 @@ _SHEETS: Final = "sheets"
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """Who labels a file, where the file does not say so itself.
+    """Who labels a file that does not name its raters.
 
     Attributes:
-        raters: those who label.
-        adjudicator: who decides where they differ; "" for nobody.
+        raters: who labels.
+        adjudicator: who decides if they differ; "" for nobody.
         overlap: how many items all label; None for all.
     """
 
@@ -73,46 +73,46 @@ Works = Mapping[str, Work]
 
 
 class Form(Protocol):
-    """How one kind of file becomes a sheet, and gets its labels."""
+    """How one kind of file becomes sheets, and gets their labels."""
 
     name: str
 
     def knows(self, path: Path) -> bool:
-        """Says whether a path is of this kind."""
+        """Whether a path is of this kind."""
 
     def make(self, path: Path, people: People) -> tuple[Sheet, ...]:
-        """Makes sheets of it."""
+        """Builds its sheets."""
 
     def before(self, path: Path) -> list[Label]:
-        """The labels that stand in the file already."""
+        """The labels that the file has already."""
 
     def subjects(self, path: Path) -> list[Subject]:
-        """Whose text it holds."""
+        """The sources of its text, for the guard."""
 
     def folder(self, path: Path) -> Path:
-        """Where labels of it are kept."""
+        """The folder of its labels."""
 
     def write(self, path: Path, works: Works, out: Path) -> list[Path]:
-        """Writes it back with the labels of its sheets; returns the files."""
+        """Writes the file with the labels of its sheets; returns the written files."""
 
 
 def form_of(path: Path) -> Form:
-    """Tells what a file or folder is."""
+    """The form of a file or folder."""
     if not path.exists():
         raise MissingError(
             f"{path}: no such file or folder. Give what adjudicate or construct ... sheet wrote."
         )
 
-    found = next((form for form in FORMS if form.knows(path)), None)
-    if found is None:
+    match = next((form for form in FORMS if form.knows(path)), None)
+    if match is None:
         raise UsageError(
-            f"{path}: nothing that the desk can open. It opens the sheet that adjudicate wrote, "
+            f"{path}: the desk cannot open this. It opens the sheet that adjudicate wrote, "
             "the folder of construct ehrnoteqa, medcalc or archehr (after its step sheet) or of "
             "answer-sheet, "
             "and sheets of a site (JSON)."
         )
 
-    return found
+    return match
 
 
 def _person_subject(name: str, *, private: bool) -> Subject:
@@ -189,7 +189,7 @@ class _Unclear:
         )
 
     def before(self, path: Path) -> list[Label]:
-        return []  # a judge's readings stand in the fields, for people to check
+        return []  # a judge's readings are in the fields, for people to check
 
     def subjects(self, path: Path) -> list[Subject]:
         names = dict.fromkeys(row.cells["task"].strip() for row in self._rows(path))
@@ -213,7 +213,7 @@ class _Unclear:
     def _reading(
         self, cells: Mapping[str, str], decided: Decided, work: Work
     ) -> dict[str, str]:
-        """What the final label puts into a row; nothing where there is none yet."""
+        """The cells that the final label fills; none while the item is undecided."""
         if not decided.value:
             return {}
         field = work.sheet.by_id[decided.item].editable[0]
@@ -234,13 +234,13 @@ def _key(cells: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Marked:
-    """What of the columns of a construction's sheets the desk reads and writes.
+    """The columns of a construction's sheets.
 
     Attributes:
-        columns: all of them.
-        key: those that name a row.
-        mark: where a label goes.
-        marks: value of a choice to what is written there.
+        columns: all columns.
+        key: the columns that identify a row.
+        mark: the column of the label.
+        marks: the content of that column for each choice's value.
     """
 
     columns: tuple[str, ...]
@@ -253,13 +253,13 @@ class _Marked:
 
 
 class _Construction:
-    """The sheets of a construction; reviewers and their shares are those of the sheets."""
+    """The sheets of a construction, which also set the reviewers and their shares."""
 
     name = ""
     marked: _Marked
     shares_name = "shares.json"
     also = ""
-    """Another file by which such a folder is known."""
+    """Another file that such a folder has."""
 
     def knows(self, path: Path) -> bool:
         there = (path / self.shares_name).is_file() and (path / _SHEETS).is_dir()
@@ -269,14 +269,16 @@ class _Construction:
         return path / "desk"
 
     def _sheets(self, path: Path) -> dict[str, list[TableRow]]:
-        """Rows of each reviewer's sheet."""
-        found = {
+        """The rows of each reviewer's sheet."""
+        sheets = {
             file.stem: read_table(file, self.marked.columns)
             for file in sorted((path / _SHEETS).glob("*.csv"))
         }
-        own = {name: rows for name, rows in found.items() if rows}
+        own = {name: rows for name, rows in sheets.items() if rows}
         if not own:
-            raise UsageError(f"{path / _SHEETS}: no sheet with rows is in it.")
+            raise UsageError(
+                f"{path / _SHEETS}: has no sheet with rows. Export the sheets again."
+            )
         return own
 
     def make(self, path: Path, people: People) -> tuple[Sheet, ...]:
@@ -313,18 +315,18 @@ class _Construction:
 
     def before(self, path: Path) -> list[Label]:
         values = {mark: value for value, mark in self.marked.marks.items()}
-        found = []
+        labels = []
         for name, rows in self._sheets(path).items():
             for row in rows:
                 value = values.get(row.cells[self.marked.mark].strip().lower(), "")
                 if value:
-                    found.append(self._marked_label(name, value, row.cells))
-        return found
+                    labels.append(self._marked_label(name, value, row.cells))
+        return labels
 
     def _marked_label(
         self, reviewer: str, value: str, cells: Mapping[str, str]
     ) -> Label:
-        """The label of a row that somebody marked in the sheet itself."""
+        """The label of a row that a reviewer marked in the sheet itself."""
         item = self.marked.row_key(cells)
         digest = hashlib.sha256(f"{reviewer}\n{item}".encode()).hexdigest()
         own = {name: cells[name] for name in self.edited}
@@ -340,26 +342,26 @@ class _Construction:
         )
 
     edited: tuple[str, ...] = ()
-    """Columns that people edit besides the mark."""
+    """The columns that people edit besides the mark."""
 
     def subjects(self, path: Path) -> list[Subject]:
         return [_person_subject(f"review of {self.name}", private=True)]
 
     def write(self, path: Path, works: Works, out: Path) -> list[Path]:
         work = works[self.name]
-        made: dict[Path, list[dict[str, str]]] = {}
+        filled_sheets: dict[Path, list[dict[str, str]]] = {}
         for name, rows in self._sheets(path).items():
-            place = out / f"{name}.csv"
-            made[place] = [self._filled(row.cells, work, name) for row in rows]
+            file = out / f"{name}.csv"
+            filled_sheets[file] = [self._filled(row.cells, work, name) for row in rows]
 
         marked = self.marked
-        for place, filled in made.items():
-            _check_marks(place, marked.columns, filled, marked.key, marked.mark)
+        for file, filled in filled_sheets.items():
+            _check_marks(file, marked.columns, filled, marked.key, marked.mark)
 
-        for place, filled in made.items():
-            write_table(place, marked.columns, filled)
+        for file, filled in filled_sheets.items():
+            write_table(file, marked.columns, filled)
 
-        return list(made)
+        return list(filled_sheets)
 
     def _filled(
         self, cells: Mapping[str, str], work: Work, reviewer: str
@@ -378,10 +380,13 @@ class _Construction:
         }
 
     def texts(self, item: Item, value: str, edits: Mapping[str, str]) -> dict[str, str]:
-        """What a label writes into the columns that people edit."""
+        """The content of the columns that people edit, by a label."""
         if not self.by_value[value].edits:
             return {}
-        return {each.name: edits.get(each.name, each.text) for each in item.editable}
+        return {
+            editable.name: edits.get(editable.name, editable.text)
+            for editable in item.editable
+        }
 
     @property
     def by_value(self) -> Mapping[str, Choice]:
@@ -437,7 +442,7 @@ class _Ehrnoteqa(_Construction):
 
 
 class _Answers(_Construction):
-    """Models' answers that clinicians mark: what a judge is checked against."""
+    """Models' answers that clinicians mark, against which a judge is checked."""
 
     name = "answers"
     shares_name = ehrnoteqa_answers.KEY
@@ -506,9 +511,9 @@ class _Archehr:
     """
 
     name = "archehr"
-    marks: Mapping[str, str] = {  # value to what the column `relevance` takes
-        each: each
-        for each in (
+    marks: Mapping[str, str] = {  # the column `relevance` holds the values themselves
+        value: value
+        for value in (
             archehr_rounds.ESSENTIAL,
             archehr_rounds.SUPPLEMENTARY,
             archehr_rounds.NOT_RELEVANT,
@@ -527,7 +532,7 @@ class _Archehr:
         return archehr_rounds.round_folder(path, number)
 
     def _rows(self, path: Path) -> dict[str, list[TableRow]]:
-        """Rows of each reviewer's sheet of the last round."""
+        """The rows of each reviewer's sheet in the last round."""
         folder = self._round(path) / archehr_rounds.SHEETS
         return {
             file.stem: read_table(file, archehr_sheets.COLUMNS)
@@ -560,7 +565,9 @@ class _Archehr:
                 for key, value in zip("esxc", self.marks, strict=True)
             ),
             items=tuple(
-                item for each in cases.values() for item in _sentence_items(each)
+                item
+                for case_rows in cases.values()
+                for item in _sentence_items(case_rows)
             ),
             raters=raters,
             adjudicator=people.adjudicator,
@@ -586,7 +593,9 @@ class _Archehr:
             choices=(
                 Choice(key="d", value="done", label="Done", needs=("question-1",)),
             ),
-            items=tuple(_case_item(name, each) for name, each in cases.items()),
+            items=tuple(
+                _case_item(name, case_rows) for name, case_rows in cases.items()
+            ),
             raters=raters,
             adjudicator=people.adjudicator,
             orders={name: tuple(own[name]) for name in raters},
@@ -596,19 +605,19 @@ class _Archehr:
         return (relevance, texts)
 
     def before(self, path: Path) -> list[Label]:
-        return []  # a round begins with what the one before left, which stands in the fields
+        return []  # the fields hold the results of the round before
 
     def write(self, path: Path, works: Works, out: Path) -> list[Path]:
-        made = {
+        filled_sheets = {
             out / f"{name}.csv": [self._filled(row.cells, works, name) for row in rows]
             for name, rows in self._rows(path).items()
         }
         key = ("case_id", "kind", "number")
-        for place, filled in made.items():
-            _check_marks(place, archehr_sheets.COLUMNS, filled, key, "relevance")
-        for place, filled in made.items():
-            write_table(place, archehr_sheets.COLUMNS, filled)
-        return list(made)
+        for file, filled in filled_sheets.items():
+            _check_marks(file, archehr_sheets.COLUMNS, filled, key, "relevance")
+        for file, filled in filled_sheets.items():
+            write_table(file, archehr_sheets.COLUMNS, filled)
+        return list(filled_sheets)
 
     def _filled(
         self, cells: Mapping[str, str], works: Works, reviewer: str
@@ -633,7 +642,7 @@ class _Archehr:
 
 
 def _label_for(work: Work | None, item: str, reviewer: str) -> Label | None:
-    """The final label of an item, or the rater's own until there is one; the note is the rater's."""
+    """The final label of an item, or the rater's own before that; with the rater's note."""
     if work is None:
         return None
 
@@ -669,7 +678,7 @@ def _sentence_id(cells: Mapping[str, str]) -> str:
 
 
 def _texts(rows: Sequence[Mapping[str, str]], cited: int | None) -> tuple[Passage, ...]:
-    """The message, and the note with its sentences numbered as citations name them."""
+    """The message, and the note with its sentences numbered as in citations."""
     sentences: list[str] = []
     paragraph = ""
     for cells in _of_kind(rows, "sentence"):
@@ -685,17 +694,17 @@ def _texts(rows: Sequence[Mapping[str, str]], cited: int | None) -> tuple[Passag
 
 
 def _sentence_items(rows: Sequence[Mapping[str, str]]) -> list[Item]:
-    asked = "\n".join(each["text"] for each in _of_kind(rows, "question"))
-    message = "\n".join(each["text"] for each in _of_kind(rows, "patient"))
+    question = "\n".join(cells["text"] for cells in _of_kind(rows, "question"))
+    message = "\n".join(cells["text"] for cells in _of_kind(rows, "patient"))
     return [
         Item(
             id=_sentence_id(cells),
             prompt=f"Sentence {cells['number']} of case {cells['case_id']}",
-            passages=_texts(rows, place),
-            answer=asked or message,
+            passages=_texts(rows, position),
+            answer=question or message,
             stratum=cells["case_id"],
         )
-        for place, cells in enumerate(_of_kind(rows, "sentence"))
+        for position, cells in enumerate(_of_kind(rows, "sentence"))
     ]
 
 
@@ -705,13 +714,15 @@ def _case_item(name: str, rows: Sequence[Mapping[str, str]]) -> Item:
         for cells in _of_kind(rows, kind):
             number = cells["number"]
             label = kind.capitalize() + ("" if kind == "question" else f" {number}")
-            place = f"{kind}-{number}"
-            fields.append(Field(name=place, label=label, text=cells["text"]))
+            field_name = f"{kind}-{number}"
+            fields.append(Field(name=field_name, label=label, text=cells["text"]))
             if kind == "answer":
                 cited = f"{label} rests on"
                 fields.append(
                     Field(
-                        name=f"{place}-citations", label=cited, text=cells["citations"]
+                        name=f"{field_name}-citations",
+                        label=cited,
+                        text=cells["citations"],
                     )
                 )
 
@@ -724,10 +735,10 @@ def _case_item(name: str, rows: Sequence[Mapping[str, str]]) -> Item:
 
 
 def _notes(path: Path, text: str) -> tuple[Passage, ...]:
-    """The texts beside a sheet, with the sentences that share most words with a text."""
+    """The notes beside a sheet, with the sentences marked that share most words with a text."""
     if not path.is_file():
         raise MissingError(
-            f"{path}: the notes of a sheet are not there. Export the sheets again."
+            f"{path}: no such file, and a sheet needs these notes. Export the sheets again."
         )
     sentences = sentences_of(read_text(path))
     cited = sharing_words(sentences, text)
@@ -741,7 +752,7 @@ def _check_marks(
     key: Sequence[str],
     mark: str,
 ) -> None:
-    """Refuses to write over a mark that somebody made in the file itself."""
+    """Refuses to overwrite a mark that somebody made in the file itself."""
     if not path.exists():
         return
 
@@ -759,7 +770,7 @@ def _check_marks(
 
 
 class _Plain:
-    """A sheet as `write_sheet` writes it."""
+    """A sheet that `write_sheet` wrote."""
 
     name = ""
 
@@ -794,4 +805,4 @@ FORMS: Final[tuple[Form, ...]] = (
     _Medcalc(),
     _Archehr(),
 )
-"""In the order in which they are tried."""
+"""In the order of trying."""

@@ -1,7 +1,7 @@
-"""The store of labels: lines that are only ever added, each on the disk before anybody is told.
+"""The store of labels: an append-only file, each line on the disk before it is confirmed.
 
-A label has the id that the page gave it, so that one which is sent twice is kept once.
-Undoing is a line too: what a rater saw and when can be told later.
+A label has the id that the page gave it, so that one which is sent twice is stored once.
+Undoing adds a line too, so that the file is a full record.
 
     {"id": "k3-17", "item": "p7", "rater": "ann", "value": "keep", "note": "", ...}
     {"id": "k3-18", "item": "p7", "rater": "ann", "value": "", "undoes": true, ...}
@@ -30,16 +30,16 @@ _DAMAGED: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What a rater says of an item at one moment; the last one counts.
+    """A rater's label of an item; the last one counts.
 
     Attributes:
-        id: drawn by the page, one for each thing done there.
-        item: its id.
-        rater: who.
-        value: of the choice; "" for none yet, or none any more.
-        note: in the rater's own words.
-        edits: field to text, of the fields that the rater changed.
-        at: when, ISO 8601 in UTC.
+        id: drawn by the page, one for each action.
+        item: the id of the item.
+        rater: the rater's name.
+        value: the value of the choice; "" for none yet, or none any more.
+        note: the rater's remark.
+        edits: the texts of the fields that the rater changed, by name.
+        at: the time, ISO 8601 in UTC.
         undoes: whether it takes back the rater's last choice.
     """
 
@@ -54,17 +54,17 @@ class Label:
 
 
 def now() -> str:
-    """The time of a label."""
+    """The present time, as labels store it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class LabelStore:
-    """Labels of one sheet, in memory as they are on the disk.
+    """The labels of one sheet, in memory as on the disk.
 
     Attributes:
-        path: of the file; made at the first label.
-        problems: what was read past, for people.
-        history: all of it, in order.
+        path: the file; it is created with the first label.
+        problems: messages about lines that were skipped.
+        history: all labels in order.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,19 +90,20 @@ class LabelStore:
 
             label = _label(line)
             if label is None:
-                said = _DAMAGED.format(path=self.path, number=number)
-                self.problems.append(said)
+                problem = _DAMAGED.format(path=self.path, number=number)
+                self.problems.append(problem)
             elif label.id not in self._ids:
                 self._keep(label)
 
     def last(self, rater: str, item: str) -> Label | None:
-        """What a rater says of an item now; None where nothing was ever said."""
+        """A rater's last label of an item; None if there is none."""
         return self._last.get((rater, item))
 
     def add(self, label: Label) -> bool:
-        """Puts a label on the disk; False where one of that id is there already.
+        """Writes a label to the disk; returns False if the store has its id.
 
-        `IncompleteError`: it is not on the disk, and the same label may be given again.
+        Raises:
+            IncompleteError: the label is not on the disk, and may be added again.
         """
         with self._lock:
             if label.id in self._ids:
@@ -112,40 +113,40 @@ class LabelStore:
             return True
 
     def undo(self, identifier: str, rater: str) -> Label | None:
-        """Takes a rater's last choice back, and says what is true of its item now.
+        """Takes back a rater's last choice, and returns the item's label after that.
 
-        Note and edits stay: words are not lost by a key. None where there is nothing to
-        take back. An id that was given before changes nothing more.
+        Note and edits stay, so that a key loses no words. Returns None if there is nothing
+        to take back. A repeated id changes nothing.
         """
         with self._lock:
             if identifier in self._ids:
-                return next(each for each in self.history if each.id == identifier)
+                return next(label for label in self.history if label.id == identifier)
 
             changes = self._changes.get(rater, [])
             if not changes:
                 return None
 
             item, before = changes[-1]
-            made = replace(
+            undoing = replace(
                 self._last[rater, item],
                 id=identifier,
                 value=before,
                 at=now(),
                 undoes=True,
             )
-            self._write(made)
-            self._keep(made)
-            return made
+            self._write(undoing)
+            self._keep(undoing)
+            return undoing
 
     def _keep(self, label: Label) -> None:
-        place = (label.rater, label.item)
-        before = self._last[place].value if place in self._last else ""
+        key = (label.rater, label.item)
+        before = self._last[key].value if key in self._last else ""
         changes = self._changes.setdefault(label.rater, [])
         if label.undoes and changes:
             changes.pop()
         elif label.value != before:
             changes.append((label.item, before))
-        self._last[place] = label
+        self._last[key] = label
         self._ids.add(label.id)
         self.history.append(label)
 
@@ -162,22 +163,22 @@ class LabelStore:
 
 
 def _label(line: bytes) -> Label | None:
-    """Reads a line; None where it is not whole."""
+    """Parses a line; None if it is not whole."""
     try:
         values = json.loads(line)
         label = Label(**values)
     except (ValueError, TypeError, RecursionError):
         return None
     texts = (label.id, label.item, label.rater, label.value, label.note, label.at)
-    sound = all(isinstance(each, str) for each in texts)
+    sound = all(isinstance(text, str) for text in texts)
     return label if sound and isinstance(label.edits, dict) else None
 
 
 def check_names(path: Path, labels: LabelStore, raters: set[str]) -> None:
-    """Refuses a store with labels of people whom the sheet does not know."""
+    """Refuses a store with labels of people who are not in the sheet."""
     strange = sorted({label.rater for label in labels.history} - raters)
     if strange:
         raise UsageError(
-            f"{path}: has labels of {', '.join(strange)}, who are no reviewers of this sheet. "
-            "Give the reviewers as before, or move the file away."
+            f"{path}: has labels of {', '.join(strange)}, who are not reviewers of this sheet. "
+            "Name the same reviewers as before, or move the file away."
         )

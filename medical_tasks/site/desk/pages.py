@@ -35,7 +35,7 @@ def visible(text: str) -> str:
         >>> visible("says \u202eon\u202c")
         'says [U+202E]on[U+202C]'
     """
-    return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+    return _UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 
 class Asset(NamedTuple):
@@ -57,25 +57,25 @@ class Asset(NamedTuple):
 def assets() -> Mapping[str, Asset]:
     """The script and the style, by name."""
     kinds = {"desk.js": "text/javascript", "desk.css": "text/css"}
-    found = {}
+    loaded = {}
     for name, kind in kinds.items():
         content = (files(__package__) / "assets" / name).read_bytes()
         digest = base64.b64encode(hashlib.sha384(content).digest()).decode()
         address = f"/assets/{hashlib.sha256(content).hexdigest()[:16]}/{name}"
-        found[name] = Asset(name, kind, address, f"sha384-{digest}", content)
-    return found
+        loaded[name] = Asset(name, kind, address, f"sha384-{digest}", content)
+    return loaded
 
 
 def desk_page(works: Mapping[str, Work], work: Work, person: str) -> str:
     """The page in which a person labels one sheet, with links to their other sheets."""
     sheets = [
         {
-            "name": each.sheet.name,
-            "title": visible(each.sheet.title),
-            "progress": each.progress(person),
+            "name": sheet_work.sheet.name,
+            "title": visible(sheet_work.sheet.title),
+            "progress": sheet_work.progress(person),
         }
-        for each in works.values()
-        if person in each.people
+        for sheet_work in works.values()
+        if person in sheet_work.people
     ]
     return _rendered(
         "desk.html.jinja",
@@ -161,13 +161,13 @@ def item_shown(work: Work, person: str, item: Item) -> ItemShown:
         ],
         "fields": [
             {
-                "name": each.name,
-                "label": each.label,
-                "text": edits.get(each.name, each.text),
-                "given": each.text,
-                "longest": each.longest,
+                "name": editable.name,
+                "label": editable.label,
+                "text": edits.get(editable.name, editable.text),
+                "given": editable.text,
+                "longest": editable.longest,
             }
-            for each in item.editable
+            for editable in item.editable
         ],
         "value": own.value if own is not None else "",
         "note": own.note if own is not None else "",
@@ -189,9 +189,9 @@ def _sentences(texts: Sequence[str], cited: frozenset[int]) -> list[SentenceShow
 def _opinion(work: Work, item: Item, label: Label) -> OpinionShown:
     choice = work.sheet.by_value.get(label.value)
     changed = {
-        each.name: label.edits[each.name]
-        for each in item.editable
-        if label.edits.get(each.name, each.text) != each.text
+        editable.name: label.edits[editable.name]
+        for editable in item.editable
+        if label.edits.get(editable.name, editable.text) != editable.text
     }
     return {
         "value": label.value,
@@ -201,20 +201,20 @@ def _opinion(work: Work, item: Item, label: Label) -> OpinionShown:
     }
 
 
-def agreement_lines(found: Sequence[PairAgreement]) -> list[str]:
+def agreement_lines(pairs: Sequence[PairAgreement]) -> list[str]:
     """Says in a line a pair how far they agree."""
     lines = []
-    for each in found:
-        raw, kappa = each.raw, each.kappa
-        said = (
+    for pair in pairs:
+        raw, kappa = pair.raw, pair.kappa
+        counts = (
             f"{kappa.value:.2f} (95 % interval {kappa.ci_low:.2f} to {kappa.ci_high:.2f})"
             if kappa.value == kappa.value
             else "not defined, as both used one choice alone"
         )
         lines.append(
-            f"{each.raters[0]} and {each.raters[1]}: {100 * raw.value:.0f} % of {raw.n} "
+            f"{pair.raters[0]} and {pair.raters[1]}: {100 * raw.value:.0f} % of {raw.n} "
             f"(95 % interval {100 * raw.ci_low:.0f} to {100 * raw.ci_high:.0f} %), "
-            f"kappa {said}."
+            f"kappa {counts}."
         )
 
     return lines

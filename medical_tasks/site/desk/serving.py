@@ -1,13 +1,14 @@
-"""Serves the review desk: on this machine, to those who have an address of their own.
+"""Serves the review desk on this machine, to those who have an address of their own.
 
-    GET  /r/TOKEN           takes the token out of the address and into a cookie
+    GET  /r/TOKEN           moves the token from the address into a cookie
     GET  /                  the page
     GET  /api/state, /api/item, /api/agreement
     POST /api/label, /api/undo      answered when the label is on the disk
     GET  /labels.csv        for the adjudicator, when all is decided: ids and labels, no text
 
-Every request must name this desk as its host (a name of somebody else's that was bent
-to this address is refused), and what changes something must come from its own page.
+Every request must name this desk as its host, which refuses another name that was made to
+resolve to this address (DNS rebinding). A request that changes something must come from
+the desk's own page.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger(__name__)
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 MOST_BYTES: Final = 1 << 20
-"""Of a request's body."""
+"""The largest body of a request."""
 LONGEST_NOTE: Final = 100_000
 _LONGEST_ID: Final = 64
 _HIGHEST_PORT: Final = 65535
@@ -63,7 +64,7 @@ HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""Of every reply."""
+"""Headers of every reply."""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -72,21 +73,21 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class DeskError(Exception):
-    """A request that is refused, with its status and what the page says."""
+    """A refused request, with its status and the message for the page."""
 
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(said)
-        self.status, self.said = status, said
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where the desk is reached.
+class Address:
+    """The address of the desk.
 
     Attributes:
-        host: an address of this machine.
-        port: its port.
-        tls: certificate and key, for https; None for http.
+        host: a host name or IP address of this machine.
+        port: the port.
+        tls: certificate and key for https; None for http.
     """
 
     host: str
@@ -105,7 +106,7 @@ class Place:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """What a request may name as its host: all spellings of loopback, or the address."""
+        """The hosts that a request may name: all spellings of loopback, or this host."""
         names = LOOPBACK if self.host in LOOPBACK else (self.host.lower(),)
         return frozenset(self._named(name) for name in names)
 
@@ -116,10 +117,10 @@ class Place:
 
 
 class Gate:
-    """Lets in what names this desk as its host, and puts the headers on every reply."""
+    """Accepts requests that name this desk as their host, and adds headers to every reply."""
 
-    def __init__(self, app: App, place: Place) -> None:
-        self._app, self._place = app, place
+    def __init__(self, app: App, address: Address) -> None:
+        self._app, self._address = app, address
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answers a request."""
@@ -138,11 +139,11 @@ class Gate:
 
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         named = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
-        if named in self._place.hosts:
+        if named in self._address.hosts:
             try:
                 await self._app(scope, receive, with_headers)
             except Exception as error:
-                # Answered already; told without its words, which may quote a note.
+                # Answered already; logged without its message, which may quote a note.
                 _LOG.error("%s", withheld_outline(error))
 
             return
@@ -157,23 +158,25 @@ class Gate:
 class Desk:
     """Sheets that are labelled together, and who may open them."""
 
-    def __init__(self, works: Mapping[str, Work], tokens: Tokens, place: Place) -> None:
-        self.works, self.tokens, self.place = works, tokens, place
+    def __init__(
+        self, works: Mapping[str, Work], tokens: Tokens, address: Address
+    ) -> None:
+        self.works, self.tokens, self.address = works, tokens, address
         # Cookies know no ports: two desks on this machine must not share one.
-        self.cookie = f"desk-{place.port}"
+        self.cookie = f"desk-{address.port}"
 
     def person(self, request: Request) -> str:
-        """Who asks, by the cookie."""
+        """The person who asks, by the cookie."""
         token = request.cookies.get(self.cookie, "")
-        found = self.tokens.person(token) if token else None
-        if found is None:
+        person = self.tokens.person(token) if token else None
+        if person is None:
             raise DeskError(401, "Open the desk by the address that you were given.")
-        return found
+        return person
 
     def check_own(self, request: Request, person: str) -> None:
-        """Refuses what does not come from this desk's page, opened by the same person."""
+        """Refuses a request that is not from this desk's page, opened by the same person."""
         headers = request.headers
-        origin = f"{self.place.scheme}://{headers['host']}".lower()
+        origin = f"{self.address.scheme}://{headers['host']}".lower()
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         fetched = headers.get("sec-fetch-site", "same-origin")
         own = headers.get("origin", "").lower() == origin and fetched == "same-origin"
@@ -182,7 +185,7 @@ class Desk:
         self.check_page(request, person)
 
     def check_page(self, request: Request, person: str) -> None:
-        """Refuses a page of somebody else's that is open in the same browser."""
+        """Refuses a request from another person's page in the same browser."""
         shown = request.headers.get("x-desk-person", "")
         if shown != quote(person):
             raise DeskError(
@@ -192,8 +195,8 @@ class Desk:
             )
 
     def work(self, request: Request, person: str) -> Work:
-        """The sheet that is asked for, or a person's first one."""
-        own = {name: each for name, each in self.works.items() if person in each.people}
+        """The requested sheet, or a person's first unfinished one."""
+        own = {name: work for name, work in self.works.items() if person in work.people}
         name = request.query_params.get("sheet", "")
         if not own:
             raise DeskError(403, "There is no sheet for you here any more.")
@@ -202,7 +205,7 @@ class Desk:
         if name:
             return own[name]
 
-        waiting = [each for each in own.values() if not _done(each, person)]
+        waiting = [work for work in own.values() if not _done(work, person)]
         return (waiting or list(own.values()))[0]
 
 
@@ -236,7 +239,7 @@ def app_of(desk: Desk) -> Gate:
     )
     app.router.redirect_slashes = False
 
-    return Gate(app, desk.place)
+    return Gate(app, desk.address)
 
 
 def _json(content: object, status: int = 200) -> Response:
@@ -247,31 +250,31 @@ def _json(content: object, status: int = 200) -> Response:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    """Answers a refusal: the page's script gets JSON, a person a page."""
+    """Answers a refused request: with JSON for the page's script, else with a page."""
     from starlette.responses import HTMLResponse
 
-    status, said = (
-        (error.status, error.said)
+    status, message = (
+        (error.status, error.message)
         if isinstance(error, DeskError)
         else (500, "The desk cannot answer this.")
     )
     if request.url.path.startswith("/api/"):
-        return _json({"said": said}, status)
+        return _json({"said": message}, status)
 
-    return HTMLResponse(pages.plain_page("Review desk", said), status)
+    return HTMLResponse(pages.plain_page("Review desk", message), status)
 
 
 class _Pages:
-    """What a browser opens."""
+    """The pages that a browser opens."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     async def enter(self, request: Request) -> Response:
-        """Takes a token out of the address.
+        """Moves a token from the address into a cookie.
 
-        The page leads on by itself: after a redirect from elsewhere a browser would not
-        send a strict cookie.
+        The page then loads the desk by itself: after a redirect from another site a browser
+        would not send a strict cookie.
         """
         from starlette.responses import HTMLResponse
 
@@ -291,7 +294,7 @@ class _Pages:
             path="/",
             httponly=True,
             samesite="strict",
-            secure=self._desk.place.tls is not None,
+            secure=self._desk.address.tls is not None,
         )
 
         return reply
@@ -308,10 +311,10 @@ class _Pages:
         """The script or the style."""
         from starlette.responses import Response
 
-        found = pages.assets().get(request.path_params["name"])
-        if found is None or found.address != request.url.path:
+        asset = pages.assets().get(request.path_params["name"])
+        if asset is None or asset.address != request.url.path:
             raise DeskError(404, "There is nothing here.")
-        return Response(found.content, media_type=f"{found.kind}; charset=utf-8")
+        return Response(asset.content, media_type=f"{asset.kind}; charset=utf-8")
 
     async def labels(self, request: Request) -> Response:
         """All labels as CSV, for the adjudicator."""
@@ -322,7 +325,7 @@ class _Pages:
         if person != work.sheet.adjudicator:
             raise DeskError(403, "The adjudicator alone sees all labels.")
 
-        if not all(each.value for each in work.decided()):
+        if not all(decision.value for decision in work.decided()):
             raise DeskError(
                 409, "Names are beside the labels: they wait until all is decided."
             )
@@ -336,19 +339,19 @@ class _Pages:
 
 
 class _Api:
-    """What the page's script asks."""
+    """The interface for the page's script."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def _asked(self, request: Request) -> tuple[str, Work]:
+    def _sheet_of(self, request: Request) -> tuple[str, Work]:
         person = self._desk.person(request)
         self._desk.check_page(request, person)
         return person, self._desk.work(request, person)
 
     async def state(self, request: Request) -> Response:
         """A person's items in order, each with the value and the time of its label."""
-        person, work = self._asked(request)
+        person, work = self._sheet_of(request)
         items = []
         for identifier in work.items(person):
             label = work.store.last(person, identifier)
@@ -359,7 +362,7 @@ class _Api:
 
     async def item(self, request: Request) -> Response:
         """One item of the person's own."""
-        person, work = self._asked(request)
+        person, work = self._sheet_of(request)
         identifier = request.query_params.get("id", "")
         if identifier not in work.items(person):
             raise DeskError(404, "There is no such item for you.")
@@ -367,25 +370,25 @@ class _Api:
         return _json(pages.item_shown(work, person, item))
 
     async def agreement(self, request: Request) -> Response:
-        """How far the raters agree, for the adjudicator."""
-        person, work = self._asked(request)
+        """The raters' agreement, for the adjudicator."""
+        person, work = self._sheet_of(request)
         if person != work.sheet.adjudicator:
             raise DeskError(403, "The adjudicator alone sees agreement.")
 
-        found = await asyncio.to_thread(agreements, work)
+        pairs = await asyncio.to_thread(agreements, work)
         waiting = work.progress(person)
-        each = [work.progress(name) for name in work.sheet.raters]
+        shares = [work.progress(name) for name in work.sheet.raters]
 
         return _json(
             {
-                "lines": pages.agreement_lines(found),
-                "raters": [f"{one.done} of {one.total}" for one in each],
+                "lines": pages.agreement_lines(pairs),
+                "raters": [f"{share.done} of {share.total}" for share in shares],
                 "waiting": waiting.total - waiting.done,
             }
         )
 
     async def label(self, request: Request) -> Response:
-        """Keeps a label, and answers when it is on the disk."""
+        """Stores a label, and answers when it is on the disk."""
         person = self._desk.person(request)
         self._desk.check_own(request, person)
         work = self._desk.work(request, person)
@@ -409,7 +412,7 @@ class _Api:
 
 @contextlib.contextmanager
 def _saving() -> Iterator[None]:
-    """Makes of a label that is not on the disk a reply after which the page tries again."""
+    """Turns a failure to write into a reply after which the page retries."""
     try:
         yield
     except IncompleteError as error:
@@ -418,7 +421,7 @@ def _saving() -> Iterator[None]:
 
 
 def _saved(work: Work, person: str, item: str, *, fresh: bool) -> dict[str, object]:
-    """What the page is told of a label that is on the disk."""
+    """The reply about a stored label."""
     label = work.store.last(person, item)
     progress = work.progress(person)
 
@@ -435,8 +438,8 @@ def _saved(work: Work, person: str, item: str, *, fresh: bool) -> dict[str, obje
 
 async def _body(request: Request) -> dict[str, object]:
     content = b""
-    async for part in request.stream():
-        content += part
+    async for chunk in request.stream():
+        content += chunk
         if len(content) > MOST_BYTES:
             raise DeskError(413, "This is too long to be kept.")
 
@@ -461,7 +464,7 @@ def _text(values: Mapping[str, object], name: str, longest: int) -> str:
 
 
 def _label_of(values: Mapping[str, object], work: Work, person: str) -> Label:
-    """Makes a label of what the page sent; what it leaves out stays as it was."""
+    """Builds a label from what the page sent; parts that it leaves out stay unchanged."""
     identifier = _text(values, "id", _LONGEST_ID)
     item_id = values.get("item")
     if not isinstance(item_id, str) or item_id not in work.items(person):
@@ -495,20 +498,22 @@ def _label_of(values: Mapping[str, object], work: Work, person: str) -> Label:
 
 
 def _edits_of(edits: object, work: Work, item: str) -> dict[str, str]:
-    """The texts of fields, of which the item has each."""
-    known = {each.name: each for each in work.sheet.by_id[item].editable}
+    """The changed texts, checked against the item's fields."""
+    fields = {
+        item_field.name: item_field for item_field in work.sheet.by_id[item].editable
+    }
     if not isinstance(edits, Mapping):
         raise DeskError(400, "This is no label.")
 
     kept: dict[str, str] = {}
     for name, text in edits.items():
-        if name not in known or not isinstance(text, str):
+        if name not in fields or not isinstance(text, str):
             raise DeskError(422, "There is no such field.")
 
-        if len(text) > known[name].longest:
-            longest = known[name].longest
+        if len(text) > fields[name].longest:
+            longest = fields[name].longest
             raise DeskError(
-                413, f"{known[name].label} may have {longest:,} characters."
+                413, f"{fields[name].label} may have {longest:,} characters."
             )
 
         kept[name] = text
@@ -517,7 +522,7 @@ def _edits_of(edits: object, work: Work, item: str) -> dict[str, str]:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Listens at an address of this machine; port 0 takes a free one."""
+    """Listens at a host of this machine; port 0 picks a free port."""
     if not 0 <= port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be from 0 to {_HIGHEST_PORT}, got {port}.")
 
@@ -532,7 +537,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def server_of(desk: Desk) -> uvicorn.Server:
-    """Makes the server, not yet started."""
+    """Builds the server without starting it."""
     try:
         import uvicorn
     except ImportError:
@@ -540,7 +545,7 @@ def server_of(desk: Desk) -> uvicorn.Server:
             f"the review desk needs uvicorn and Starlette: {install_command('space')}"
         ) from None
 
-    cert, key = desk.place.tls or (None, None)
+    cert, key = desk.address.tls or (None, None)
     config = uvicorn.Config(
         app_of(desk),
         http="h11",

@@ -1,7 +1,7 @@
-"""What is labelled at the desk: items with the texts to read, choices, and who labels which.
+"""Sheets of the desk: items with the texts to read, choices, and who labels which.
 
-A sheet is one JSON file with texts, for its owner alone: it lies where the texts may
-lie. `write_sheet` and `read_sheet` are the whole of its form.
+A sheet is one JSON file with texts, readable for its owner alone, in a folder where texts
+may be. `write_sheet` and `read_sheet` define its form.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -30,15 +30,14 @@ _LONGEST_FIELD: Final = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """One of the labels there are.
+    """A label that a rater may choose.
 
     Attributes:
-        key: the key that gives it, one sign.
-        value: what is kept, such as `keep`.
-        label: what the page says.
-        needs: fields that must not be empty with it.
-        edits: whether it matters what stands in the fields; it does not where an item
-            is dropped.
+        key: its key on the keyboard, one character.
+        value: the stored value, such as `keep`.
+        label: the text of its button.
+        needs: fields that it requires to be filled in.
+        edits: whether changes of the fields count; they do not if an item is dropped.
     """
 
     key: str
@@ -54,8 +53,8 @@ class Passage:
 
     Attributes:
         title: such as `Note 1 of 2, 12 May`.
-        sentences: its pieces in order, which together are the text (`sentences_of`).
-        cited: numbers of those to mark, from 0.
+        sentences: the pieces of the text in order (`sentences_of`).
+        cited: indices of the pieces to mark.
     """
 
     title: str
@@ -68,10 +67,10 @@ class Field:
     """A text of the item that raters may change.
 
     Attributes:
-        name: as the sheet's form knows it, such as `choice_a`.
-        label: what the page says.
-        text: what stands in it at first.
-        longest: characters it may have.
+        name: its name in the sheet's form, such as `choice_a`.
+        label: its label on the page.
+        text: its initial text.
+        longest: the largest number of characters.
     """
 
     name: str
@@ -85,10 +84,10 @@ class Item:
     """One thing to label.
 
     Attributes:
-        id: a pseudonym, which stands in what leaves the desk; never a record number.
-        prompt: what is asked, above all else.
-        passages: what to read.
-        answer: what is judged, beside the passages; "" for nothing.
+        id: a pseudonym, which exported labels name; never a record number.
+        prompt: the question, at the top.
+        passages: the texts to read.
+        answer: the text to judge, beside the passages; "" for none.
         editable: its fields.
         stratum: the group by which labels are counted; "" for none.
     """
@@ -103,22 +102,22 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """What is labelled, by whom.
+    """Items to label, with their raters.
 
     Attributes:
-        name: of its files: small letters, digits, - and _.
-        title: above the page.
-        instruction: what raters go by, in a few sentences.
-        choices: the labels there are.
-        items: in the order in which they are shown.
+        name: the name of its files: small letters, digits, - and _.
+        title: the title of the page.
+        instruction: the rules for raters, in a few sentences.
+        choices: the possible labels.
+        items: the items in the order of display.
         raters: who labels; nobody sees another's labels.
-        adjudicator: who decides where raters differ; "" for nobody.
-        overlap: how many items all raters label, None for all of them; of the others
-            each has one rater.
-        seed: decides who labels what.
-        orders: rater to ids, where an earlier step has shared the items out.
-        marked: how the marked sentences were found, for the page; "" where none are.
-        form: whose file it was made of (`forms`); "" for labels alone.
+        adjudicator: who decides if raters differ; "" for nobody.
+        overlap: how many items all raters label, None for all; each other item has one
+            rater.
+        seed: the seed by which items are shared out.
+        orders: the ids for each rater, if an earlier step has shared the items out.
+        marked: how the marked sentences were found, for the page; "" if none are marked.
+        form: the form of its source file (`forms`); "" for labels alone.
         private: whether its texts are credentialed.
     """
 
@@ -155,7 +154,7 @@ class Sheet:
 
     @functools.cached_property
     def shares(self) -> Mapping[str, tuple[str, ...]]:
-        """Rater to the ids that are theirs, in the order in which they get them."""
+        """The ids for each rater, in the order of labelling."""
         ids = tuple(item.id for item in self.items)
         if self.orders:
             return self.orders
@@ -166,55 +165,70 @@ class Sheet:
 
     @functools.cached_property
     def assigned(self) -> Mapping[str, tuple[str, ...]]:
-        """Item to those who label it."""
-        found: dict[str, list[str]] = {item.id: [] for item in self.items}
+        """The raters of each item."""
+        raters_of: dict[str, list[str]] = {item.id: [] for item in self.items}
         for rater, ids in self.shares.items():
             for identifier in ids:
-                found[identifier].append(rater)
-        return {identifier: tuple(names) for identifier, names in found.items()}
+                raters_of[identifier].append(rater)
+        return {identifier: tuple(names) for identifier, names in raters_of.items()}
 
     def lacking(self, item: Item, value: str, edits: Mapping[str, str]) -> str:
-        """Says which field a choice needs and has not; "" for none."""
+        """The label of a field that a choice requires and that is empty; "" for none."""
         for name in self.by_value[value].needs:
-            for each in item.editable:
-                if each.name == name and not edits.get(name, each.text).strip():
-                    return each.label
+            for editable in item.editable:
+                if editable.name == name and not edits.get(name, editable.text).strip():
+                    return editable.label
         return ""
 
 
-def _problems(sheet: Sheet) -> Iterable[str]:
+def _problems(sheet: Sheet) -> Iterator[str]:
     """Everything that makes a sheet unfit to be labelled."""
     if not NAME.fullmatch(sheet.name):
         yield "its name must be up to 40 small letters, digits, - and _"
     if not sheet.items:
         yield "it has no items"
     if len(sheet.by_id) < len(sheet.items):
-        yield "two items have one id"
-    if not sheet.choices or len(sheet.by_value) < len(sheet.choices):
+        yield "two items have the same id"
+
+    yield from _choice_problems(sheet.choices)
+    yield from _people_problems(sheet.raters, sheet.adjudicator)
+    yield from _order_problems(sheet)
+
+
+def _choice_problems(choices: Sequence[Choice]) -> Iterator[str]:
+    if not choices or len({choice.value for choice in choices}) < len(choices):
         yield "it needs choices of different values"
 
-    keys = [choice.key for choice in sheet.choices]
-    wrong = [key for key in keys if len(key) != 1 or key.lower() in RESERVED]
-    if wrong or len({key.lower() for key in keys}) < len(keys):
-        kept = " ".join(sorted(RESERVED))
-        yield f"each choice needs one key of its own, and none of {kept}"
+    keys = [choice.key.lower() for choice in choices]
+    is_usable = all(len(key) == 1 and key not in RESERVED for key in keys)
+    if not is_usable or len(set(keys)) < len(keys):
+        reserved = " ".join(sorted(RESERVED))
+        yield f"each choice needs one key of its own, and none of {reserved}"
 
-    people = (*sheet.raters, *filter(None, [sheet.adjudicator]))
-    if not sheet.raters:
+
+def _people_problems(raters: Sequence[str], adjudicator: str) -> Iterator[str]:
+    people = (*raters, *filter(None, [adjudicator]))
+    if not raters:
         yield "nobody labels it"
     elif len({name.casefold() for name in people}) < len(people):
         yield "raters and adjudicator must have different names"
     else:
         parse_names(",".join(people))
 
-    strange = sheet.orders.keys() ^ set(sheet.raters) if sheet.orders else set()
-    unknown = {each for own in sheet.orders.values() for each in own} - {*sheet.by_id}
-    if strange or unknown:
-        yield f"it is shared out otherwise: {listed(sorted(strange | unknown), _SHOWN)}"
+
+def _order_problems(sheet: Sheet) -> Iterator[str]:
+    """What an earlier step's orders have that the sheet has not, and the other way round."""
+    if not sheet.orders:
+        return
+
+    strangers = sheet.orders.keys() ^ set(sheet.raters)
+    ordered = {identifier for ids in sheet.orders.values() for identifier in ids}
+    if differing := strangers | (ordered - sheet.by_id.keys()):
+        yield f"it is shared out otherwise: {listed(sorted(differing), _SHOWN)}"
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
-    r"""Cuts a text into sentences, of which nothing is lost: joined, they are the text.
+    r"""Splits a text into sentences that are the whole text when joined.
 
     Example:
         >>> sentences_of("Fever. No cough.\nPlan: rest")
@@ -238,15 +252,15 @@ def sharing_words(
 ) -> frozenset[int]:
     """Finds the sentences that share most words with a text, to mark them for a reader.
 
-    A help to find the place, no evidence: words of under four letters and sentences
-    that share less than a fifth of the text's words do not count. Numbers do.
+    This helps to find the place and is no evidence. Words of under four letters do not
+    count, nor sentences that share less than a fifth of the text's words; numbers do.
     """
-    wanted = _words(text)
+    words = _words(text)
     shared = {
-        number: len(wanted & _words(sentence))
+        number: len(words & _words(sentence))
         for number, sentence in enumerate(sentences)
     }
-    least = max(1.0, len(wanted) / 5)
+    least = max(1.0, len(words) / 5)
     ranked = sorted(shared, key=lambda number: (-shared[number], number))
 
     return frozenset(number for number in ranked[:most] if shared[number] >= least)
@@ -258,15 +272,15 @@ def _words(text: str) -> set[str]:
 
 
 def write_sheet(path: Path, sheet: Sheet) -> None:
-    """Writes a sheet, whole and for its owner alone."""
+    """Writes a sheet atomically, readable for its owner alone."""
     values = dataclasses.asdict(sheet)
     text = json.dumps(values, ensure_ascii=False, indent=1, default=sorted)
-    with WholeFile(path, private=True) as part:
-        part.write_bytes(text.encode("utf-8", "replace") + b"\n")
+    with WholeFile(path, private=True) as stream:
+        stream.write_bytes(text.encode("utf-8", "replace") + b"\n")
 
 
 def read_sheet(path: Path) -> Sheet:
-    """Reads what `write_sheet` wrote; a message never shows what stands there."""
+    """Reads a sheet that `write_sheet` wrote; no message quotes its content."""
     from pydantic import TypeAdapter, ValidationError
 
     again = "Do the step that writes it again."
@@ -276,7 +290,7 @@ def read_sheet(path: Path) -> Sheet:
     try:
         return TypeAdapter(Sheet).validate_json(text)
     except ValidationError as error:
-        places = [".".join(map(str, each["loc"])) for each in error.errors()]
+        places = [".".join(map(str, problem["loc"])) for problem in error.errors()]
         raise UsageError(
             f"{path}: not a sheet as medical-tasks writes it: wrong at "
             f"{listed(places, _SHOWN)}. {again}"

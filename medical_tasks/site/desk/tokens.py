@@ -1,7 +1,7 @@
-"""Who may open the desk: an address of their own for each person, and no password.
+"""Access to the desk: each person has an address of their own, and no password.
 
-An address holds a random token. The private folder keeps its hash alone, so an address
-is shown once, when it is drawn; a lost one is replaced.
+An address holds a random token. The private folder stores only its hash, so an address is
+shown once, when it is drawn; a lost one is replaced.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Tokens:
             hashes = None
 
         sound = isinstance(hashes, dict) and all(
-            isinstance(each, str) for each in hashes.values()
+            isinstance(value, str) for value in hashes.values()
         )
         if not sound:
             raise UsageError(f"{self._path}: not as medical-tasks wrote it. {_AGAIN}")
@@ -51,28 +51,28 @@ class Tokens:
     def draw(self, people: Collection[str], *, anew: bool = False) -> Mapping[str, str]:
         """Draws tokens for those who have none, or `anew` for all; returns the new ones.
 
-        This is the one time that they can be read.
+        They cannot be read again later.
         """
-        wanted = [name for name in people if anew or name not in self._hashes]
-        drawn = {name: secrets.token_urlsafe(32) for name in wanted}
+        names = [name for name in people if anew or name not in self._hashes]
+        drawn = {name: secrets.token_urlsafe(32) for name in names}
         if drawn:
             self._hashes |= {name: _hash(token) for name, token in drawn.items()}
-            with WholeFile(self._path, private=True) as part:
-                part.write(json.dumps(self._hashes, indent=1) + "\n")
+            with WholeFile(self._path, private=True) as stream:
+                stream.write(json.dumps(self._hashes, indent=1) + "\n")
 
         return drawn
 
     def person(self, token: str) -> str | None:
-        """Whose token it is; None for nobody's.
+        """The owner of a token; None for nobody.
 
-        All are compared, each in a time that says nothing of how much of it was right.
+        Compares with all hashes, each in constant time.
         """
-        given = _hash(token)
-        found = None
-        for name, known in self._hashes.items():
-            if hmac.compare_digest(given, known):
-                found = name
-        return found
+        digest = _hash(token)
+        owner = None
+        for name, stored in self._hashes.items():
+            if hmac.compare_digest(digest, stored):
+                owner = name
+        return owner
 
 
 def _hash(token: str) -> str:

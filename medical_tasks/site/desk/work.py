@@ -1,7 +1,7 @@
-"""A sheet with its labels: who has what to do, and what is decided.
+"""A sheet with its labels: who has what to label, and what is decided.
 
-Raters see their own labels alone. The adjudicator sees the items on which all who label
-them are done and differ, with what was said and without who said it.
+Raters see their own labels alone. The adjudicator sees the items that all their raters
+have labelled and on which they differ, with the labels and without names.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from medical_tasks.site.desk.labels import Label, LabelStore, check_names, now
 from medical_tasks.site.desk.sheets import Sheet
 
 How = Literal["agreed", "single", "adjudicated", "disagreed", "open"]
-"""How an item was decided; disagreed and open ones are not yet."""
+"""How an item was decided; disagreed and open items are undecided."""
 COLUMNS: Final = ("item", "stratum", "rater", "value", "at", "final", "how")
-"""Of the CSV file of labels, which has no text and no note."""
+"""Columns of the CSV file of labels, which has no texts and no notes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """What is decided of an item.
+    """The decision on an item.
 
     Attributes:
         item: its id.
-        how: agreed by all, said by its single rater, adjudicated, or not decided yet.
-        value: the final label; "" where it is not decided.
-        edits: field to text, of the fields that were changed.
-        note: of those who labelled it, joined.
-        labels: what each of its raters said, without the adjudicator.
+        how: agreed by all, by its single rater, adjudicated, or not decided yet.
+        value: the final label; "" if it is undecided.
+        edits: the texts of changed fields, by name.
+        note: the notes of its raters, joined.
+        labels: the label of each rater, without the adjudicator's.
     """
 
     item: str
@@ -49,7 +49,7 @@ class Decided:
 
     @property
     def disagreed(self) -> tuple[str, ...]:
-        """Who said another value than the final one."""
+        """The raters whose value is not the final one."""
         if not self.value:
             return ()
         return tuple(
@@ -59,7 +59,7 @@ class Decided:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far somebody is."""
+    """How many of a person's items are labelled."""
 
     done: int
     total: int
@@ -75,86 +75,90 @@ class Work:
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Raters, then the adjudicator where there is one."""
+        """Raters, then the adjudicator if there is one."""
         return (*self.sheet.raters, *filter(None, [self.sheet.adjudicator]))
 
     def items(self, person: str) -> tuple[str, ...]:
-        """Whose turn it is: ids of what a person labels, in order.
+        """The ids of the items that a person labels, in order.
 
-        The adjudicator's grow while raters label, and what was adjudicated stays.
+        The adjudicator's list grows while raters label, and adjudicated items stay in it.
         """
         if person != self.sheet.adjudicator:
             return self.sheet.shares[person]
 
         return tuple(
-            each.item
-            for each in self.decided()
-            if each.how in ("disagreed", "adjudicated")
+            decision.item
+            for decision in self.decided()
+            if decision.how in ("disagreed", "adjudicated")
         )
 
     def progress(self, person: str) -> Progress:
-        """How many of a person's items have a label."""
+        """A person's progress."""
         own = self.items(person)
         done = sum(bool(self.label(person, identifier)) for identifier in own)
         return Progress(done=done, total=len(own))
 
     def label(self, person: str, item: str) -> str:
-        """The value that somebody gave an item; "" for none."""
-        found = self.store.last(person, item)
-        return found.value if found is not None else ""
+        """The value that a person gave an item; "" for none."""
+        last_label = self.store.last(person, item)
+        return last_label.value if last_label is not None else ""
 
     def decided(self) -> Iterator[Decided]:
-        """What is decided of each item, in the sheet's order."""
+        """The decision on each item, in the sheet's order."""
         return (self.decision(item.id) for item in self.sheet.items)
 
     def decision(self, item: str) -> Decided:
-        """What is decided of an item."""
+        """The decision on an item."""
         names = self.sheet.assigned[item]
-        found = {name: self.store.last(name, item) for name in names}
-        labels = {name: each for name, each in found.items() if each and each.value}
-        note = "; ".join(each.note for each in labels.values() if each.note.strip())
-        made = Decided(item=item, how="open", labels=labels, note=note)
+        last_labels = {name: self.store.last(name, item) for name in names}
+        labels = {
+            name: label for name, label in last_labels.items() if label and label.value
+        }
+        note = "; ".join(label.note for label in labels.values() if label.note.strip())
+        open_decision = Decided(item=item, how="open", labels=labels, note=note)
         if not names or len(labels) < len(names):
-            return made
+            return open_decision
 
-        if len({self._said(each) for each in labels.values()}) == 1:
+        if len({self._comparable(label) for label in labels.values()}) == 1:
             label = next(iter(labels.values()))
             how: How = "single" if len(names) == 1 else "agreed"
-            return replace(made, how=how, value=label.value, edits=label.edits)
+            return replace(open_decision, how=how, value=label.value, edits=label.edits)
 
         arbiter = self.store.last(self.sheet.adjudicator, item)
         if arbiter is None or not arbiter.value:
-            return replace(made, how="disagreed")
+            return replace(open_decision, how="disagreed")
 
-        joined = "; ".join(each for each in (note, arbiter.note) if each.strip())
+        joined = "; ".join(text for text in (note, arbiter.note) if text.strip())
         return replace(
-            made,
+            open_decision,
             how="adjudicated",
             value=arbiter.value,
             edits=arbiter.edits,
             note=joined,
         )
 
-    def _said(self, label: Label) -> tuple[object, ...]:
-        """What of a label must be alike: the value, and the texts where they matter."""
+    def _comparable(self, label: Label) -> tuple[object, ...]:
+        """What must be equal for agreement: the value, and the texts if they count."""
         item, choice = (
             self.sheet.by_id[label.item],
             self.sheet.by_value.get(label.value),
         )
         if choice is None or not choice.edits:
             return (label.value,)
-        texts = (label.edits.get(each.name, each.text) for each in item.editable)
+        texts = (
+            label.edits.get(editable.name, editable.text) for editable in item.editable
+        )
         return (label.value, *(" ".join(text.split()) for text in texts))
 
     def opinions(self, item: str) -> list[Label]:
-        """What raters said of an item, in an order that says nothing of who they are."""
+        """The raters' labels of an item, in an order that does not reveal the raters."""
         labels = self.decision(item).labels.items()
 
-        def place(pair: tuple[str, Label]) -> str:
+        def order(pair: tuple[str, Label]) -> str:
             text = f"{self.sheet.seed}:{item}:{pair[0]}"
             return hashlib.sha256(text.encode()).hexdigest()
 
-        return [label for _, label in sorted(labels, key=place)]
+        return [label for _, label in sorted(labels, key=order)]
 
 
 def write_labels(path: Path, work: Work) -> int:
@@ -165,7 +169,7 @@ def write_labels(path: Path, work: Work) -> int:
 
 
 def labels_text(work: Work) -> str:
-    """The same as text, for a browser to keep."""
+    """The same as text, for download."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -175,22 +179,22 @@ def labels_text(work: Work) -> str:
 
 
 def _rows(work: Work) -> Iterator[dict[str, object]]:
-    for each in work.decided():
-        for name, label in _all_labels(work, each):
+    for decision in work.decided():
+        for name, label in _all_labels(work, decision):
             yield {
-                "item": each.item,
-                "stratum": work.sheet.by_id[each.item].stratum,
+                "item": decision.item,
+                "stratum": work.sheet.by_id[decision.item].stratum,
                 "rater": name,
                 "value": label.value,
                 "at": label.at,
-                "final": each.value,
-                "how": each.how,
+                "final": decision.value,
+                "how": decision.how,
             }
 
 
-def _all_labels(work: Work, each: Decided) -> list[tuple[str, Label]]:
-    arbiter = work.store.last(work.sheet.adjudicator, each.item)
-    own = list(each.labels.items())
+def _all_labels(work: Work, decision: Decided) -> list[tuple[str, Label]]:
+    arbiter = work.store.last(work.sheet.adjudicator, decision.item)
+    own = list(decision.labels.items())
     if arbiter is not None and arbiter.value:
         own.append((arbiter.rater, arbiter))
     return own
@@ -199,8 +203,8 @@ def _all_labels(work: Work, each: Decided) -> list[tuple[str, Label]]:
 def import_labels(path: Path, work: Work) -> int:
     """Adds the labels of a CSV file that `write_labels` wrote; returns how many are new.
 
-    A label that is there already is not doubled. What is wrong with the rows is told
-    together, and then nothing is added.
+    Existing labels are skipped. If rows are invalid, one error names them all, and nothing
+    is added.
     """
     problems, labels = [], []
     for row in read_table(path, COLUMNS):
@@ -213,11 +217,11 @@ def import_labels(path: Path, work: Work) -> int:
         if item not in work.sheet.by_id or not own:
             problems.append(f"{row.location('item')}: is no item of this rater here")
         elif value not in work.sheet.by_value:
-            known = ", ".join(work.sheet.by_value)
-            problems.append(f"{row.location('value')}: must be one of {known}")
+            values = ", ".join(work.sheet.by_value)
+            problems.append(f"{row.location('value')}: must be one of {values}")
         else:
-            told = f"{item}\n{rater}\n{value}\n{at}"
-            digest = hashlib.sha256(told.encode()).hexdigest()
+            identity = f"{item}\n{rater}\n{value}\n{at}"
+            digest = hashlib.sha256(identity.encode()).hexdigest()
             label = Label(
                 id=f"import-{digest[:24]}",
                 item=item,
@@ -228,11 +232,13 @@ def import_labels(path: Path, work: Work) -> int:
             labels.append(label)
 
     refuse(problems)
-    wanted = [label for label in labels if not _there(work, label)]
-    return sum(work.store.add(label) for label in wanted)
+    new = [label for label in labels if not _there(work, label)]
+    return sum(work.store.add(label) for label in new)
 
 
 def _there(work: Work, label: Label) -> bool:
-    """Whether a label is held already, or a later one of the same rater is."""
-    found = work.store.last(label.rater, label.item)
-    return found is not None and (found.value == label.value or found.at > label.at)
+    """Whether the store has this label, or a later one of the same rater."""
+    last_label = work.store.last(label.rater, label.item)
+    return last_label is not None and (
+        last_label.value == label.value or last_label.at > label.at
+    )

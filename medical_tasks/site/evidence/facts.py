@@ -1,4 +1,4 @@
-"""What a site's folder holds, as evidence is made of it: ids and figures, no text."""
+"""The content of a site's folder as evidence needs it: ids and figures, no text."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from medical_tasks.site.sharing import SHARE_FILE
 from medical_tasks.spec import TaskSpec
 
 POOLED: Final = "pooled/pool.json"
-"""Where the pooled result of several hospitals lies, if there is one."""
+"""The pooled result of several hospitals, if there is one."""
 
 
 class Figure(NamedTuple):
     """A figure that answers a question.
 
     Attributes:
-        name: what it is of: a metric, a group, a judge.
-        value: the number, in its own unit; None for what is said in words (`words`).
-        low: the lower end of its 95 % interval; None where it has none.
+        name: its subject: a metric, a group, a judge.
+        value: the number, in its own unit; None if `words` replace it.
+        low: the lower end of its 95 % interval, if it has one.
         high: the upper end.
-        n: how many items (runs, evaluations) it is of; 0 where that has no meaning.
-        source: the file it is from, seen from the site's folder.
+        n: the number of items, runs or evaluations; 0 if that has no meaning.
+        source: its file, relative to the site's folder.
         field: the metric, or the field of the file.
-        unit: of the number; "" for a share.
-        words: what is said beside the number, or in its place.
+        unit: the unit of the number; "" for a share.
+        words: a remark on the number, or what replaces it.
         by_words: whether a judge that compares words decided it, so that it answers
             nothing.
     """
@@ -67,13 +67,13 @@ class Figure(NamedTuple):
     by_words: bool = False
 
     @property
-    def said(self) -> str:
-        """All that is said beside the number."""
+    def remark(self) -> str:
+        """The words beside the number."""
         return "; ".join(filter(None, (self.words, BY_WORDS * self.by_words)))
 
 
 def in_words(name: str, words: str, source: str, field: str, n: int = 0) -> Figure:
-    """What is said in words, of a file."""
+    """A figure in words instead of a number."""
     return Figure(name, None, None, None, n, source, field, words=words)
 
 
@@ -81,9 +81,9 @@ class RunFacts(NamedTuple):
     """A finished run of the site's task.
 
     Attributes:
-        name: its folder, seen from the site's.
+        name: its folder, relative to the site's.
         entry: its results of the task, without paths and addresses of this machine.
-        compared: the run as `compare` takes it.
+        compared: the run in the form of `compare`.
     """
 
     name: str
@@ -92,7 +92,7 @@ class RunFacts(NamedTuple):
 
     @property
     def source(self) -> str:
-        """Its results, as a file seen from the site's folder."""
+        """Its file of results, relative to the site's folder."""
         return f"{self.name}/{RESULTS_FILE}"
 
     @property
@@ -107,19 +107,19 @@ class RunFacts(NamedTuple):
 
     @property
     def swapped(self) -> Json:
-        """How an attribute of its patients was changed; empty where none was."""
+        """How an attribute of its patients was changed; empty if it was not."""
         return mapping(mapping(self.entry["recipe"].get("data")).get("swap"))
 
     @property
     def rows(self) -> object:
-        """The hashes of the rows it asked about, before any change of an attribute."""
+        """The hashes of its rows before any change of an attribute."""
         data = mapping(self.entry["recipe"].get("data"))
         return self.swapped.get("of_rows_sha256", [data.get("rows_sha256")])
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a site's folder holds; each part is read once, when a line asks for it.
+    """The content of a site's folder; each part is read once, when a line needs it.
 
     Attributes:
         site: the site.
@@ -129,7 +129,7 @@ class Facts:
 
     @functools.cached_property
     def candidate(self) -> RunFacts:
-        """The run that is decided about.
+        """The candidate's run.
 
         Raises:
             MissingError: there is none.
@@ -138,7 +138,7 @@ class Facts:
 
     @functools.cached_property
     def baseline(self) -> RunFacts | None:
-        """The run it is held against."""
+        """The baseline's run, if there is one."""
         return self._run(self.site.runs / BASELINE)
 
     @functools.cached_property
@@ -150,24 +150,29 @@ class Facts:
 
     @property
     def measures(self) -> Sequence[Measure]:
-        """The metrics by which the use is decided."""
+        """The metrics that decide on the use."""
         return MEASURES[self.site.settings.use]
+
+    @property
+    def metric_names(self) -> Sequence[str]:
+        """The names of the metrics that decide on the use."""
+        return [measure.metric for measure in self.measures]
 
     @functools.cached_property
     def others(self) -> Sequence[RunFacts]:
-        """All runs of the candidate's model on the site's own items but the first, by folder."""
-        found = []
+        """The other runs of the candidate's model on the site's own items, by folder."""
+        matches = []
         for path in sorted(self.site.runs.glob("*")):
             if path.name in (CANDIDATE, BASELINE):
                 continue
             run = self._run(path)
             if run is not None and self._of_candidate(run):
-                found.append(run)
-        return found
+                matches.append(run)
+        return matches
 
     @property
     def own(self) -> Iterator[RunFacts]:
-        """The candidate's run, then its others on notes as they are."""
+        """The candidate's run, then its other runs on unchanged notes."""
         yield self.candidate
         yield from (run for run in self.others if not run.swapped)
 
@@ -177,21 +182,21 @@ class Facts:
         return (own == other or from_files) and run.rows == self.candidate.rows
 
     def _run(self, path: Path) -> RunFacts | None:
-        """A finished run with the site's task; None for none, or of another task."""
+        """A finished run of the site's task; None if there is none in the folder."""
         name = self.task.name
         if found_at(path / RESULTS_FILE) != "file":
             return None
         return self._read(path, name) if name in read_results(path)["tasks"] else None
 
     def _read(self, path: Path, name: str) -> RunFacts:
-        """A run that has results of a task."""
+        """A finished run, with its results of a task."""
         run = read_compared(path)
         shown = scrub({"tasks": {name: run.results["tasks"][name]}})["tasks"][name]
         return RunFacts(self.site.named(path), shown, run)
 
     @functools.cached_property
     def rows(self) -> Sequence[Row]:
-        """The items of the candidate's run: ids and scores."""
+        """The ids and scores of the candidate's items."""
         return [
             row for row in self.candidate.compared.rows if row["task"] == self.task.name
         ]
@@ -199,21 +204,21 @@ class Facts:
     @functools.cached_property
     def groups(self) -> Mapping[str, Mapping[str, Figures]]:
         """The figures of each group of each stratum."""
-        found: dict[str, Mapping[str, Figures]] = {}
+        figures: dict[str, Mapping[str, Figures]] = {}
         for by in self.site.settings.strata:
             if by in self.task.groups:
-                found[by] = self.candidate.entry["breakdown"].get(by, {})
+                figures[by] = self.candidate.entry["breakdown"].get(by, {})
             elif (table := groups_file(self.site)) is not None:
                 task = with_stratum(self.task, by)
                 groups = read_strata(table, by)
                 run = stratified(self.candidate.compared, task, by, groups)
-                found[by] = run.results["tasks"][task.name]["breakdown"].get(by, {})
+                figures[by] = run.results["tasks"][task.name]["breakdown"].get(by, {})
 
-        return {by: groups for by, groups in found.items() if groups}
+        return {by: groups for by, groups in figures.items() if groups}
 
     @functools.cached_property
     def checks(self) -> Sequence[tuple[str, Json]]:
-        """The checks of the candidate's judge on the task's own pairs, with their files."""
+        """The current checks of the candidate's judge on the task's pairs, with their files."""
         results = self.candidate.compared.results["tasks"][self.task.name]
         judge = mapping(
             results["recipe"].get("judge")
@@ -237,7 +242,7 @@ class Facts:
 
     @property
     def gate(self) -> Line | None:
-        """The last gate, if it decided about the candidate's run as it is."""
+        """The last gate, if it decided about the candidate's present run."""
         line = next(
             (line for line in reversed(self.lines) if line.kind == "gate"), None
         )
@@ -255,16 +260,16 @@ class Facts:
 
     @property
     def check(self) -> Done | None:
-        """The last check that no text of notes stands in the folder."""
+        """The last check that the folder holds no text of notes."""
         return last(self.site, "check")
 
     @functools.cached_property
     def pooled(self) -> Json:
-        """The pooled result of hospitals, the site's last shared file among them; else empty."""
+        """The pooled result that includes the site's last shared file; else empty."""
         files = self.site.path / POOLED, self.site.share / SHARE_FILE
         if any(found_at(path) != "file" for path in files):
             return {}
 
         content, shared = (mapping(json.loads(read_text(path))) for path in files)
-        hashes = [each["sha256"] for each in content.get("sites", ())]
+        hashes = [share["sha256"] for share in content.get("sites", ())]
         return content if shared.get("sha256") in hashes else {}

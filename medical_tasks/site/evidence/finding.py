@@ -1,4 +1,4 @@
-"""The figures that answer the frameworks' questions: each function finds some, or none."""
+"""The functions that find the figures which answer the frameworks' questions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_ERRORS: Final = 10
 
 
 def _figure(run: RunFacts, name: str, shown: Json, *, label: str = "") -> list[Figure]:
-    """A figure of a run's results, where it has a value."""
+    """A figure of a run's results, if it has a value."""
     if shown.get("value") is None:
         return []
 
@@ -51,7 +51,7 @@ def _is_by_words(shown: Json) -> bool:
 
 
 def metrics(*names: str) -> Finder:
-    """Finds metrics of the candidate, and those corrected for the judge's errors beside them."""
+    """Finds metrics of the candidate, with those corrected for the judge's errors."""
 
     def find(facts: Facts) -> Sequence[Figure]:
         run = facts.candidate
@@ -59,26 +59,28 @@ def metrics(*names: str) -> Finder:
         return [
             figure
             for name in names
-            for each in (name, f"{name}_corrected")
-            if each in shown
-            for figure in _figure(run, each, shown[each])
+            for reported in (name, f"{name}_corrected")
+            if reported in shown
+            for figure in _figure(run, reported, shown[reported])
         ]
 
     return find
 
 
 def main_metrics(facts: Facts) -> Sequence[Figure]:
-    """The metrics that decide, of the candidate."""
-    return metrics(*(each.metric for each in facts.measures))(facts)
+    """The candidate's metrics that decide."""
+    return metrics(*(measure.metric for measure in facts.measures))(facts)
 
 
 def harms(facts: Facts) -> Sequence[Figure]:
-    """The metrics that count harm."""
-    return metrics(*(each.metric for each in facts.measures if each.harm))(facts)
+    """The candidate's metrics that count harm."""
+    return metrics(*(measure.metric for measure in facts.measures if measure.harm))(
+        facts
+    )
 
 
 def likelihood(facts: Facts) -> Sequence[Figure]:
-    """How often harm is done; where no metric counts it, how often an answer is right."""
+    """How often harm is done; if no metric counts it, how often an answer is right."""
     return harms(facts) or main_metrics(facts)
 
 
@@ -95,7 +97,7 @@ def _differences(
     facts: Facts, first: RunFacts, second: RunFacts, label: str
 ) -> list[Figure]:
     """The paired differences of two runs on the metrics that decide."""
-    names = [each.metric for each in facts.measures]
+    names = [difference.metric for difference in facts.measures]
     compared = compare_tasks(
         first.compared,
         second.compared,
@@ -106,23 +108,23 @@ def _differences(
     return [
         Figure(
             f"{name}: {label}",
-            each["difference"],
-            each["ci_low"],
-            each["ci_high"],
-            each["n"],
+            difference["difference"],
+            difference["ci_low"],
+            difference["ci_high"],
+            difference["n"],
             second.source,
             name,
-            each.get("unit", ""),
+            difference.get("unit", ""),
             f"beside {first.name}",
-            _is_by_words(each),
+            _is_by_words(difference),
         )
-        for name, each in compared["metrics"].items()
-        if name in names and each["difference"] is not None
+        for name, difference in compared["metrics"].items()
+        if name in names and difference["difference"] is not None
     ]
 
 
 def counterfactual(facts: Facts) -> Sequence[Figure]:
-    """What changing one attribute of the same patients did, of every two runs that do so."""
+    """The effect of changing one attribute of the same patients, for every pair of such runs."""
     swapped: dict[str, dict[str, RunFacts]] = {}
     for run in facts.others:
         attribute, _, value = str(run.swapped.get("changed", "")).partition("=")
@@ -132,34 +134,36 @@ def counterfactual(facts: Facts) -> Sequence[Figure]:
     return [
         figure
         for attribute, runs in swapped.items()
-        for one, other in combinations(sorted(runs), 2)
+        for first, second in combinations(sorted(runs), 2)
         for figure in _differences(
-            facts, runs[one], runs[other], f"{attribute} {other} minus {one}"
+            facts, runs[first], runs[second], f"{attribute} {second} minus {first}"
         )
     ]
 
 
 def reliability(facts: Facts) -> Sequence[Figure]:
-    """How far 25 or more evaluations of the same answers agree."""
-    found = []
+    """The agreement of 25 or more evaluations of the same answers."""
+    figures = []
     for run in facts.own:
         evaluations = mapping(run.entry.get("evaluations"))
         count = int(evaluations.get("n") or 0)
         if count < EVALUATIONS:
             continue
 
-        for name, each in mapping(evaluations.get("metrics")).items():
+        for name, agreement in mapping(evaluations.get("metrics")).items():
             for field, label in (("icc", "intraclass correlation"), ("alpha", "alpha")):
-                found += _agreement(run, each.get(field), f"{name}: {label}", count)
+                figures += _agreement(
+                    run, agreement.get(field), f"{name}: {label}", count
+                )
 
         verdicts = mapping(evaluations.get("verdicts"))
-        found += _agreement(run, verdicts.get("alpha"), "verdicts: alpha", count)
+        figures += _agreement(run, verdicts.get("alpha"), "verdicts: alpha", count)
 
-    return found
+    return figures
 
 
 EVALUATIONS: Final = 25
-"""How often the same answer is judged for CHAI's reliability."""
+"""The number of evaluations of an answer that CHAI's reliability requires."""
 
 
 def _agreement(run: RunFacts, stated: object, label: str, count: int) -> list[Figure]:
@@ -184,18 +188,18 @@ def _agreement(run: RunFacts, stated: object, label: str, count: int) -> list[Fi
 
 
 def repeatability(facts: Facts) -> Sequence[Figure]:
-    """How far the model's own answers vary from time to time."""
-    found = []
+    """How much the scores of the model's repeated answers vary."""
+    figures = []
     for run in facts.own:
         for name, shown in run.entry["metrics"].items():
             repeats = mapping(shown.get("repeats"))
             values = [value for value in repeats.get("values", ()) if value is not None]
-            if len(values) < 2 or name not in {each.metric for each in facts.measures}:
+            if len(values) < 2 or name not in facts.metric_names:
                 continue
 
             spread = max(values) - min(values)
             words = f"largest minus smallest of {len(values)} runs"
-            found.append(
+            figures.append(
                 Figure(
                     f"{name}: from run to run",
                     spread,
@@ -210,23 +214,23 @@ def repeatability(facts: Facts) -> Sequence[Figure]:
                 )
             )
 
-    return found
+    return figures
 
 
 def judge_agreement(facts: Facts) -> Sequence[Figure]:
-    """How far the judge agrees with people on the site's own labels."""
-    found = []
+    """The agreement of the judge with people on the site's labels."""
+    figures = []
     for source, check in facts.checks:
         summary = summary_of(check)
         for name in ("kappa", "accuracy"):
-            each = summary[name]
-            if each["value"] is not None:
-                found.append(
+            estimate = summary[name]
+            if estimate["value"] is not None:
+                figures.append(
                     Figure(
                         f"judge and people: {name}",
-                        each["value"],
-                        each["ci_low"],
-                        each["ci_high"],
+                        estimate["value"],
+                        estimate["ci_low"],
+                        estimate["ci_high"],
                         int(check["scored"]),
                         source,
                         name,
@@ -234,12 +238,12 @@ def judge_agreement(facts: Facts) -> Sequence[Figure]:
                     )
                 )
 
-    return found
+    return figures
 
 
 def rater_agreement(facts: Facts) -> Sequence[Figure]:
-    """How far each two people agree on each sheet, as `review/<sheet>.csv` has their labels."""
-    found = []
+    """The agreement of each pair of reviewers on each sheet, by `review/<sheet>.csv`."""
+    figures = []
     for path in sorted(facts.site.review.glob("*.csv")):
         marks: dict[str, dict[str, str]] = {}
         for row in read_table(path, knows=has_columns("item", "rater")).rows:
@@ -249,15 +253,15 @@ def rater_agreement(facts: Facts) -> Sequence[Figure]:
 
         source = facts.site.named(path)
         for pair in pairs_of_people(marks):
-            found += _pair_agreement(pair.first, pair.second, path.stem, source)
+            figures += _pair_agreement(pair.first, pair.second, path.stem, source)
 
-    return found
+    return figures
 
 
 def _pair_agreement(
     first: Sequence[str], second: Sequence[str], sheet: str, source: str
 ) -> list[Figure]:
-    """Kappa and raw agreement of two people; kappa is left out where both said one thing alone."""
+    """Kappa and raw agreement of two people, without kappa if both used one value alone."""
     classes = sorted({*first, *second})
     both = agreement_of(first, second, classes=classes)
     shown = (("kappa", both.kappa, "kappa"), ("raw agreement", both.agreement, ""))
@@ -265,34 +269,34 @@ def _pair_agreement(
     return [
         Figure(
             f"two people on {sheet}: {name}",
-            each.value,
-            each.ci_low if math.isfinite(each.ci_low) else None,
-            each.ci_high if math.isfinite(each.ci_high) else None,
+            estimate.value,
+            estimate.ci_low if math.isfinite(estimate.ci_low) else None,
+            estimate.ci_high if math.isfinite(estimate.ci_high) else None,
             len(first),
             source,
             "value",
             unit,
         )
-        for name, each, unit in shown
-        if math.isfinite(each.value)
+        for name, estimate, unit in shown
+        if math.isfinite(estimate.value)
     ]
 
 
 def calibration(facts: Facts) -> Sequence[Figure]:
     """Whether the model is as often right as it says."""
-    found = []
+    figures = []
     for run in facts.own:
-        figures = mapping(run.entry.get("confidence"))
-        if "ece" in figures:
-            held = mapping(run.entry["metrics"].get(figures["metric"]))
-            found += _figure(
+        confidence = mapping(run.entry.get("confidence"))
+        if "ece" in confidence:
+            held = mapping(run.entry["metrics"].get(confidence["metric"]))
+            figures += _figure(
                 run,
                 "confidence.ece",
-                {**figures["ece"], "comparable": held.get("comparable", True)},
+                {**confidence["ece"], "comparable": held.get("comparable", True)},
                 label="expected calibration error",
             )
 
-    return found
+    return figures
 
 
 def parity(facts: Facts) -> Sequence[Figure]:
@@ -301,30 +305,30 @@ def parity(facts: Facts) -> Sequence[Figure]:
     Its interval is that of two independent values, of their own intervals (Newcombe
     1998, Stat Med 17:873). Groups of fewer than ten items are left out.
     """
-    found = []
+    gaps = []
     for by, groups in facts.groups.items():
         for measure in facts.measures:
-            found += _largest_gap(facts, by, groups, measure.metric)
-    return found
+            gaps += _largest_gap(facts, by, groups, measure.metric)
+    return gaps
 
 
 def _largest_gap(
     facts: Facts, by: str, groups: Mapping[str, Json], metric: str
 ) -> list[Figure]:
-    known = {
+    measured = {
         group: figures[metric]
         for group, figures in groups.items()
-        if _is_told(figures.get(metric))
+        if _is_measured(figures.get(metric))
     }
-    if len(known) < 2:
+    if len(measured) < 2:
         return []
 
-    low, *_, high = sorted(known, key=lambda group: known[group]["value"])
-    less, more = known[low], known[high]
+    low, *_, high = sorted(measured, key=lambda group: measured[group]["value"])
+    less, more = measured[low], measured[high]
     gap = more["value"] - less["value"]
     down = math.hypot(more["value"] - more["ci_low"], less["ci_high"] - less["value"])
     up = math.hypot(more["ci_high"] - more["value"], less["value"] - less["ci_low"])
-    words = f"{high} minus {low}, the furthest apart of {len(known)} groups"
+    words = f"{high} minus {low}, the furthest apart of {len(measured)} groups"
 
     return [
         Figure(
@@ -342,13 +346,13 @@ def _largest_gap(
     ]
 
 
-def _is_told(stated: object) -> bool:
+def _is_measured(stated: object) -> bool:
     figure = mapping(stated)
     return figure.get("ci_low") is not None and figure["n"] >= FEWEST
 
 
 def group_figures(facts: Facts) -> Sequence[Figure]:
-    """The figures of every group of every stratum."""
+    """The figures for every group of every stratum."""
     run = facts.candidate
     return [
         figure
@@ -366,19 +370,18 @@ def group_figures(facts: Facts) -> Sequence[Figure]:
 
 
 def cross_site(facts: Facts) -> Sequence[Figure]:
-    """How far apart the two hospitals are that differ most, by the pooled result."""
-    found = []
+    """The largest difference between two hospitals, by the pooled result."""
+    figures = []
     task = mapping(mapping(facts.pooled.get("tasks")).get(facts.task.name))
     declared = {metric.name for metric in facts.task.metrics}
-    decisive = {each.metric for each in facts.measures}
     for line in task.get("lines", ()):
         largest = mapping(line.get("largest_difference"))
         of_whole = line.get("who") == "candidate" and not line.get("by") and largest
-        if not of_whole or raw_name(line["metric"], declared) not in decisive:
+        if not of_whole or raw_name(line["metric"], declared) not in facts.metric_names:
             continue
 
         words = f"of {len(line['sites'])} hospitals, with all pairs at once"
-        found.append(
+        figures.append(
             Figure(
                 f"{line['metric']}: the two hospitals furthest apart",
                 largest["value"],
@@ -393,11 +396,11 @@ def cross_site(facts: Facts) -> Sequence[Figure]:
             )
         )
 
-    return found
+    return figures
 
 
 def decision(facts: Facts) -> Sequence[Figure]:
-    """The last verdict, by which policy, and where it is kept."""
+    """The last verdict, its policy, and its line in the history."""
     line = facts.gate
     if line is None:
         return []
@@ -405,7 +408,7 @@ def decision(facts: Facts) -> Sequence[Figure]:
     findings = line.content["findings"]
     words = (
         f"{line.content['verdict']} of {line.at}, by {len(findings)} findings of the policy "
-        f"{line.content.get('policy', '')[:12]}"
+        f"{line.content.get('policy', '')[:12]}, preset {line.content.get('preset', 'none')}"
     )
     return [
         in_words("verdict", words, _line_source(facts, line), "verdict", len(findings))
@@ -417,62 +420,62 @@ def _line_source(facts: Facts, line: Line) -> str:
 
 
 def worst_group(facts: Facts) -> Sequence[Figure]:
-    """What the gate found of groups."""
+    """The findings of the gate on groups."""
     line = facts.gate
     if line is None:
         return []
 
     return [
         Figure(
-            f"{each['rule']}, group {each['group']}",
-            each["value"],
-            each["low"],
-            each["high"],
+            f"{finding['rule']}, group {finding['group']}",
+            finding["value"],
+            finding["low"],
+            finding["high"],
             0,
             _line_source(facts, line),
             "findings",
-            each["unit"],
-            each["verdict"],
-            each.get("reason") == BY_WORDS,
+            finding["unit"],
+            finding["verdict"],
+            finding.get("reason") == BY_WORDS,
         )
-        for each in line.content["findings"]
-        if each["group"] and each["value"] is not None
+        for finding in line.content["findings"]
+        if finding["group"] and finding["value"] is not None
     ]
 
 
 def monitoring(facts: Facts) -> Sequence[Figure]:
-    """What the last look at the gated model said."""
+    """The result of the last look at the gated model."""
     line = facts.look
     if line is None:
         return []
 
     content = line.content
-    found = [
+    figures = [
         Figure(
-            f"{name}: {each['verdict']}",
-            each["gated"]["difference"],
-            each["gated"]["ci_low"],
-            each["gated"]["ci_high"],
-            each["gated"]["n"],
+            f"{name}: {measure['verdict']}",
+            measure["gated"]["difference"],
+            measure["gated"]["ci_low"],
+            measure["gated"]["ci_high"],
+            measure["gated"]["n"],
             _line_source(facts, line),
             name,
-            each["gated"]["unit"],
+            measure["gated"]["unit"],
             f"look {content['look']} of {content['planned']}, {line.at}, minus the gated run",
             _is_by_words(content),
         )
-        for name, each in content["measures"].items()
+        for name, measure in content["measures"].items()
     ]
     if content["changed"]:
         words = f"the served model has changed ({content['changed']})"
-        found.append(
+        figures.append(
             in_words("served model", words, _line_source(facts, line), "changed")
         )
 
-    return found
+    return figures
 
 
 def logbook(facts: Facts) -> Sequence[Figure]:
-    """The history of decisions, with the hash of its last line."""
+    """The length of the history of decisions, and the hash of its last line."""
     chain = verified(facts.site.gates)
     if not chain.lines:
         return []
@@ -483,7 +486,7 @@ def logbook(facts: Facts) -> Sequence[Figure]:
 
 
 def no_text(facts: Facts) -> Sequence[Figure]:
-    """That no text of notes stands in the folder."""
+    """The last check that the folder holds no text of notes."""
     done = facts.check
     if done is None or done.figures.get("found") or done.figures.get("unread"):
         return []
@@ -494,7 +497,7 @@ def no_text(facts: Facts) -> Sequence[Figure]:
 
 
 def coverage(facts: Facts) -> Sequence[Figure]:
-    """How many items were answered and scored."""
+    """The shares of items that were answered and scored."""
     counts = facts.candidate.entry["coverage"]
     if not counts["asked"]:
         return []
@@ -514,7 +517,7 @@ def coverage(facts: Facts) -> Sequence[Figure]:
 
 
 def test_data(facts: Facts) -> Sequence[Figure]:
-    """On which items it was tested, by hash."""
+    """The tested items, by hash."""
     run = facts.candidate
     data = mapping(run.entry["recipe"].get("data"))
     if not data.get("rows_sha256"):
@@ -527,7 +530,7 @@ def test_data(facts: Facts) -> Sequence[Figure]:
 
 
 def system(facts: Facts) -> Sequence[Figure]:
-    """Which model was tested, in which way, by which version of the suite."""
+    """The tested model, the task and the version of the suite."""
     run = facts.candidate
     recipe = run.entry["recipe"]
     words = f"{run.model}, task {recipe.get('task_version')}, {recipe.get('suite')}"
@@ -537,16 +540,16 @@ def system(facts: Facts) -> Sequence[Figure]:
 def hazards(facts: Facts) -> Sequence[Figure]:
     """The worst answers by each metric of harm, as ids."""
     named = {metric.name: metric for metric in facts.task.metrics}
-    found = []
+    worst = []
     for measure in facts.measures:
         metric = named[measure.metric]
         if measure.harm or len(facts.measures) == 1:
-            found += _worst(facts, metric)
-    return found
+            worst += _worst(facts, metric)
+    return worst
 
 
 def _worst(facts: Facts, metric: MetricSpec) -> list[Figure]:
-    """The items furthest on the bad side of a metric; none where all are as good as can be."""
+    """The items with the worst values of a metric, as ids."""
     counted = [row for row in facts.rows if _is_counted(metric, row)]
     rows = [row for row in counted if _badness(metric, row) > 0.0]
     rows.sort(key=lambda row: (-_badness(metric, row), str(row["id"])))
@@ -557,7 +560,7 @@ def _worst(facts: Facts, metric: MetricSpec) -> list[Figure]:
     more = f" and {len(rows) - _MOST_ERRORS} more" if len(rows) > _MOST_ERRORS else ""
     words = f"{len(rows)} answers, the worst first: {ids}{more}"
     source = facts.candidate.name + "/items.parquet"
-    found = in_words(
+    figure = in_words(
         metric.name,
         words if rows else f"none of {len(counted)} answers",
         source,
@@ -565,7 +568,7 @@ def _worst(facts: Facts, metric: MetricSpec) -> list[Figure]:
         len(rows) or len(counted),
     )
 
-    return [found._replace(by_words=metric.judged and facts.candidate.by_words)]
+    return [figure._replace(by_words=metric.judged and facts.candidate.by_words)]
 
 
 def _is_counted(metric: MetricSpec, row: Row) -> bool:
@@ -576,7 +579,7 @@ def _is_counted(metric: MetricSpec, row: Row) -> bool:
 
 
 def _badness(metric: MetricSpec, row: Row) -> float:
-    """How far an item lies from the best value, in what it adds to the metric."""
+    """How far an item is from the best value, weighted as in the metric."""
     value = float(row[metric.name])
     weight = float(row[weight_column(metric.name)]) if metric.kind == "ratio" else 1.0
     best = metric.limits[1] if metric.higher_is_better else metric.limits[0]

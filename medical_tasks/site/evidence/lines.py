@@ -1,13 +1,13 @@
-"""The questions that frameworks ask of an evaluation, in our words, and what answers each.
+"""The questions that frameworks ask about an evaluation, in our words, and what answers each.
 
-Sources, read for what they ask and not copied: CHAI's test-and-evaluation frameworks
+Sources, of which nothing is copied: CHAI's test-and-evaluation frameworks
 (coalition-for-health-ai/responsible-ai-content), the Joint Commission's and CHAI's areas
 of responsible use (RUAIH), the EU AI Act (Regulation 2024/1689), the NHS's DCB0129, and
 TRIPOD-LLM (doi 10.1038/s41591-024-03425-5), whose items are those of its export.
 
-A line more is an entry of `LINES`: which framework, which item, the question, the
-function that finds its figures, and what to do where it finds none. `{task}`, `{model}`
-and `{folder}` in a command are the site's.
+To add a line, add an entry to `LINES`: the framework, its item, the question, the
+function that finds its figures, and what to do if it finds none. `{task}`, `{model}` and
+`{folder}` in a command are replaced by the site's.
 """
 
 from __future__ import annotations
@@ -58,13 +58,14 @@ class EvidenceLine:
     """A question of a framework.
 
     Attributes:
-        key: names the line for programs; unique.
-        framework: whose question it is.
-        item: which of its items.
-        question: in our words.
-        find: finds the figures that answer it; none where it was not measured.
+        key: the unique name of the line for programs.
+        framework: the framework that asks.
+        item: the framework's item.
+        question: the question in our words.
+        find: the function that finds the figures; it returns none if nothing was
+            measured.
         how: the command that measures it, or what a person does.
-        uses: the uses that it is asked of; none for all.
+        uses: the uses to which the question applies; none for all.
     """
 
     key: str

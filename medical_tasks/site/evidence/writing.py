@@ -1,7 +1,7 @@
-"""`site evidence`: the answers to every line as a page, as JSON and as CSV, and two exports.
+"""`site evidence`: writes the answers to all lines as a page, JSON and CSV, and two exports.
 
-No text of notes, answers or raters is in them: figures, ids that are pseudonyms, hashes.
-Nothing is written when the check of the folder is missing, old, or found something.
+They hold no text of notes, answers or raters, but figures, pseudonyms and hashes. Nothing
+is written if the check of the folder is missing, outdated, or found text.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from medical_tasks.site.sharing import SHARE_FILE
 Status = Literal["measured", "not done", "does not apply"]
 PAGE, JSON_FILE, CSV_FILE = "index.html", "evidence.json", "evidence.csv"
 EXPORTS: Final = ("tripod-llm", "chai-card")
-"""Forms of `export` that stand beside the evidence."""
+"""Forms of `export` that are written beside the evidence."""
 _TRIPOD_FILE: Final = "tripod_llm.md"
 _TRIPOD_ROW: Final = re.compile(r"\| (\d+) \| (.+?) \| (.*?) ?\|")
 _NOTHING: Final = frozenset({"", "left open", "unknown", "not recorded"})
-"""What the export says of an item, task by task, that a run knows nothing of."""
+"""What the export says of an item on which a run has no information."""
 _OTHER_JUDGE: Final = "name a model as judge in site.toml (judge.name), then medical-tasks site run {folder}"
 _FOR_PEOPLE: Final = (
     "people write this; the guideline's checklist says what belongs there"
@@ -66,17 +66,17 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A line with what answers it.
+    """A line with its answer.
 
     Attributes:
-        key: of the line.
-        framework: whose question it is.
-        item: which of its items.
-        question: in our words.
+        key: the key of the line.
+        framework: the framework that asks.
+        item: the framework's item.
+        question: the question in our words.
         status: whether it was measured.
-        figures: what was measured; none where nothing was. What a judge by words
-            decided is shown, and answers nothing.
-        how: what measures it, where nothing did.
+        figures: what was measured, if anything. Figures decided by a judge that
+            compares words are shown, and do not answer the line.
+        how: how to measure it, if it was not.
     """
 
     key: str
@@ -88,15 +88,15 @@ class Answer:
     how: str = ""
 
 
-def answers(facts: Facts, tripod: str = "") -> list[Answer]:
-    """The answer to every line.
+def answer_lines(facts: Facts, tripod: str = "") -> list[Answer]:
+    """Answers every line.
 
     Args:
-        facts: of the site.
+        facts: the site's facts.
         tripod: the export for TRIPOD-LLM, whose items become lines.
     """
-    found = [_answer(facts, line) for line in LINES]
-    return [*found, *_tripod_answers(tripod)]
+    answers = [_answer(facts, line) for line in LINES]
+    return [*answers, *_tripod_answers(tripod)]
 
 
 def _answer(facts: Facts, line: EvidenceLine) -> Answer:
@@ -120,7 +120,7 @@ def _answer(facts: Facts, line: EvidenceLine) -> Answer:
 
 
 def _command(facts: Facts, how: str) -> str:
-    """A command with the site's own task, model and configuration in it."""
+    """Fills the site's task, model and configuration into a command."""
     data = mapping(facts.candidate.entry["recipe"].get("data"))
     return how.format(
         folder=".",
@@ -132,31 +132,31 @@ def _command(facts: Facts, how: str) -> str:
 
 
 def _named_model(name: str) -> str:
-    """The model as a command names it; a path on this machine is left to be filled in."""
+    """The model as a command names it; `MODEL` in place of a path on this machine."""
     return "MODEL" if "//" in name or "~" in name or "\\" in name else name
 
 
 def _tripod_answers(text: str) -> Iterator[Answer]:
-    """The items of TRIPOD-LLM as its export fills them in."""
+    """The items of TRIPOD-LLM, as its export fills them in."""
     for line in text.splitlines():
-        found = _TRIPOD_ROW.fullmatch(line.strip())
-        if found is None:
+        match = _TRIPOD_ROW.fullmatch(line.strip())
+        if match is None:
             continue
 
-        place, topic, said = found.groups()
-        parts = [part.strip() for part in said.strip().rstrip(".").split(". ")]
-        open_ = all(part.rpartition(": ")[2] in _NOTHING for part in parts)
-        figure = in_words(
-            topic, said.strip(), f"evidence/{_TRIPOD_FILE}", f"item {place}"
-        )
+        item, topic, entry = match.groups()
+        sentences = entry.strip().rstrip(".").split(". ")
+        contents = [sentence.strip().rpartition(": ")[2] for sentence in sentences]
+        is_open = all(content in _NOTHING for content in contents)
+        source = f"evidence/{_TRIPOD_FILE}"
+        figure = in_words(topic, entry.strip(), source, f"item {item}")
         yield Answer(
-            key=f"tripod-{place}",
+            key=f"tripod-{item}",
             framework=TRIPOD,
-            item=f"item {place}",
+            item=f"item {item}",
             question=f"What is to be reported on: {topic}?",
-            status="not done" if open_ else "measured",
-            figures=() if open_ else (figure,),
-            how=_FOR_PEOPLE if open_ else "",
+            status="not done" if is_open else "measured",
+            figures=() if is_open else (figure,),
+            how=_FOR_PEOPLE if is_open else "",
         )
 
 
@@ -164,16 +164,16 @@ def write_evidence(site: Site) -> list[Answer]:
     """Writes the evidence of a site into its folder `evidence`.
 
     Raises:
-        MissingError: nothing was run yet, or the folder was not checked.
-        RefusedError: the check is old, or found text of notes.
+        MissingError: there is no run yet, or the folder was not checked.
+        RefusedError: the check is outdated, or found text of notes.
         UsageError: the history of decisions was changed.
     """
     require_clean(site)
     chain = verified(site.gates, heads=noted_heads(site))
     if not chain.sound:
         raise UsageError(
-            f"{chain.said} No evidence is made of a history that was changed. Restore it from a "
-            "copy."
+            f"{chain.summary} No evidence is written from a history that was changed. Restore it "
+            "from a copy."
         )
 
     facts = Facts(site)
@@ -188,7 +188,7 @@ def write_evidence(site: Site) -> list[Answer]:
         exported += done.files
 
     tripod = next((path for path in exported if path.name == _TRIPOD_FILE), None)
-    found = answers(facts, "" if tripod is None else read_text(tripod))
+    answers = answer_lines(facts, "" if tripod is None else read_text(tripod))
     content = {
         "format": 1,
         "site": site.settings.name,
@@ -196,33 +196,33 @@ def write_evidence(site: Site) -> list[Answer]:
         "made": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "suite": f"medical-tasks {__version__}",
         "history": {"lines": chain.lines, "head": chain.head},
-        "lines": [_plain(each) for each in found],
+        "lines": [_plain(answer) for answer in answers],
     }
     with WholeFile(folder / JSON_FILE) as file:
         file.write(
             json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         )
 
-    write_table(folder / CSV_FILE, [_COLUMNS, *_csv_rows(found)])
+    write_table(folder / CSV_FILE, [_COLUMNS, *_csv_rows(answers)])
     with WholeFile(folder / PAGE) as file:
-        file.write(page(content, found, [path.name for path in exported]))
+        file.write(page(content, answers, [path.name for path in exported]))
 
-    return found
+    return answers
 
 
 def _plain(answer: Answer) -> dict[str, object]:
-    """An answer for programs."""
+    """An answer as JSON values."""
     return {
         **asdict(answer),
         "figures": [figure._asdict() for figure in answer.figures],
     }
 
 
-def _csv_rows(found: Sequence[Answer]) -> Iterator[Sequence[object]]:
-    """A row a figure; a line without one has a row that says so."""
-    for each in found:
-        first = (each.framework, each.item, each.question, each.status)
-        for figure in each.figures:
+def _csv_rows(answers: Sequence[Answer]) -> Iterator[Sequence[object]]:
+    """A row for each figure; one row for a line without figures."""
+    for answer in answers:
+        first = (answer.framework, answer.item, answer.question, answer.status)
+        for figure in answer.figures:
             yield (
                 *first,
                 figure.name,
@@ -233,29 +233,29 @@ def _csv_rows(found: Sequence[Answer]) -> Iterator[Sequence[object]]:
                 figure.unit,
                 figure.source,
                 figure.field,
-                figure.said,
-                each.how,
+                figure.remark,
+                answer.how,
             )
 
-        if not each.figures:
-            yield (*first, *[None] * (len(_COLUMNS) - len(first) - 1), each.how)
+        if not answer.figures:
+            yield (*first, *[None] * (len(_COLUMNS) - len(first) - 1), answer.how)
 
 
 def page(
-    content: Mapping[str, object], found: Sequence[Answer], exported: Sequence[str]
+    content: Mapping[str, object], answers: Sequence[Answer], exported: Sequence[str]
 ) -> str:
-    """The evidence as one page that needs nothing else."""
+    """The evidence as one self-contained page."""
     sections = [
         (
             _anchor(framework),
             framework,
             html_table(_table(framework, own)),
-            sum(each.status == "measured" for each in own),
-            sum(each.status != "does not apply" for each in own),
-            [each.item for each in own if each.status == "does not apply"],
+            sum(answer.status == "measured" for answer in own),
+            sum(answer.status != "does not apply" for answer in own),
+            [answer.item for answer in own if answer.status == "does not apply"],
         )
         for framework in FRAMEWORKS
-        if (own := [each for each in found if each.framework == framework])
+        if (own := [answer for answer in answers if answer.framework == framework])
     ]
     body = rendered(
         "evidence.html",
@@ -273,8 +273,8 @@ def _anchor(framework: str) -> str:
     return "-".join(framework.lower().split())
 
 
-def _table(framework: str, found: Sequence[Answer]) -> Table:
-    """The lines of a framework, a row a figure."""
+def _table(framework: str, answers: Sequence[Answer]) -> Table:
+    """The lines of a framework, a row for each figure."""
     columns = (
         Column(name="item", label="Item", header=True),
         Column(name="question", label="Question"),
@@ -285,8 +285,8 @@ def _table(framework: str, found: Sequence[Answer]) -> Table:
         Column(name="n", label="n", kind="number"),
         Column(name="source", label="From, or how to"),
     )
-    asked = (each for each in found if each.status != "does not apply")
-    rows = [row for each in asked for row in _rows(each)]
+    applicable = (answer for answer in answers if answer.status != "does not apply")
+    rows = [row for answer in applicable for row in _rows(answer)]
 
     return Table(
         id=_anchor(framework),
@@ -297,13 +297,13 @@ def _table(framework: str, found: Sequence[Answer]) -> Table:
     )
 
 
-def _rows(each: Answer) -> Iterator[Row]:
+def _rows(answer: Answer) -> Iterator[Row]:
     first = (
-        each.item,
-        each.question,
-        Cell(each.status, strong=each.status == "not done"),
+        answer.item,
+        answer.question,
+        Cell(answer.status, strong=answer.status == "not done"),
     )
-    for figure in each.figures:
+    for figure in answer.figures:
         ends = ""
         if figure.low is not None and figure.high is not None:
             low, high = (number(end, figure.unit) for end in (figure.low, figure.high))
@@ -314,7 +314,7 @@ def _rows(each: Answer) -> Iterator[Row]:
         yield Row(
             cells=(
                 *first,
-                Cell(figure.name, note=figure.said),
+                Cell(figure.name, note=figure.remark),
                 Cell(value, sort=figure.value, note=unit),
                 Cell(ends, sort=figure.low),
                 Cell(f"{figure.n:,}" if figure.n else "", sort=figure.n),
@@ -322,16 +322,16 @@ def _rows(each: Answer) -> Iterator[Row]:
             )
         )
 
-    if not each.figures:
-        yield Row(cells=(*first, "", "", "", "", each.how))
+    if not answer.figures:
+        yield Row(cells=(*first, "", "", "", "", answer.how))
 
 
 def run(options: Evidence) -> int:
-    """Writes the evidence, and says how many lines are answered."""
+    """Writes the evidence, and prints how many lines are answered."""
     site = open_site(options.folder)
-    found = write_evidence(site)
+    answers = write_evidence(site)
     counts = {
-        status: sum(each.status == status for each in found)
+        status: sum(answer.status == status for answer in answers)
         for status in ("measured", "not done", "does not apply")
     }
     pooled = site.path / POOLED  # read with the shared file that it must hold
@@ -346,7 +346,7 @@ def run(options: Evidence) -> int:
         outputs=[site.evidence / name for name in (PAGE, JSON_FILE, CSV_FILE)],
         figures={**counts, "head": verified(site.gates).head},
     )
-    said = ", ".join(f"{count} {status}" for status, count in counts.items())
-    tell(f"{site.evidence / PAGE}: {said}", counts)
+    summary = ", ".join(f"{count} {status}" for status, count in counts.items())
+    tell(f"{site.evidence / PAGE}: {summary}", counts)
 
     return 0

@@ -1,4 +1,4 @@
-"""The uses that a site can evaluate, and how each becomes one of our tasks.
+"""The uses that a site can evaluate, and the task of each.
 
 | use | task | as |
 |---|---|---|
@@ -20,22 +20,21 @@ from medical_tasks.site.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """A use, as one of our tasks.
+    """A use with its task.
 
     Attributes:
-        title: as a heading has it.
-        units: what is drawn, in the plural.
-        columns: that the table of notes must have.
-        dataset: of the task; its configuration is `own`.
-        task: what the models are asked.
-        credentialed_dataset: the dataset, where notes are credentialed and it is
-            another one; "" where it is the same.
-        credentialed_task: the task then.
-        metric: the headline.
+        title: the heading.
+        units: the plural name of what is sampled.
+        columns: the required columns of the table of notes.
+        dataset: the task's dataset, in its configuration `own`.
+        task: the task for the models.
+        credentialed_dataset: the dataset for credentialed notes; "" if it is the same.
+        credentialed_task: the task for credentialed notes; "" if it is the same.
+        metric: the headline metric.
         judged: whether a judge scores answers.
-        module: of what makes the items: `package.module`.
-        item_minutes: what checking a drafted item takes a person.
-        label_minutes: what labelling an answer takes.
+        module: the module that makes the items: `package.module`.
+        item_minutes: a reviewer's minutes to check a drafted item.
+        label_minutes: a reviewer's minutes to label an answer.
     """
 
     title: str
@@ -119,7 +118,7 @@ USES: Final[Mapping[str, Use]] = MappingProxyType(
 """The uses by name."""
 
 CONFIG: Final = "own"
-"""The configuration of each dataset that a site's items are built as."""
+"""The configuration of each dataset for a site's own items."""
 
 
 def use_of(settings: Settings) -> Use:
@@ -128,7 +127,7 @@ def use_of(settings: Settings) -> Use:
 
 
 def question_item(question: str) -> str:
-    """The id of a patient's question, which K-QA's form makes of its text."""
+    """The id of a patient's question, which K-QA's form derives from its text."""
     from medical_tasks.benchmarks.kqa.data import question_id
 
     return question_id(question)

@@ -1,8 +1,8 @@
 """calculator: rows like MedCalc-Bench's, extracted from notes and calculated by its formulas.
 
-`construct medcalc` finds the attributes of calculators in notes, by the maker or by
-words alone (`maker = "lexical"`); reviewers mend values and drop rows; the gold answer
-follows from the values by the formula. No judge is needed.
+`construct medcalc` extracts the inputs of calculators from notes, by the maker or by
+words alone (`maker = "lexical"`); reviewers correct values and drop rows; the formula
+gives the right answer. No judge is needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from medical_tasks.runs.results import JsonDict
 from medical_tasks.site.desk.sheets import Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
-from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.making import Drafted, KeptItems, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
 from medical_tasks.site.uses.sheets import (
@@ -37,7 +37,7 @@ from medical_tasks.site.uses.sheets import (
 )
 
 _ALL: Final = 10**6
-"""Rows of a calculator at most: what is drawn are patients."""
+"""The most rows of a calculator: no limit, since patients were sampled."""
 _MISSING: Final = "not mentioned"
 
 
@@ -47,7 +47,7 @@ class Calculator:
     def draft(
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
-        """Extracts from the notes that were not read yet with this maker and calculators."""
+        """Extracts from notes that were not read yet by this maker for these calculators."""
         maker = site.settings.models.maker or LEXICAL
         folder = work_folder(site)
         notes = {
@@ -68,8 +68,8 @@ class Calculator:
         }
         failed = 0
         if missing:
-            place = folder / basis_of([basis[name] for name in missing])
-            pairs, failed = _extracted(site, missing, place, options)
+            extraction = folder / basis_of([basis[name] for name in missing])
+            pairs, failed = _extracted(site, missing, extraction, options)
             if options.forecast:
                 return None
 
@@ -88,31 +88,31 @@ class Calculator:
         return Drafted(items=len(_pairs(site, patients)), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
-        """A row a calculator and note, with a field a value."""
-        known = {each.id: each for each in patients}
+        """The sheet: a row for each calculator and note, with a field for each value."""
+        by_id = {patient.id: patient for patient in patients}
         return items_sheet(
             site,
             "Values for calculators",
             "Keep a row if the calculator is meant for this patient and every value is what the "
             f"note says. Mend a value with its unit, or write {_MISSING}. Drop the row if the "
             "calculator is not meant for the patient.",
-            (_item(pair, known[_patient(pair)]) for pair in _pairs(site, patients)),
+            (_item(pair, by_id[_patient(pair)]) for pair in _pairs(site, patients)),
             marked="sentences that share most words with the values",
         )
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
-        """The kept rows, as `construct medcalc release` writes them."""
+    ) -> KeptItems:
+        """The kept rows, in the form of `construct medcalc release`."""
         folder = make_folder(work_folder(site) / "release")
         lines, changed_values, dropped = [], 0, 0
         for pair in _pairs(site, patients):
-            one = decided.get(pair.id)
-            if one is None or one.value != "keep":
-                dropped += one is not None
+            decision = decided.get(pair.id)
+            if decision is None or decision.value != "keep":
+                dropped += decision is not None
                 continue
 
-            entities, changed_here = _mended(pair, one.edits)
+            entities, changed_here = _mended(pair, decision.edits)
             changed_values += changed_here
             lines.append(pair.line(entities))
 
@@ -132,7 +132,7 @@ class Calculator:
         )
         source = folder / "release" / "test.jsonl"
 
-        return Made(
+        return KeptItems(
             source=source,
             patients={
                 str(row["Row Number"]): str(row["Note ID"]).rpartition("-")[0]
@@ -158,9 +158,9 @@ _DONE: Final = "extracted_notes.jsonl"
 def _extracted(
     site: Site, notes: Mapping[str, str], folder: Path, options: Make
 ) -> tuple[list[JsonDict], int]:
-    """The pairs of some notes, and whether a reply is missing.
+    """The pairs of some notes, and 1 if a reply is missing, else 0.
 
-    The same notes, maker and calculators go on in the same folder where they stopped.
+    The same notes, maker and calculators resume in the same folder.
     """
     source = work_folder(site) / "notes.jsonl"
     construction.write_lines(
@@ -195,13 +195,13 @@ def _extracted(
 
 
 def _pairs(site: Site, patients: Sequence[Patient]) -> list[Pair]:
-    """The extracted pairs of the patients who were drawn, each once."""
-    path, known = work_folder(site) / _PAIRS, {each.id for each in patients}
+    """The extracted pairs of the sampled patients, each once."""
+    path, drawn = work_folder(site) / _PAIRS, {patient.id for patient in patients}
     if not read_lines(path):
         return []
     records = construction.read_lines(path, LINE_FIELDS, step="medcalc extract")
     pairs = {pair.id: pair for pair in map(Pair.read, records)}
-    return [pair for pair in pairs.values() if _patient(pair) in known]
+    return [pair for pair in pairs.values() if _patient(pair) in drawn]
 
 
 def _patient(pair: Pair) -> str:
@@ -213,7 +213,7 @@ def _item(pair: Pair, patient: Patient) -> Item:
         Field(
             name=f"value_{number}",
             label=f"{item.name} ({item.expects})",
-            text=_said(pair.entities.get(item.name)),
+            text=_value_text(pair.entities.get(item.name)),
         )
         for number, item in enumerate(pair.calculator.inputs)
     )
@@ -230,23 +230,23 @@ def _item(pair: Pair, patient: Patient) -> Item:
     )
 
 
-def _said(value: object) -> str:
-    """A value as reviewers see and write it."""
+def _value_text(value: object) -> str:
+    """A value in the form that reviewers see and write."""
     if value is None:
         return _MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return " ".join(map(_said, value))
+        return " ".join(map(_value_text, value))
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _mended(pair: Pair, edits: Mapping[str, str]) -> tuple[dict[str, object], int]:
-    """The values with what a reviewer changed, and how many that are."""
+    """The values with a reviewer's changes, and the number of changes."""
     entities, count = dict(pair.entities), 0
     for number, item in enumerate(pair.calculator.inputs):
         text = edits.get(f"value_{number}")
-        if text is None or text.strip() == _said(pair.entities.get(item.name)):
+        if text is None or text.strip() == _value_text(pair.entities.get(item.name)):
             continue
         entities[item.name] = _read(pair, item, text.strip())
         count += 1

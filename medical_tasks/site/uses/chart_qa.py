@@ -1,4 +1,4 @@
-"""chart-qa: questions about a patient's notes, as EHRNoteQA has them.
+"""chart-qa: questions about a patient's notes, in the form of EHRNoteQA.
 
 A maker drafts a question with five choices for each patient (`construct ehrnoteqa`), or
 people wrote them: a table with patient_id, question, choice_a to choice_e and answer, a
@@ -51,7 +51,7 @@ from medical_tasks.site.desk.sheets import (
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
 from medical_tasks.site.judging import Drawn, own_data
-from medical_tasks.site.making import Drafted, Made, drafting_cost, work_folder
+from medical_tasks.site.making import Drafted, KeptItems, drafting_cost, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import (
     Patient,
@@ -69,6 +69,7 @@ from medical_tasks.site.uses.sheets import (
     read_drafts,
     read_lines,
     stratum_of,
+    with_patients,
     write_drafts,
 )
 
@@ -76,18 +77,18 @@ _MARKED: Final = "sentences that share most words with the right choice"
 CHOICE_NAMES: Final = tuple(f"choice_{letter.lower()}" for letter in LETTERS)
 _FORM: Final = f"The columns are patient_id, question, {', '.join(CHOICE_NAMES)}, answer (a letter)."
 _BOUNDS: Final = (10**8, 10**9)
-"""Tokens of the levels that construction sorts notes into: all notes are of the first."""
+"""Token limits of construction's levels, so high that all notes are of the first level."""
 _FIRST_DAY: Final = "2000-01-01"
 
 
 class Draft(TypedDict):
-    """A question as it is checked.
+    """A drafted question.
 
     Attributes:
-        id: of the item.
-        patient: pseudonym.
+        id: the id of the item.
+        patient: the patient's pseudonym.
         answer: the letter of the right choice.
-        basis: a hash of the notes and the maker; "" for what people wrote.
+        basis: a hash of the notes and the maker; "" for questions that people wrote.
     """
 
     id: str
@@ -104,7 +105,7 @@ class ChartQa:
     def draft(
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
-        """Drafts by a maker, or takes what people wrote."""
+        """Drafts by the maker, or reads what people wrote."""
         failed = 0
         if site.settings.items:
             drafts = _written(site, patients)
@@ -126,8 +127,7 @@ class ChartQa:
         return Drafted(items=len(drafts), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
-        """Question, choices and notes; what is dropped needs no text."""
-        notes = {each.id: each for each in patients}
+        """The sheet of questions with choices and notes."""
         return items_sheet(
             site,
             "Questions to check",
@@ -135,31 +135,29 @@ class ChartQa:
             "the notes give and whose other choices they do not. Change its texts where that "
             "mends it. Drop what is unimportant or cannot be answered.",
             (
-                _item(draft, notes[draft["patient"]])
-                for draft in _drafts(site)
-                if draft["patient"] in notes
+                _item(draft, patient)
+                for draft, patient in with_patients(_drafts(site), patients)
             ),
             marked=_MARKED,
         )
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
+    ) -> KeptItems:
         """The kept questions, as `build ehrnoteqa --config own` reads them."""
-        notes = {each.id: note_rows(each) for each in patients}
         reviewed, rows = [], []
-        for draft in _drafts(site):
-            one = decided.get(draft["id"])
-            if one is None or draft["patient"] not in notes:
+        for draft, patient in with_patients(_drafts(site), patients):
+            decision = decided.get(draft["id"])
+            if decision is None:
                 continue
 
             before = _content(draft, {})
-            kept = _content(draft, one.edits) if one.value == "keep" else None
+            kept = _content(draft, decision.edits) if decision.value == "keep" else None
             reviewed.append(
                 Reviewed(id=draft["id"], reviewer="", before=before, after=kept)
             )
             if kept is not None:
-                rows.append(_row(draft, kept, notes[draft["patient"]]))
+                rows.append(_row(draft, kept, note_rows(patient)))
 
         if not rows:
             raise UsageError("no question was kept, so that there is nothing to ask.")
@@ -169,7 +167,7 @@ class ChartQa:
         figures = dict(revision_counts(reviewed))
         figures.pop("by_reviewer")
 
-        return Made(
+        return KeptItems(
             source=source,
             patients={row["id"]: row["patient_id"] for row in rows},
             figures=figures,
@@ -184,7 +182,7 @@ MAKER: Final = ChartQa()
 
 
 def note_rows(patient: Patient) -> list[NoteRow]:
-    """A patient's notes, the oldest first, as the dataset has them."""
+    """A patient's notes in the form of the dataset, the oldest first."""
     dated = sorted(
         (_time(cells, number), number, cells)
         for number, cells in enumerate(patient.rows)
@@ -206,33 +204,33 @@ def note_rows(patient: Patient) -> list[NoteRow]:
 
 
 def _time(cells: Mapping[str, str], number: int) -> str:
-    """When a note was written: its date, or where there is none its place in the table."""
+    """The time of a note: its date, or a fixed day, with its row's number as minutes."""
     day = cells.get("date", "").strip()[:10] or _FIRST_DAY
     return f"{day} {number // 60 % 24:02}:{number % 60:02}:00"
 
 
 def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
-    """The questions that people wrote about the patients who were drawn."""
+    """The questions that people wrote about the sampled patients."""
     path = site.seen(site.settings.items)
     needed = ("patient_id", "question", *CHOICE_NAMES, "answer")
     table = read_table(path, form=_FORM, knows=has_columns(*needed))
     if missing := [name for name in needed if name not in table.columns]:
         raise UsageError(f"{path}: has no column {', '.join(missing)}. {_FORM}")
 
-    key, wanted = pseudonym_key(site), {each.id for each in patients}
+    key, drawn = pseudonym_key(site), {owner.id for owner in patients}
     drafts, seen = [], dict[str, int]()
     for row in table.rows:
         cells = {name: str(row.cells[name] or "").strip() for name in needed}
         patient = pseudonym(key, cells["patient_id"])
         number = seen[patient] = seen.get(patient, 0) + 1
-        if patient not in wanted:
+        if patient not in drawn:
             continue
 
         answer = cells["answer"].upper()
         if answer not in tuple(LETTERS):
             raise UsageError(
-                f"{row.location('answer')}: is a letter from A to E, got a text of "
-                f"{len(answer)} signs."
+                f"{row.location('answer')}: must be a letter from A to E, got a text of "
+                f"{len(answer)} characters."
             )
 
         for name in needed:
@@ -254,12 +252,12 @@ def _written(site: Site, patients: Sequence[Patient]) -> list[Draft]:
 
 
 def _drafts(site: Site) -> list[Draft]:
-    """The drafts of the items, as `_drafted` and `_written` made them."""
+    """The stored drafts of `_drafted` or `_written`."""
     return cast(list[Draft], read_drafts(site))
 
 
 def _own_drafts(site: Site, patients: Sequence[Patient]) -> list[Draft]:
-    """The maker's drafts about some patients, from their notes as they are now."""
+    """The present maker's drafts about some patients, from their present notes."""
     basis = _bases(site, patients)
     return [
         draft
@@ -269,21 +267,21 @@ def _own_drafts(site: Site, patients: Sequence[Patient]) -> list[Draft]:
 
 
 def _bases(site: Site, patients: Sequence[Patient]) -> dict[str, str]:
-    """What each patient's draft is made from: the notes and the maker, as a hash."""
+    """The hash of each patient's notes and the maker."""
     maker = site.settings.models.maker
-    return {each.id: basis_of(maker, note_rows(each)) for each in patients}
+    return {patient.id: basis_of(maker, note_rows(patient)) for patient in patients}
 
 
 def _undrafted(patients: Sequence[Patient], drafts: Sequence[Draft]) -> list[Patient]:
-    """The patients about whom there is no draft."""
-    there = {each["patient"] for each in drafts}
-    return [each for each in patients if each.id not in there]
+    """The patients without a draft."""
+    drafted = {draft["patient"] for draft in drafts}
+    return [patient for patient in patients if patient.id not in drafted]
 
 
 def _drafted(
     site: Site, patients: Sequence[Patient], options: Make
 ) -> tuple[list[Draft], int]:
-    """Drafts by the maker, for the patients that have none yet."""
+    """The maker's drafts, after drafting for the patients that lack one."""
     models, folder = site.settings.models, work_folder(site)
     drafts = _own_drafts(site, patients)
     missing = _undrafted(patients, drafts)
@@ -292,22 +290,22 @@ def _drafted(
 
     source = folder / "discharge.csv"
     _write_discharge(source, missing)
-    # The same patients, notes and maker go on where they stopped.
+    # The same patients, notes and maker resume in the same folder.
     basis = _bases(site, missing)
-    place = folder / basis_of(basis)
-    most = max(len(each.rows) for each in missing)
+    work = folder / basis_of(basis)
+    most = max(len(patient.rows) for patient in missing)
     spec = SampleSpec(
         cells={(1, count): len(missing) for count in range(1, most + 1)},
         bounds=_BOUNDS,
         seed=site.settings.seed,
         allow_fewer=True,
     )
-    make_sample(source, place, open_counter(ESTIMATE), spec)
-    made = generate_drafts(
+    make_sample(source, work, open_counter(ESTIMATE), spec)
+    report = generate_drafts(
         EhrnoteqaGenerate(
             benchmark="ehrnoteqa",
             step="generate",
-            folder=place,
+            folder=work,
             model=models.maker,
             model_args=read_settings(models.args.get("maker", ""), option="maker"),
             seed=site.settings.seed,
@@ -317,23 +315,23 @@ def _drafted(
     )
     drafts += [
         Draft(
-            id=each["id"],
-            patient=each["id"],
-            question=each["question"],
-            choices=each["choices"],
-            answer=each["answer"],
-            basis=basis[each["id"]],
+            id=generated["id"],
+            patient=generated["id"],
+            question=generated["question"],
+            choices=generated["choices"],
+            answer=generated["answer"],
+            basis=basis[generated["id"]],
         )
-        for each in read_lines(place / files.DRAFTS)
+        for generated in read_lines(work / files.DRAFTS)
     ]
 
-    return drafts, len(made["failed_patients"])
+    return drafts, len(report["failed_patients"])
 
 
 def _write_discharge(path: Path, patients: Sequence[Patient]) -> None:
-    """Writes the notes in the columns that construction reads."""
-    with WholeFile(path, private=True) as part:
-        writer = csv.DictWriter(part, COLUMNS, lineterminator="\n")
+    """Writes the notes as construction reads them."""
+    with WholeFile(path, private=True) as stream:
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
         writer.writeheader()
         for patient in patients:
             for number, cells in enumerate(patient.rows):
@@ -377,7 +375,7 @@ def _item(draft: Draft, patient: Patient) -> Item:
 
 
 def _content(draft: Draft, edits: Mapping[str, str]) -> Content:
-    """A draft with what a reviewer changed."""
+    """A draft with a reviewer's changes."""
     answer = edits.get("answer", draft["answer"]).strip().upper()
     if answer not in tuple(LETTERS):
         raise UsageError(
@@ -396,7 +394,7 @@ def _content(draft: Draft, edits: Mapping[str, str]) -> Content:
 
 
 def _row(draft: Draft, kept: Content, notes: Sequence[NoteRow]) -> JsonDict:
-    """A question of the dataset, which has no levels here: 0."""
+    """A row of the dataset; its level is 0, since a site has no levels."""
     return {
         "id": draft["id"],
         "patient_id": draft["patient"],
@@ -418,7 +416,7 @@ class AnswerLabels:
     def sheet(
         self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
     ) -> Sheet:
-        """The question with its right choice, the notes, and an answer of nobody knows whom."""
+        """The sheet of questions with right choice, notes and an anonymous answer."""
         return labels_sheet(
             site,
             "Answers to label",
@@ -428,7 +426,7 @@ class AnswerLabels:
                 Choice(key="1", value="correct", label="correct"),
                 Choice(key="0", value="incorrect", label="incorrect"),
             ),
-            (_answer_item(each, patients) for each in drawn),
+            (_answer_item(answer, patients) for answer in drawn),
             marked=_MARKED,
         )
 
@@ -439,23 +437,28 @@ class AnswerLabels:
         decided: Mapping[str, Decided],
         path: Path,
     ) -> Mapping[str, object]:
-        """A row an answer, a column a rater; the adjudicator's mark breaks a tie."""
+        """Writes a row for each answer and a column for each rater, with ties adjudicated."""
         reviewers = site.settings.reviewers
         names = (*reviewers.names, reviewers.adjudicator)
         rows = []
-        for each in drawn:
-            one = decided[each.id]
-            marks = marks_of(one, reviewers.names, reviewers.adjudicator)
+        for answer in drawn:
+            decision = decided[answer.id]
+            marks = marks_of(decision, reviewers.names, reviewers.adjudicator)
             cells = [marks.get(name, "") for name in names]
-            rows.append((each.item.id, each.role, each.text, *cells))
+            rows.append((answer.item.id, answer.role, answer.text, *cells))
 
         used = [
-            place
-            for place, name in enumerate(names)
-            if any(row[3 + place] for row in rows)
+            column
+            for column, name in enumerate(names)
+            if any(row[3 + column] for row in rows)
         ]
-        head = ("id", "model", "response", *(f"rater_{names[place]}" for place in used))
-        lines = [(*row[:3], *(row[3 + place] for place in used)) for row in rows]
+        head = (
+            "id",
+            "model",
+            "response",
+            *(f"rater_{names[column]}" for column in used),
+        )
+        lines = [(*row[:3], *(row[3 + column] for column in used)) for row in rows]
         write_table(path, [head, *lines], private=True)
 
         return {"set": "ehrnoteqa", **own_data(site)}
@@ -464,14 +467,14 @@ class AnswerLabels:
 LABELLING: Final = AnswerLabels()
 
 
-def _answer_item(each: Drawn, patients: Mapping[str, Patient]) -> Item:
-    row = each.item.fields
+def _answer_item(answer: Drawn, patients: Mapping[str, Patient]) -> Item:
+    row = answer.item.fields
     right = row["choices"][LETTERS.index(row["answer"])]
     patient = patients[row["patient_id"]]
     return Item(
-        id=each.id,
+        id=answer.id,
         prompt=f"{row['question']}\nRight: {right}",
         passages=passages_of(note_texts(patient), right),
-        answer=each.text,
+        answer=answer.text,
         stratum=stratum_of(patient),
     )

@@ -1,8 +1,9 @@
-"""discharge-summary: a model's summary of notes against a clinician's own, as DocLens has it.
+"""discharge-summary: compares a model's summary with a clinician's own, as DocLens does.
 
 The claims of the clinician's summary are drafted by the maker (`decompose doclens`), or
-are its sentences; reviewers mend them. Completeness is the share of the claims that a
-model's summary entails, conciseness the other way round, attribution its citations.
+are its sentences; reviewers correct them. Completeness is the share of these claims that
+the model's summary entails, conciseness the share of its claims that the clinician's
+entails, and attribution concerns its citations.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 from medical_tasks.benchmarks.doclens.pieces import EMPTY
 from medical_tasks.construct.decompose.doclens import run as decompose
 from medical_tasks.construct.options import Decompose
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.io.files import WholeFile, read_text
 from medical_tasks.io.tables import write_table
 from medical_tasks.options import read_settings
@@ -24,10 +25,11 @@ from medical_tasks.site.desk.sheets import Choice, Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
 from medical_tasks.site.judging import Drawn
-from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.making import Drafted, KeptItems, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
 from medical_tasks.site.uses.sheets import (
+    decompose_with,
     items_sheet,
     labels_sheet,
     lines_in,
@@ -36,6 +38,7 @@ from medical_tasks.site.uses.sheets import (
     read_drafts,
     statements_in,
     stratum_of,
+    with_patients,
     write_drafts,
 )
 
@@ -59,40 +62,40 @@ class DischargeSummary:
             if options.forecast:
                 return None
         else:
-            claims = {each.id: statements_in(summary_of(each)) for each in patients}
+            claims = {
+                patient.id: statements_in(summary_of(patient)) for patient in patients
+            }
 
         write_drafts(
-            site, ({"id": name, "claims": found} for name, found in claims.items())
+            site, ({"id": name, "claims": own} for name, own in claims.items())
         )
         return Drafted(items=len(claims), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
-        """A clinician's summary with its claims, one a line."""
-        known = {each.id: each for each in patients}
+        """The sheet of clinicians' summaries with their claims, one a line."""
         return items_sheet(
             site,
             "Claims of summaries",
             "One claim a line: everything that the summary says, each claim once and "
             "understandable by itself. Mend the list. Drop a summary that is not as it should be.",
             (
-                _item(draft, known[draft["id"]])
-                for draft in read_drafts(site)
-                if draft["id"] in known
+                _item(draft, patient)
+                for draft, patient in with_patients(read_drafts(site), patients)
             ),
         )
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
-        """The kept notes with their summaries, and the file of claims."""
+    ) -> KeptItems:
+        """The kept notes with their summaries; also writes the file of claims."""
         drafts = {draft["id"]: draft["claims"] for draft in read_drafts(site)}
         texts, claims, changed = [], [], 0
         for patient in patients:
-            one = decided.get(patient.id)
-            if one is None or one.value != "keep":
+            decision = decided.get(patient.id)
+            if decision is None or decision.value != "keep":
                 continue
 
-            own = lines_in(one.edits.get("claims", "\n".join(drafts[patient.id])))
+            own = lines_in(decision.edits.get("claims", "\n".join(drafts[patient.id])))
             changed += own != drafts[patient.id]
             reference = summary_of(patient)
             texts.append(_record(patient, reference))
@@ -111,19 +114,19 @@ class DischargeSummary:
         _write_json(source, texts)
         _write_json(work_folder(site) / CLAIMS, claims)
 
-        return Made(
+        return KeptItems(
             source=source,
-            patients={each["example_id"]: each["example_id"] for each in texts},
+            patients={row["example_id"]: row["example_id"] for row in texts},
             figures={
                 "kept": len(texts),
                 "removed": len(decided) - len(texts),
                 "lists_revised": changed,
-                "claims": sum(len(each["subclaims_reference"]) for each in claims),
+                "claims": sum(len(row["subclaims_reference"]) for row in claims),
             },
         )
 
     def scoring(self, site: Site) -> Mapping[str, str]:
-        """The settings of the task's scoring: the claims that people checked."""
+        """The task's scoring setting: the file of the checked claims."""
         return {"claims": str(work_folder(site) / CLAIMS)}
 
 
@@ -136,7 +139,7 @@ class ClaimLabels:
     def sheet(
         self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
     ) -> Sheet:
-        """One claim an answer, drawn by the answer's id; none where a summary has no claim."""
+        """The sheet of one claim for each answer, without summaries that have no claims."""
         claims = _claims_for(site, drawn)
         return labels_sheet(
             site,
@@ -149,13 +152,13 @@ class ClaimLabels:
             ),
             (
                 Item(
-                    id=each.id,
-                    prompt=claims[each.id],
-                    passages=passages_of({"Summary": each.text}, claims[each.id]),
-                    stratum=stratum_of(patients[each.item.id]),
+                    id=answer.id,
+                    prompt=claims[answer.id],
+                    passages=passages_of({"Summary": answer.text}, claims[answer.id]),
+                    stratum=stratum_of(patients[answer.item.id]),
                 )
-                for each in drawn
-                if each.id in claims
+                for answer in drawn
+                if answer.id in claims
             ),
             marked="sentences that share most words with the claim",
         )
@@ -171,16 +174,16 @@ class ClaimLabels:
         claims = _claims_for(site, drawn)
         rows = [
             (
-                each.item.id,
+                answer.item.id,
                 "site",
                 number,
                 "recall",
-                each.role,
-                each.text,
-                claims[each.id],
-                int(decided[each.id].value == "stated"),
+                answer.role,
+                answer.text,
+                claims[answer.id],
+                int(decided[answer.id].value == "stated"),
             )
-            for number, each in enumerate(drawn)
+            for number, answer in enumerate(drawn)
         ]
         write_table(path, [_FACTEHR, *rows], private=True)
 
@@ -191,22 +194,22 @@ LABELLING: Final = ClaimLabels()
 
 
 def summary_of(patient: Patient) -> str:
-    """The clinician's own summary: of the patient's last row that has one."""
-    found = [cells["summary"].strip() for cells in patient.rows]
-    return next((text for text in reversed(found) if text), EMPTY)
+    """The clinician's own summary, from the patient's last row that has one."""
+    summaries = [cells["summary"].strip() for cells in patient.rows]
+    return next((text for text in reversed(summaries) if text), EMPTY)
 
 
 def _claims_for(site: Site, drawn: Sequence[Drawn]) -> dict[str, str]:
-    """Answer to the claim of the clinician's summary that is labelled with it.
+    """The claim of the clinician's summary that is labelled for each answer.
 
-    Which one follows from the answer's id, so that it is the same at any time.
+    The answer's id decides which one, so that it is always the same.
     """
     rows = json.loads(read_text(work_folder(site) / CLAIMS))
     claims = {row["example_id"]: row["subclaims_reference"] for row in rows}
     return {
-        each.id: own[int(each.id[1:], 16) % len(own)]
-        for each in drawn
-        if (own := claims[each.item.id])
+        answer.id: own[int(answer.id[1:], 16) % len(own)]
+        for answer in drawn
+        if (own := claims[answer.item.id])
     }
 
 
@@ -216,8 +219,8 @@ def _record(patient: Patient, reference: str) -> dict[str, str]:
 
 
 def _write_json(path: Path, content: object) -> None:
-    with WholeFile(path, private=True) as part:
-        part.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    with WholeFile(path, private=True) as stream:
+        stream.write(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def _item(draft: Json, patient: Patient) -> Item:
@@ -234,36 +237,28 @@ def _item(draft: Json, patient: Patient) -> Item:
 def _decomposed(
     site: Site, patients: Sequence[Patient], options: Make
 ) -> tuple[dict[str, list[str]], int]:
-    """The claims by the maker; what it answered before is not asked again."""
+    """The claims by the maker, which is not asked again for stored replies."""
     folder, models = work_folder(site), site.settings.models
     source, out = folder / "references.json", folder / "drafted_claims.json"
-    _write_json(source, [_record(each, summary_of(each)) for each in patients])
-    failed = 0
-    out.unlink(missing_ok=True)  # a draft; what people made of it is in their labels
-    try:
-        decompose(
-            Decompose(
-                benchmark="doclens",
-                source=source,
-                side="reference",
-                out=out,
-                work=folder / "replies",
-                judge=models.maker,
-                judge_args=read_settings(models.args.get("maker", "")),
-                forecast=options.forecast,
-                allow_remote=options.allow_remote,
-                attest_zero_retention=options.attest_zero_retention,
-            )
-        )
-    except IncompleteError:
-        if not out.is_file():
-            raise
-
-        failed = 1
-
+    _write_json(source, [_record(patient, summary_of(patient)) for patient in patients])
+    is_incomplete = decompose_with(
+        decompose,
+        Decompose(
+            benchmark="doclens",
+            source=source,
+            side="reference",
+            out=out,
+            work=folder / "replies",
+            judge=models.maker,
+            judge_args=read_settings(models.args.get("maker", "")),
+            forecast=options.forecast,
+            allow_remote=options.allow_remote,
+            attest_zero_retention=options.attest_zero_retention,
+        ),
+    )
     if options.forecast:
         return {}, 0
 
     rows = json.loads(read_text(out))
-    found = {row["example_id"]: row["subclaims_reference"] for row in rows}
-    return found, failed and len(patients) - len(found)
+    claims = {row["example_id"]: row["subclaims_reference"] for row in rows}
+    return claims, len(patients) - len(claims) if is_incomplete else 0

@@ -1,7 +1,7 @@
-"""patient-questions: what patients ask, against a clinician's own answers, as K-QA has it.
+"""patient-questions: compares answers to patients with a clinician's own, as K-QA does.
 
 The statements of the clinician's answer are drafted by the maker (`decompose kqa`), or
-are its sentences; reviewers mend them and sort them into what an answer must have and
+are its sentences; reviewers correct them and sort them into what an answer must have and
 what is nice to have. An answer is judged by how many it entails and contradicts.
 """
 
@@ -15,7 +15,7 @@ from medical_tasks.benchmarks.kqa.data import question_id
 from medical_tasks.construct.decompose.command import run as decompose
 from medical_tasks.construct.options import Decompose
 from medical_tasks.construct.shared import write_lines
-from medical_tasks.errors import IncompleteError, UsageError
+from medical_tasks.errors import UsageError
 from medical_tasks.io.tables import write_table
 from medical_tasks.options import read_settings
 from medical_tasks.runs.results import Json, JsonDict
@@ -23,10 +23,11 @@ from medical_tasks.site.desk.sheets import Choice, Field, Item, Sheet
 from medical_tasks.site.desk.work import Decided
 from medical_tasks.site.folder import Site
 from medical_tasks.site.judging import Drawn
-from medical_tasks.site.making import Drafted, Made, work_folder
+from medical_tasks.site.making import Drafted, KeptItems, work_folder
 from medical_tasks.site.options import Make
 from medical_tasks.site.sampling import Patient
 from medical_tasks.site.uses.sheets import (
+    decompose_with,
     items_sheet,
     labels_sheet,
     lines_in,
@@ -36,6 +37,7 @@ from medical_tasks.site.uses.sheets import (
     read_lines,
     statements_in,
     stratum_of,
+    with_patients,
     write_drafts,
 )
 
@@ -57,29 +59,29 @@ class PatientQuestions:
         self, site: Site, patients: list[Patient], options: Make
     ) -> Drafted | None:
         """The statements of each clinician's answer."""
-        asked = _asked(patients)
+        questions = _questions_of(patients)
         failed = 0
         if site.settings.models.maker:
-            found, failed = _decomposed(site, asked, options)
+            statements, failed = _decomposed(site, questions, options)
             if options.forecast:
                 return None
         else:
-            found = {
-                name: (statements_in(one["answer"]), []) for name, one in asked.items()
+            statements = {
+                name: (statements_in(question["answer"]), [])
+                for name, question in questions.items()
             }
 
         write_drafts(
             site,
             (
-                {**asked[name], "id": name, "must_have": must, "nice_to_have": nice}
-                for name, (must, nice) in found.items()
+                {**questions[name], "id": name, "must_have": must, "nice_to_have": nice}
+                for name, (must, nice) in statements.items()
             ),
         )
-        return Drafted(items=len(found), failed=failed)
+        return Drafted(items=len(statements), failed=failed)
 
     def sheet(self, site: Site, patients: list[Patient]) -> Sheet:
-        """A question with the clinician's answer, and its statements, one a line."""
-        known = {each.id: each for each in patients}
+        """The sheet of questions with the clinician's answer and its statements, one a line."""
         return items_sheet(
             site,
             "Statements of answers",
@@ -87,25 +89,23 @@ class PatientQuestions:
             "incomplete. Nice to have: true and helpful. Mend both lists. Drop a question that "
             "says who the patient is, or that nobody should answer.",
             (
-                _item(draft, known[draft["patient"]])
-                for draft in read_drafts(site)
-                if draft["patient"] in known
+                _item(draft, patient)
+                for draft, patient in with_patients(read_drafts(site), patients)
             ),
         )
 
-    def made(
+    def kept_items(
         self, site: Site, patients: list[Patient], decided: Mapping[str, Decided]
-    ) -> Made:
+    ) -> KeptItems:
         """The kept questions in the form of K-QA's own file."""
-        known = {each.id for each in patients}
         rows, owners = [], {}
-        for draft in read_drafts(site):
-            one = decided.get(draft["id"])
-            if one is None or one.value != "keep" or draft["patient"] not in known:
+        for draft, patient in with_patients(read_drafts(site), patients):
+            decision = decided.get(draft["id"])
+            if decision is None or decision.value != "keep":
                 continue
 
             lists = {
-                name: lines_in(one.edits.get(name, "\n".join(draft[name])))
+                name: lines_in(decision.edits.get(name, "\n".join(draft[name])))
                 for name in ("must_have", "nice_to_have")
             }
             if not any(lists.values()):
@@ -123,14 +123,14 @@ class PatientQuestions:
                     "Nice_to_have": lists["nice_to_have"],
                 }
             )
-            owners[question_id(draft["question"])] = draft["patient"]
+            owners[question_id(draft["question"])] = patient.id
 
         if not rows:
             raise UsageError("no question was kept, so that there is nothing to ask.")
 
         source = work_folder(site) / "questions.jsonl"
         write_lines(source, rows)
-        return Made(
+        return KeptItems(
             source=source,
             patients=owners,
             figures={
@@ -154,7 +154,7 @@ class StatementLabels:
     def sheet(
         self, site: Site, drawn: Sequence[Drawn], patients: Mapping[str, Patient]
     ) -> Sheet:
-        """One statement an answer, drawn by the answer's id."""
+        """The sheet of one statement for each answer."""
         owners = {draft["id"]: draft["patient"] for draft in read_drafts(site)}
         return labels_sheet(
             site,
@@ -168,12 +168,12 @@ class StatementLabels:
             ),
             (
                 Item(
-                    id=each.id,
-                    prompt=f"{each.item.fields['question']}\nStatement: {_statement(each)[0]}",
-                    answer=each.text,
-                    stratum=stratum_of(patients[owners[each.item.id]]),
+                    id=answer.id,
+                    prompt=f"{answer.item.fields['question']}\nStatement: {_statement(answer)[0]}",
+                    answer=answer.text,
+                    stratum=stratum_of(patients[owners[answer.item.id]]),
                 )
-                for each in drawn
+                for answer in drawn
             ),
         )
 
@@ -184,32 +184,33 @@ class StatementLabels:
         decided: Mapping[str, Decided],
         path: Path,
     ) -> Mapping[str, object]:
-        """The labels in the form of K-QA's physicians; the third is the final label.
+        """Writes the labels in the form of K-QA's physicians, with the final label as the third.
 
-        So their pairwise agreement there is no measure of two raters: that is kappa of
-        the desk.
+        So pairwise agreement there does not measure two raters, as the desk's kappa does.
         """
         reviewers = site.settings.reviewers
         rows, seen = [], set[tuple[str, str, str]]()
-        for number, each in enumerate(drawn):
-            one = decided[each.id]
-            pair = each.item.id, each.text, _statement(each)[0]
+        for number, answer in enumerate(drawn):
+            decision = decided[answer.id]
+            pair = answer.item.id, answer.text, _statement(answer)[0]
             if pair in seen:  # two models that answer alike are one pair
                 continue
 
             seen.add(pair)
-            marks = marks_of(one, reviewers.names, reviewers.adjudicator)
-            said = [marks.get(name, one.value) for name in reviewers.names][:2]
-            labels = [_VERDICTS[mark] for mark in (*said, one.value, one.value)][:3]
-            text, importance = _statement(each)
-            final = _VERDICTS[one.value]
-            question = each.item.fields["question"]
+            marks = marks_of(decision, reviewers.names, reviewers.adjudicator)
+            values = [marks.get(name, decision.value) for name in reviewers.names][:2]
+            labels = [
+                _VERDICTS[mark] for mark in (*values, decision.value, decision.value)
+            ][:3]
+            text, importance = _statement(answer)
+            final = _VERDICTS[decision.value]
+            question = answer.item.fields["question"]
             rows.append(
                 (
                     number,
                     question,
-                    each.role,
-                    each.text,
+                    answer.role,
+                    answer.text,
                     text,
                     importance,
                     final,
@@ -225,7 +226,7 @@ LABELLING: Final = StatementLabels()
 
 
 def _statement(drawn: Drawn) -> tuple[str, str]:
-    """The statement that is labelled with an answer, by the answer's id; its importance."""
+    """The statement that is labelled for an answer, by the answer's id, and its importance."""
     fields = drawn.item.fields
     every = [
         *((text, "Must_have") for text in fields["must_have"]),
@@ -234,13 +235,13 @@ def _statement(drawn: Drawn) -> tuple[str, str]:
     return every[int(drawn.id[1:], 16) % len(every)]
 
 
-def _asked(patients: Sequence[Patient]) -> dict[str, JsonDict]:
-    """The questions by the ids that the dataset gives them; the first of equal ones counts."""
-    found: dict[str, JsonDict] = {}
+def _questions_of(patients: Sequence[Patient]) -> dict[str, JsonDict]:
+    """The questions by their ids in the dataset; of equal questions the first counts."""
+    questions: dict[str, JsonDict] = {}
     for patient in patients:
         for cells in patient.rows:
             question = " ".join(cells["question"].split())
-            found.setdefault(
+            questions.setdefault(
                 question_id(question),
                 {
                     "patient": patient.id,
@@ -249,7 +250,7 @@ def _asked(patients: Sequence[Patient]) -> dict[str, JsonDict]:
                 },
             )
 
-    return found
+    return questions
 
 
 def _item(draft: Json, patient: Patient) -> Item:
@@ -269,47 +270,39 @@ def _item(draft: Json, patient: Patient) -> Item:
 
 
 def _decomposed(
-    site: Site, asked: Mapping[str, Json], options: Make
+    site: Site, questions: Mapping[str, Json], options: Make
 ) -> tuple[dict[str, tuple[list[str], list[str]]], int]:
-    """The statements by the maker; what it answered before is not asked again."""
+    """The statements by the maker, which is not asked again for stored replies."""
     folder, models = work_folder(site), site.settings.models
     source, out = folder / "answers.jsonl", folder / "drafted_statements.jsonl"
     write_lines(
         source,
         (
-            {"Question": one["question"], "Free_form_answer": one["answer"]}
-            for one in asked.values()
+            {"Question": question["question"], "Free_form_answer": question["answer"]}
+            for question in questions.values()
         ),
     )
-    failed = 0
-    out.unlink(missing_ok=True)
-    try:
-        decompose(
-            Decompose(
-                benchmark="kqa",
-                source=source,
-                out=out,
-                work=folder / "replies",
-                judge=models.maker,
-                judge_args=read_settings(models.args.get("maker", "")),
-                importance="judge",
-                credentialed=not site.settings.open,
-                forecast=options.forecast,
-                allow_remote=options.allow_remote,
-                attest_zero_retention=options.attest_zero_retention,
-            )
-        )
-    except IncompleteError:
-        if not out.is_file():
-            raise
-
-        failed = 1
-
+    is_incomplete = decompose_with(
+        decompose,
+        Decompose(
+            benchmark="kqa",
+            source=source,
+            out=out,
+            work=folder / "replies",
+            judge=models.maker,
+            judge_args=read_settings(models.args.get("maker", "")),
+            importance="judge",
+            credentialed=not site.settings.open,
+            forecast=options.forecast,
+            allow_remote=options.allow_remote,
+            attest_zero_retention=options.attest_zero_retention,
+        ),
+    )
     if options.forecast:
         return {}, 0
 
-    found = {
+    statements = {
         question_id(row["Question"]): (row["Must_have"], row["Nice_to_have"])
         for row in read_lines(out)
     }
-    return found, failed and len(asked) - len(found)
+    return statements, len(questions) - len(statements) if is_incomplete else 0

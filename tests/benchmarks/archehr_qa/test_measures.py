@@ -202,9 +202,9 @@ def test_the_reference_runs_lie_around_the_order_of_the_document() -> None:
 
 def test_what_is_wanted_and_given_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     some = Comparison(prediction="a", reference="a", source="b", target="a")
-    wanted = {"bleu", "sari", "rougeL_official", "medcon", "medcon_official"}
+    reported = {"bleu", "sari", "rougeL_official", "medcon", "medcon_official"}
     assert relevance_values(
-        {"": [some, None], "_official": [None, some]}, {}, wanted=wanted
+        {"": [some, None], "_official": [None, some]}, {}, reported=reported
     ) == [
         {
             "bleu": 0.0,
@@ -222,10 +222,10 @@ def test_what_is_wanted_and_given_is_computed(monkeypatch: pytest.MonkeyPatch) -
     (row,) = relevance_values(
         {"": [None]},
         models,
-        wanted={*WORD_METRICS, "bertscore", "medcon", "alignscore"},
+        reported={*WORD_METRICS, "bertscore", "medcon", "alignscore"},
     )
     assert list(row) == [*WORD_METRICS, "bertscore", "medcon", "alignscore"]
-    assert relevance_values({"": []}, {"umls": "nowhere"}, wanted=wanted) == []
+    assert relevance_values({"": []}, {"umls": "nowhere"}, reported=reported) == []
     # The same texts are computed once, whatever they are compared for.
     asked: list[Sequence[Texts]] = []
 
@@ -239,7 +239,7 @@ def test_what_is_wanted_and_given_is_computed(monkeypatch: pytest.MonkeyPatch) -
     rows = relevance_values(
         {"": [some, replace(some, source="c")], "_official": [some, None]},
         {"umls": "x"},
-        wanted=wanted,
+        reported=reported,
     )
     assert asked == [[("a", "a")]]
     assert [row["medcon"] for row in rows] == [0.5, 0.5]
@@ -279,7 +279,7 @@ def test_alignscore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert values[0] != pytest.approx(backwards[0], abs=1e-7)
     assert values[1] == 0.0
     model_metrics([("A stone.", "word " * 400)], {"alignscore": given})
-    assert "note: alignscore: 1 pairs are longer" in capsys.readouterr().err
+    assert "note: alignscore: 1 pairs were too long" in capsys.readouterr().err
     told = {
         rules: identity_of_models(scoring._MODELS, {"alignscore": f"{given}{rules}"})[
             "alignscore"
@@ -311,9 +311,9 @@ def test_medcon(tmp_path: Path) -> None:
     ]
     # Both terms of the reference are said, by one term of the prediction: precision
     # 2/1, recall 2/2.
-    wanted = [4 / 3, 1.0, 0.0, 0.0]
+    expected = [4 / 3, 1.0, 0.0, 0.0]
     assert [row["medcon"] for row in model_metrics(pairs, arguments)] == pytest.approx(
-        wanted
+        expected
     )
     told = identity_of_models(scoring._MODELS, arguments)["umls"]
     assert (told["variant"], told["terms"], told["lowercase"]) == ("archehr", 3, True)

@@ -149,41 +149,41 @@ def test_any_text_has_a_reading(pieces: list[str]) -> None:
 def test_evidence_and_alignment() -> None:
     for reply, ids in CASES["test_evidence"]:
         read = read_evidence(reply, KNOWN)
-        assert (read.found, read.problems) == (tuple(ids.split()), ()), reply
+        assert (read.cited, read.problems) == (tuple(ids.split()), ()), reply
     for reply, pairs in CASES["test_alignment"]:
         found = read_alignment(reply, KNOWN)
         assert [
-            f"{number}-{cited}" for number, cited in found.found
+            f"{number}-{cited}" for number, cited in found.cited
         ] == pairs.split(), reply
         assert found.problems == ()
     # Nothing is made up.
     for reply in CASES["no_evidence"]:
         read = read_evidence(reply, KNOWN)
-        assert (read.found, read.problems) == ((), (NO_IDS,)), reply
+        assert (read.cited, read.problems) == ((), (NO_IDS,)), reply
     for reply in ("The first rests on 2.", "2, 3", '{"a": ["2"]}', "[true]"):
         none = read_alignment(reply, KNOWN)
-        assert (none.found, none.problems) == ((), (NO_IDS,))
+        assert (none.cited, none.problems) == ((), (NO_IDS,))
     # The answer's sentences are named by id or by place.
     lines, record = "1: 2\n02: 3\n3: 4", '[{"answer_id": "b", "evidence_id": ["2"]}]'
-    assert read_alignment(lines, KNOWN, ("a", "b")).found == (
+    assert read_alignment(lines, KNOWN, ("a", "b")).cited == (
         ("a", "2"),
         ("b", "3"),
         ("3", "4"),
     )
-    assert read_alignment(lines, KNOWN, ("0", "1")).found == (
+    assert read_alignment(lines, KNOWN, ("0", "1")).cited == (
         ("1", "2"),
         ("1", "3"),
         ("3", "4"),
     )
-    assert read_alignment(record, KNOWN, ("a", "b")).found == (("b", "2"),)
+    assert read_alignment(record, KNOWN, ("a", "b")).cited == (("b", "2"),)
 
 
 @given(st.text(alphabet='0123456789|[]{}":,;-. \nabSn`é\ud800', max_size=40))
 def test_any_reply_has_a_reading(reply: str) -> None:
     ids, pairs = read_evidence(reply, KNOWN), read_alignment(reply, KNOWN)
-    assert len(set(ids.found)) == len(ids.found)
-    assert len(set(pairs.found)) == len(pairs.found)
-    assert all(name.isdecimal() for name, _ in pairs.found)
+    assert len(set(ids.cited)) == len(ids.cited)
+    assert len(set(pairs.cited)) == len(pairs.cited)
+    assert all(name.isdecimal() for name, _ in pairs.cited)
 
 
 @given(
@@ -191,12 +191,12 @@ def test_any_reply_has_a_reading(reply: str) -> None:
     st.sampled_from([",", ", ", " ", "\n", "; "]),
 )
 def test_lists_come_back(ids: list[str], between: str) -> None:
-    assert read_evidence(between.join(ids), KNOWN).found == tuple(ids)
-    assert read_evidence(f"|{','.join(ids)}|", KNOWN).found == tuple(ids)
+    assert read_evidence(between.join(ids), KNOWN).cited == tuple(ids)
+    assert read_evidence(f"|{','.join(ids)}|", KNOWN).cited == tuple(ids)
     lines = "\n".join(
         f"{number}: {between.strip() or ','}".replace(": ", f": {','.join(ids)} ")
         for number in (1, 2)
     )
-    assert read_alignment(lines, KNOWN).found == tuple(
+    assert read_alignment(lines, KNOWN).cited == tuple(
         (name, each) for name in "12" for each in ids
     )

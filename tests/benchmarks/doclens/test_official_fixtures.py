@@ -116,7 +116,7 @@ def test_sentences_are_those_of_the_score_files(
         sources = official_sources(generation[example]["input"])
         sentences = _sentences(generation[example], SPLITS[name])
         total += len(sentences)
-        refused += sum(not sentence.asked for sentence in sentences)
+        refused += sum(not sentence.judged for sentence in sentences)
         assert len(sentences) == len(records), example
         for sentence, record in zip(sentences, records, strict=True):
             target = remove_citations_official(record["output"])
@@ -124,7 +124,7 @@ def test_sentences_are_those_of_the_score_files(
                 target,
                 record["citations"],
             ), example
-            assert sentence.asked is bool(record["cited_sents"]), (example, record)
+            assert sentence.judged is bool(record["cited_sents"]), (example, record)
             if isinstance(record["cited_sents"], str):
                 assert record["cited_sents"] == _shown(sentence, sources)
             elif record["cited_sents"]:
@@ -181,7 +181,7 @@ def _judged(
     Mistral is asked again until one can be read.
     """
     record: dict[str, Any] = {"citations": list(sentence.citations)}
-    if not sentence.asked:
+    if not sentence.judged:
         return record | {"entailment_prediction": 0}
     call = next(calls)
     if "user" in call:

@@ -179,13 +179,15 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
         json.dumps([{"role": "user", "content": "__TEXT__ __TEXT__ __CLAIM__"}])
     )
     with pytest.raises(
-        UsageError, match="__TEXT__ stands 2 times where it has to stand once"
+        UsageError, match="__TEXT__ must appear once, but appears 2 times"
     ):
         _load(tmp_path, "meqsum")
     (claims / "general_subclaim_generation.json").write_text(
         json.dumps([{**MAKE[0], "content": "x"}, MAKE[3]])
     )
-    with pytest.raises(UsageError, match="__MIN_CLAIM__ stands 0 times"):
+    with pytest.raises(
+        UsageError, match="__MIN_CLAIM__ must appear once, but appears 0 times"
+    ):
         _load(tmp_path, "doclens_own")
     tagger = folder / PLACES["sections"] / "sectiontagger.py"
     for broken in ("x = (", TAGGER.replace("objective_exam", "exam"), TAGGER[:100]):
@@ -423,7 +425,7 @@ def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
     def asked(style: str) -> dict[str, str]:
         judge = TableJudge({})
         judge_official(
-            units, Judging(judge=judge, prompts=prompts), style=style, given=given
+            units, Judging(judge=judge, prompts=prompts), style=style, claims=given
         )
         return {one.id: _said(one)[-1][1] for one in judge.asked}
 

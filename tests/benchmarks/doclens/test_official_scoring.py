@@ -341,13 +341,13 @@ TEXTS = st.text(alphabet="aB 12[]|+-. \n", max_size=50)
 )
 def test_sentences(method: Any, text: str, found: tuple[tuple[Any, ...], ...]) -> None:
     sentences = official_sentences(text, method=method, sources=20)
-    assert tuple((one.target, one.citations, one.asked) for one in sentences) == found
+    assert tuple((one.target, one.citations, one.judged) for one in sentences) == found
 
 
 def test_a_number_too_large_is_no_error() -> None:
     for large in ("2", "9" * 5000):
         (one,) = official_sentences(f"Pain [{large}]", method="sent", sources=2)
-        assert one.asked is False
+        assert one.judged is False
 
 
 @given(TEXTS)
@@ -368,7 +368,7 @@ def test_the_citation_split_drops_the_rest_alone(text: str) -> None:
 def test_no_output_is_an_error(text: str) -> None:
     for method in ("sent", "citation", "meqsum"):
         for one in official_sentences(text, method=method, sources=20):
-            assert one.asked or not (set(one.citations) and max(one.citations) < 20)
+            assert one.judged or not (set(one.citations) and max(one.citations) < 20)
             assert set(one.citations) <= set(official_ids(text))
 
 

@@ -732,5 +732,5 @@ def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert values == pytest.approx(wanted, abs=1e-5, nan_ok=True)
     # which is which matters
     assert values[0] != pytest.approx(open_bleurt(folder).score([PAIRS[0]])[0])
-    assert "note: bleurt: 1 texts are longer" in capsys.readouterr().err
+    assert "note: bleurt: 1 texts were too long" in capsys.readouterr().err
     assert identity_of_models(MODEL_METRICS, {"bleurt": folder})["bleurt"]

@@ -313,7 +313,7 @@ def test_damage_does_not_take_the_rest_of_the_file(tmp_path: Path) -> None:
     )
     with pytest.raises(
         UsageError,
-        match=r"it is cut off, damaged or not UTF-8, behind entry 1, paragraph 0\. Download",
+        match=r"it is cut off, damaged or not UTF-8, after entry 1, paragraph 0\. Download",
     ):
         list(evidence._walk(path, read_bytes.append))
     assert max(read_bytes) < 200_000

@@ -8,14 +8,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from medical_tasks.cli.entry import main
-from medical_tasks.io.cells import plain
 from tests.case_tables import tables
+from tests.construct.sheet_files import edit_sheet
 
 OWN = tables(__file__, "own_files")
 SECRET: str = OWN["secret"]
@@ -65,22 +63,6 @@ def aligned(source: Path, folder: Path) -> Path:
         == 0
     )
     return folder
-
-
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """Rows as their cells say, escapes taken away."""
-    header, *rows = csv.reader(
-        io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")
-    )
-    return [dict(zip(header, map(plain, row), strict=True)) for row in rows]
-
-
-def edit_sheet(
-    path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]
-) -> None:
-    """Edits a sheet as a spreadsheet program does, without escapes; None takes a row out."""
-    changed = [row for each in read_rows(path) if (row := change(each)) is not None]
-    write_csv(path, list(read_rows(path)[0]), [list(row.values()) for row in changed])
 
 
 def choose(folder: Path, **narratives: str) -> None:
@@ -138,7 +120,3 @@ def first_round(
     for path in sheets:
         edit_sheet(path, annotate)
     return sheets
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -41,11 +41,10 @@ from tests.construct.archehr.own_files import (
     SECRET,
     TITLES,
     aligned,
-    read_lines,
-    read_rows,
     write_csv,
     write_sources,
 )
+from tests.construct.sheet_files import read_cells, read_lines
 
 
 @pytest.fixture
@@ -130,7 +129,7 @@ def test_descriptions_find_what_the_words_do_not(
 
 def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
     folder = aligned(source, tmp_path / "own")
-    rows = read_rows(folder / "candidates.csv")
+    rows = read_cells(folder / "candidates.csv")
     names = ("index", "post_id", "rank", "note_id", "chosen")
     found = [[row[name] for name in names] for row in rows]
     assert found == [

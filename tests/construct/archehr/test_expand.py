@@ -30,10 +30,10 @@ from tests.construct.archehr.own_files import (
     POSTS,
     SECRET,
     construct,
-    read_lines,
     write_csv,
     write_sources,
 )
+from tests.construct.sheet_files import read_lines
 from tests.fault_server import FaultServer
 
 CASES = tables(__file__, "expand")
@@ -236,7 +236,7 @@ def test_what_is_kept_and_counted(tmp_path: Path) -> None:
     )
     words = tmp_path / "words.txt"
     words.write_text("# of skin\nDry   Skin\n\n")
-    with pytest.raises(MedicalTasksError, match="holds the messages of another filter"):
+    with pytest.raises(MedicalTasksError, match="holds another filter's messages"):
         filter_posts(source / "posts.csv", folder, keywords=str(words))
     assert filter_posts(source / "posts.csv", tmp_path / "third", keywords=str(words))[
         "by_keyword"

@@ -41,10 +41,10 @@ from tests.case_tables import tables
 from tests.construct.archehr.own_files import (
     NOTES,
     construct,
-    edit_sheet,
     first_round,
     write_sources,
 )
+from tests.construct.sheet_files import edit_sheet
 
 CASES = tables(__file__, "review")
 

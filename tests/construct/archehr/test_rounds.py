@@ -34,12 +34,10 @@ from tests.construct.archehr.own_files import (
     aligned,
     choose,
     construct,
-    edit_sheet,
     first_round,
-    read_lines,
-    read_rows,
     write_sources,
 )
+from tests.construct.sheet_files import edit_sheet, read_cells, read_lines
 
 CASES = tables(__file__, "rounds")
 
@@ -139,7 +137,7 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     splits = {split: set(released(folder, split)) for split in ("dev", "test")}
     assert (len(splits["dev"]), len(splits["test"])) == (1, 2)
     export_sheets(folder, ("eve",))
-    rows = read_rows(sheets(folder, 2, "eve")[0])
+    rows = read_cells(sheets(folder, 2, "eve")[0])
     one = {(row["kind"], row["number"]): row for row in rows if row["case_id"] == "1"}
     assert one["sentence", "3"]["relevance"] == "essential"
     assert one["focus", "1"]["text"] == FOCUS["1"]
@@ -220,7 +218,7 @@ def test_as_spreadsheets_save_them(folder: Path) -> None:
         path: path.read_bytes() for path in (folder / "release" / "test").iterdir()
     }
     for path in sheets(folder):
-        rows = read_rows(path)[::-1]
+        rows = read_cells(path)[::-1]
         lines = [
             COLUMNS,
             *([row[name].replace(", ", ",\n ") for name in COLUMNS] for row in rows),

@@ -5,10 +5,8 @@ A twin's notes, a sample of them, and a model that drafts by a script.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,43 +75,6 @@ def drafted(call: Call) -> str:
         "reason": "it says so",
     }
     return json.dumps(question)
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def read_rows(path: Path) -> list[list[str]]:
-    return list(
-        csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
-    )
-
-
-def edit_sheet(
-    path: Path, change: Callable[[dict[str, str]], dict[str, str] | None]
-) -> None:
-    """Edits a sheet as a spreadsheet program does: each row but the header, None takes it out."""
-    header, *rows = read_rows(path)
-    changed = [change(dict(zip(header, row, strict=True))) for row in rows]
-    write_rows(
-        path,
-        header,
-        [[row[name] for name in header] for row in changed if row is not None],
-    )
-
-
-def write_rows(
-    path: Path,
-    header: Iterable[str],
-    rows: Iterable[Iterable[str]],
-    *,
-    delimiter: str = ",",
-) -> None:
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\r\n", delimiter=delimiter)
-    writer.writerow(header)
-    writer.writerows(rows)
-    path.write_bytes(b"\xef\xbb\xbf" + stream.getvalue().encode())
 
 
 def by_hand(

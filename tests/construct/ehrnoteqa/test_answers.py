@@ -17,12 +17,7 @@ from medical_tasks.io.cells import plain
 from medical_tasks.io.tables import write_sheet
 from medical_tasks.lab.score_table import read_scores
 from tests.case_tables import json_of, tabled
-from tests.construct.ehrnoteqa.construction_files import (
-    edit_sheet,
-    read_lines,
-    read_rows,
-    write_rows,
-)
+from tests.construct.sheet_files import edit_sheet, read_lines, read_rows, write_rows
 from tests.fault_server import FaultServer
 
 MODELS = ["baseline/empty", "baseline/reference", "openai-api/here/m"]

@@ -24,13 +24,8 @@ from medical_tasks.construct.ehrnoteqa.review import (
 from medical_tasks.errors import MedicalTasksError, UsageError
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.case_tables import cases, tabled
-from tests.construct.ehrnoteqa.construction_files import (
-    by_hand,
-    edit_sheet,
-    read_lines,
-    read_rows,
-    write_rows,
-)
+from tests.construct.ehrnoteqa.construction_files import by_hand
+from tests.construct.sheet_files import edit_sheet, read_lines, read_rows, write_rows
 
 
 @pytest.fixture

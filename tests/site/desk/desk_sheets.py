@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from medical_tasks.site.desk.labels import LabelStore
-from medical_tasks.site.desk.serving import Desk, Place
+from medical_tasks.site.desk.serving import Address, Desk
 from medical_tasks.site.desk.sheets import (
     Choice,
     Field,
@@ -67,8 +67,8 @@ def a_desk(folder: Path, sheet: Sheet, port: int = 7861) -> tuple[Desk, dict[str
     work = Work(sheet, LabelStore(folder / f"{sheet.name}.labels.jsonl"))
     tokens = Tokens(folder)
     drawn = dict(tokens.draw(work.people))
-    place = Place(host="127.0.0.1", port=port)
-    return Desk({sheet.name: work}, tokens, place), drawn
+    address = Address(host="127.0.0.1", port=port)
+    return Desk({sheet.name: work}, tokens, address), drawn
 
 
 class DeskProcess:

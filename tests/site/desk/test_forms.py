@@ -23,12 +23,8 @@ from medical_tasks.site.desk.forms import People, form_of
 from medical_tasks.site.desk.labels import Label, LabelStore
 from medical_tasks.site.desk.work import Work
 from tests.case_tables import json_of
-from tests.construct.ehrnoteqa.construction_files import (
-    by_hand,
-    edit_sheet,
-    read_lines,
-    read_rows,
-)
+from tests.construct.ehrnoteqa.construction_files import by_hand
+from tests.construct.sheet_files import edit_sheet, read_cells, read_lines
 
 PEOPLE = People(raters=("ann", "ben"), adjudicator="eve")
 RESPONSES = {
@@ -152,10 +148,9 @@ def test_marks_of_answers_become_scores_for_the_judge_check(tmp_path: Path) -> N
     notes = folder / "sheets" / "notes"
     notes.mkdir()
     (notes / "a.txt").write_text("He said yes.")
-    header, *rows = read_rows(folder / "sheets" / "ann.csv")
-    cells = [dict(zip(header, row, strict=True)) for row in rows]
-    filled = [{**row, "notes": "notes/a.txt"} for row in cells]
-    write_table(folder / "sheets" / "ann.csv", header, filled)
+    sheet = folder / "sheets" / "ann.csv"
+    filled = [{**row, "notes": "notes/a.txt"} for row in read_cells(sheet)]
+    write_table(sheet, list(filled[0]), filled)
     work = opened(folder)
     for item in work.sheet.items:
         say(work, "ann", item.id, "right" if item.answer == "yes" else "wrong")
@@ -229,7 +224,7 @@ def test_cases_of_archehr_are_annotated_and_imported(here: Path) -> None:
 def test_what_the_desk_cannot_open(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no such file or folder"):
         form_of(tmp_path / "nothing")
-    with pytest.raises(UsageError, match="nothing that the desk can open"):
+    with pytest.raises(UsageError, match="the desk cannot open this"):
         form_of(tmp_path)
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n")

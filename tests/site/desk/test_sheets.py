@@ -52,10 +52,10 @@ def test_the_overlap_is_seeded_and_each_other_item_has_one_rater() -> None:
     ("change", "said"),
     [
         ({"items": ()}, "it has no items"),
-        ({"items": (an_item(1), an_item(1))}, "two items have one id"),
+        ({"items": (an_item(1), an_item(1))}, "two items have the same id"),
         ({"raters": ()}, "nobody labels it"),
         ({"raters": ("ann", "Eve")}, "must have different names"),
-        ({"raters": ("a/b",)}, "is no name"),
+        ({"raters": ("a/b",)}, "is no valid name"),
         ({"choices": CHOICES[:1] * 2}, "choices of different values"),
         (
             {"choices": (Choice(key="u", value="a", label="A"),)},
