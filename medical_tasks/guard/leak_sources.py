@@ -56,8 +56,8 @@ def readable_files(path: Path, *, named: str) -> list[Path]:
             else "an empty folder"
         )
         raise UsageError(
-            f"{named}: {wrong}. A source is made of {', '.join(_FORMS)} files, also with .gz; what "
-            "is not read would prove nothing. Give the file itself, or a folder with only such "
+            f"{named}: {wrong}. A source consists of {', '.join(_FORMS)} files, also with .gz; a "
+            "file that is not read would prove nothing. Give the file itself, or a folder with only such "
             "files."
         )
 

@@ -477,10 +477,7 @@ def _unpacked(packed: str) -> bytes:
         letters[start : len(letters) - ((len(letters) - start) % 4 == 1)]
         for start in range(4)
     ]
-    tried = [
-        base64.b64decode(encoded_text + "=" * (-len(encoded_text) % 4))
-        for encoded_text in starts
-    ]
+    tried = [base64.b64decode(start + "=" * (-len(start) % 4)) for start in starts]
 
     return next((raw for raw in tried if _is_readable(raw)), tried[0])
 
@@ -504,10 +501,10 @@ def _escaped(text: str) -> Iterator[bytes]:
 def _numbered(text: str) -> Iterator[Content]:
     """Yields what sequences of numbers stand for: `104, 101, 32` or `68:65:20` are bytes of "he "."""
     for match in _SEPARATED.finditer(text):
-        numbers_found = _NUMBER.findall(match[0])
-        numbers = [number for _, number in numbers_found]
+        marked_numbers = _NUMBER.findall(match[0])
+        numbers = [number for _, number in marked_numbers]
         if all(map(str.isdigit, numbers)) and not any(
-            mark for mark, _ in numbers_found
+            mark for mark, _ in marked_numbers
         ):
             listed = text[match.start() - 1 : match.start()] in ("[", "(")
             yield from _of_numbers([*map(int, numbers)], listed=listed)

@@ -263,7 +263,7 @@ def holding_text() -> Iterator[None]:
             yield
     except (MedicalTasksError, BrokenPipeError):
         raise
-    # Any error of a library may quote what it read.
+    # The error of a library may quote what it read.
     except Exception as error:
         if is_full_disk(error):
             raise

@@ -348,7 +348,7 @@ _HTTP = re.compile(r"http [1-5]\d\d")
 def redact_reason(reason: str) -> str:
     """Keeps the reason why an item has no score if it is one of this package's own.
 
-    Any other reason becomes `other` after its prefix.
+    Every other reason becomes `other` after its prefix.
 
     Example:
         >>> redact_reason("judge: unreadable reply"), redact_reason("http 503")

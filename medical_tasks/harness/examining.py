@@ -141,8 +141,8 @@ def _plugins() -> Iterator[Finding]:
 def _extras() -> Iterator[Finding]:
     """Lists the installed packages of each extra, and the next step for missing ones."""
     for extra in _EXTRAS:
-        versions_found = {package: version_of(package) for package in extra.packages}
-        absent = [package for package, version in versions_found.items() if not version]
+        versions = {package: version_of(package) for package in extra.packages}
+        absent = [package for package, version in versions.items() if not version]
         if absent:
             yield Finding(
                 "optional",
@@ -150,10 +150,10 @@ def _extras() -> Iterator[Finding]:
                 f"{', '.join(absent)} ({extra.use}): {extra.step or install_command(extra.extra)}",
             )
         else:
-            versions = ", ".join(
-                f"{package} {version}" for package, version in versions_found.items()
+            installed = ", ".join(
+                f"{package} {version}" for package, version in versions.items()
             )
-            yield Finding("ok", extra.extra, f"{versions} ({extra.use})")
+            yield Finding("ok", extra.extra, f"{installed} ({extra.use})")
 
 
 def _vllm_server() -> Finding:

@@ -510,7 +510,7 @@ def _items_and_judge(
     _require_open(task, spec)
     _require_written(task)
     try:
-        data_read = load_task_data(
+        loaded = load_task_data(
             task, spec, data=None if data is None else Path(data), config=config
         )
         judge = (
@@ -523,7 +523,7 @@ def _items_and_judge(
     except MedicalTasksError as error:
         raise _options_error(error) from error
 
-    return {item.id: item for item in data_read.items}, judge
+    return {item.id: item for item in loaded.items}, judge
 
 
 def _dataset(task: TaskSpec) -> DatasetSpec:

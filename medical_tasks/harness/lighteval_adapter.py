@@ -369,7 +369,7 @@ class _Prompt:
         return self._prompts
 
     @shown_by_lighteval()
-    def __call__(self, line: dict[str, Any], task_name: str) -> Doc | None:
+    def __call__(self, line: dict[str, object], task_name: str) -> Doc | None:
         """Converts a row to lighteval's document; None for a row that is left out.
 
         If a row has several items, lighteval gets the row as often, and each call

@@ -1,6 +1,6 @@
 """`calc --mcp`: the calculators as tools of the Model Context Protocol, over standard input and output.
 
-Any agent that supports the protocol can call them; `medcalc_tools` offers a model the
+Every agent that supports the protocol can call them; `medcalc_tools` offers a model the
 same tools.
 """
 

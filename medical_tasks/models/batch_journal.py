@@ -111,7 +111,8 @@ def _read_entries(path: Path, text: str) -> list[Entry]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(
             f"{path}: not the journal of a run's batches, or a damaged one. It lists the "
-            "batches that are under way: restore it, or move it away to ask anew what has no answer yet."
+            "batches that are under way: restore it, or move it away to ask the unanswered "
+            "questions again."
         ) from None
 
 

@@ -221,9 +221,9 @@ class Batches:
                 raise run_error(self._settings, failed) from failed
 
             raise MissingError(
-                f"{self._settings.where} does not list its batches ({failed.detail}), so that "
-                f"nobody knows whether one of {entry.requests:,} requests was made of "
-                f"{entry.file}. Look there; where it was not, remove {self._journal.path}"
+                f"{self._settings.where} does not list its batches ({failed.detail}), so it "
+                f"is unknown whether one of {entry.requests:,} requests was created from "
+                f"{entry.file}. Look there; if it was not, remove {self._journal.path}"
             ) from failed
 
     def _submitted(self, lines: Sequence[Line]) -> _Watched:
@@ -401,14 +401,14 @@ class Batches:
 
         if status.over_quota:
             return MissingError(
-                f"{self._settings.where} does not take so large a batch now ({code}). Nothing of "
-                "it was asked. Wait until the account's other batches have ended, or give "
+                f"{self._settings.where} does not accept so large a batch now ({code}). None of "
+                "its requests was sent to the model. Wait until the account's other batches have ended, or give "
                 f"batch_size=N (this one had {entry.requests:,} requests) and the same command."
             )
 
         return UsageError(
-            f"{self._settings.where} did not accept {entry.batch} ({code}). Nothing of it was "
-            "asked. Correct the model's name or its arguments, or leave out "
+            f"{self._settings.where} did not accept {entry.batch} ({code}). None of its "
+            "requests was sent to the model. Correct the model's name or its arguments, or leave out "
             f"{self._option}."
         )
 
@@ -426,7 +426,7 @@ class Batches:
         return MissingError(
             f"{self._settings.where} does not have {entry.batch}, a batch of this run, or its "
             f"results ({failed.detail}). Give the key of the account that made it; or, to ask "
-            f"anew what it had, remove {self._journal.path}"
+            f"its questions again, remove {self._journal.path}"
         )
 
 

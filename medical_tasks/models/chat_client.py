@@ -361,7 +361,7 @@ class ChatClient:
     async def fetch(
         self,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, object] | None = None,
         *,
         texts: Sequence[str] = (),
     ) -> Any:

@@ -132,7 +132,7 @@ class AttemptError(NoAnswerError):
         super().__init__(reason, detail)
         self.retry = retry
         self.wait = wait
-        self.response: Any = None
+        self.response: object = None
         self.every_call = every_call
         self.refused: tuple[str, ...] = ()
 
@@ -229,7 +229,7 @@ def _read_usage(usage: object) -> _Spent:
     )
 
 
-def _detail_of(usage: Mapping[str, Any], group: str, name: str) -> int | None:
+def _detail_of(usage: Mapping[str, object], group: str, name: str) -> int | None:
     """Returns a count that some servers nest in a group of details and others do not."""
     details = usage.get(group)
     nested = whole_number(details.get(name)) if isinstance(details, dict) else None
@@ -318,7 +318,7 @@ def _read_choice(choice: object, output_tokens: int | None, *, tools: bool) -> C
     )
 
 
-def _text_of(message: Mapping[str, Any]) -> str | None:
+def _text_of(message: Mapping[str, object]) -> str | None:
     """Returns the text of a message, whose content may be a list of blocks; None for no text.
 
     Example: `[{"type": "thinking", ...}, {"type": "text", "text": "B"}]` is "B".
@@ -340,7 +340,7 @@ def _text_of(message: Mapping[str, Any]) -> str | None:
     return refusal if isinstance(refusal, str) else None
 
 
-def _reasoning_of(message: Mapping[str, Any]) -> str:
+def _reasoning_of(message: Mapping[str, object]) -> str:
     """Returns the reasoning in a message; "" for none.
 
     Servers send it as `reasoning_content` (vLLM, DeepSeek, Grok), as `reasoning`
@@ -374,7 +374,7 @@ def _texts_in(thought: object) -> list[str]:
     return [thought] if isinstance(thought, str) else []
 
 
-def _is_text(block: Mapping[str, Any]) -> bool:
+def _is_text(block: Mapping[str, object]) -> bool:
     return block.get("type", "text") in ("text", "output_text")
 
 

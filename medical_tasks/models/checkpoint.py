@@ -337,7 +337,7 @@ def _safetensors(path: Path, stream: BinaryIO, size: int) -> tuple[bytes, list[i
     expected = 8 + length + max((end for _, end in spans), default=0)
     if size != expected:
         raise UsageError(
-            f"{path}: its header asks for {expected} bytes, the file has {size}. Download it again."
+            f"{path}: its header describes {expected} bytes, the file has {size}. Download it again."
         )
 
     return header, sorted(8 + length + start for start, _ in spans)

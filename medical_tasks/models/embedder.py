@@ -79,7 +79,7 @@ class Embedder(encoder.Measure):
 
             if layer.inputs != self.width:
                 raise UsageError(
-                    f"{name}: a dense layer takes {layer.inputs} numbers, what comes before it "
+                    f"{name}: a dense layer takes {layer.inputs} numbers, and the layer before it "
                     f"gives {self.width}. {_AGAIN}"
                 )
 
@@ -117,11 +117,11 @@ class Embedder(encoder.Measure):
                 self._read(list(rows.values()), self._vectors)
             )
 
-        rows_of_texts = [
+        row_indices = [
             index.get(text.lower() if self._lower_case else text, len(distinct))
             for text in stripped
         ]
-        return vectors[rows_of_texts]
+        return vectors[row_indices]
 
     def _rows(self, texts: Sequence[str]) -> dict[int, encoder.Row]:
         """Tokenises texts, and cuts those that are too long; texts without tokens are omitted."""
@@ -265,7 +265,7 @@ ACTIVATIONS: Final = ("Identity", "Tanh", "ReLU", "GELU", "Sigmoid")
 
 _PACKAGE = "sentence_transformers."
 _AGAIN = "Download it again, with all of its folders."
-_KNOWN = "Known are Transformer, Pooling, Dense and Normalize. Choose a checkpoint made of these."
+_KNOWN = "Supported are Transformer, Pooling, Dense and Normalize. Choose a checkpoint with these alone."
 _LENGTH_FILES = tuple(
     f"sentence_{kind}_config.json"
     for kind in (
@@ -408,9 +408,9 @@ def _pooling(path: Path) -> Pooling:
         )
 
     if len(chosen) != 1 or chosen[0] not in modes:
-        modes_found = ", ".join(chosen) or "none"
+        named = ", ".join(chosen) or "none"
         raise UsageError(
-            f"{path}: one pooling out of mean, cls and max is expected, got {modes_found}. Choose another "
+            f"{path}: one pooling out of mean, cls and max is expected, got {named}. Choose another "
             "one."
         )
 
@@ -434,7 +434,7 @@ def _read_dense(folder: Path) -> Dense:
         config.get(f"module_{end}_name") for end in ("input", "output")
     } <= set(usual):
         raise UsageError(
-            f"{path}: a layer that works on single tokens or adds its input is not done here. "
+            f"{path}: a layer that works on single tokens or adds its input is not supported. "
             "Choose another one."
         )
 
@@ -453,7 +453,7 @@ def _refuse_prompts(path: Path) -> None:
     name, prompts = config.get("default_prompt_name"), config.get("prompts")
     if name is not None and not (isinstance(prompts, dict) and prompts.get(name) == ""):
         raise UsageError(
-            f"{path}: puts the prompt {name!r} before every text, which is not done here. Choose "
+            f"{path}: puts the prompt {name!r} before every text, which is not supported. Choose "
             "another checkpoint."
         )
 

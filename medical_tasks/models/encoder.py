@@ -137,7 +137,7 @@ def load_tokenizer(
         # Without its files transformers makes an empty tokenizer, to which all words
         # are the same.
         raise UsageError(
-            f"{name}: its tokenizer knows no words: tokenizer.json, or the vocabulary, is not in "
+            f"{name}: its tokenizer has no words: tokenizer.json, or the vocabulary, is not in "
             "the folder. Download it again."
         )
 
@@ -460,7 +460,7 @@ class Batches:
                 if len(batch) == 1:
                     advice = self._full.format(tokens=longest, reason=first_line(error))
                     raise UsageError(
-                        f"the device's memory does not suffice for {advice}"
+                        f"the device has too little memory for {advice}"
                     ) from error
 
                 # Rows of later batches are no longer than these, so the limit holds for

@@ -488,7 +488,7 @@ def chat_settings(alias: str, model: str, values: Mapping[str, Any]) -> ChatSett
     )
 
 
-def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
+def limits_of(values: Mapping[str, object]) -> dict[str, Any]:
     """Returns the arguments of `ChatSettings` other than address, model and key."""
     limits = {
         name: values[name]
@@ -658,7 +658,7 @@ def _served_counts(settings: ChatSettings, texts: Sequence[_Text]) -> list[int |
 async def _fetch(
     client: ChatClient,
     path: str,
-    body: Mapping[str, Any] | None = None,
+    body: Mapping[str, object] | None = None,
     *,
     texts: Sequence[str] = (),
 ) -> Any:

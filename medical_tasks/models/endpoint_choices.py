@@ -308,7 +308,7 @@ def is_letter(continuation: str) -> bool:
 
 
 def read_first_token(
-    entries: Sequence[Mapping[str, Any]] | None, letters: Sequence[str]
+    entries: Sequence[Mapping[str, object]] | None, letters: Sequence[str]
 ) -> ChoiceScores:
     """Reads the log-probability that an answer's first token is each of some letters.
 
@@ -350,7 +350,9 @@ def read_first_token(
     return ChoiceScores(logprobs=logprobs, tokens=(1,) * len(letters), below=below)
 
 
-def _alternatives_of(entries: Sequence[Mapping[str, Any]] | None) -> list[Alternative]:
+def _alternatives_of(
+    entries: Sequence[Mapping[str, object]] | None,
+) -> list[Alternative]:
     """Returns the alternatives that a server lists for an answer's first token."""
     if not entries:
         raise OddScoresError(
@@ -375,7 +377,7 @@ def _alternatives_of(entries: Sequence[Mapping[str, Any]] | None) -> list[Altern
 
 
 def _chosen_beside(
-    entries: Sequence[Mapping[str, Any]] | None, alternatives: Sequence[Alternative]
+    entries: Sequence[Mapping[str, object]] | None, alternatives: Sequence[Alternative]
 ) -> list[Alternative]:
     """Returns the first token itself, unless it is listed among its alternatives.
 
@@ -425,7 +427,7 @@ def _logprob(value: Any) -> float:
 
 
 def read_prompt(
-    entries: Sequence[Any] | None, *, prompt_tokens: int | None
+    entries: Sequence[object] | None, *, prompt_tokens: int | None
 ) -> list[Any]:
     """Reads a server's entries for a prompt's tokens, `{"1234": {"logprob": ...}}`.
 

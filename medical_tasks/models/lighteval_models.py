@@ -425,7 +425,7 @@ def check_vllm_ready(name: str) -> None:
 
 
 def vllm_settings(
-    values: Mapping[str, Any], checkpoint: Checkpoint, *, name: str
+    values: Mapping[str, object], checkpoint: Checkpoint, *, name: str
 ) -> dict[str, Any]:
     """Converts model arguments to those of lighteval's `VLLMModelConfig`.
 

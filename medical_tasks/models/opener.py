@@ -211,7 +211,7 @@ def words(*allowed: str) -> Reader:
     return _one_of({word: word for word in allowed})
 
 
-def _one_of(values: Mapping[str, Any], rule: str = "") -> Reader:
+def _one_of(values: Mapping[str, object], rule: str = "") -> Reader:
     def read(text: str) -> Any:
         if text not in values:
             raise ValueError(text)
@@ -421,7 +421,7 @@ RAY_OPTIONS: Mapping[str, Reader] = {
 """Arguments of `ray/...`, in addition to those of its engine."""
 
 
-def decoding(values: Mapping[str, Any]) -> str:
+def decoding(values: Mapping[str, object]) -> str:
     """Describes in one line how the next token is chosen, for the model's identity."""
     if not values.get("temperature"):
         penalty = values.get("repetition_penalty")

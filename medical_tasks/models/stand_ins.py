@@ -65,15 +65,15 @@ def _random(
     for position, item in enumerate(items):
         # A generator per item, so that an answer does not depend on the items before it.
         chooser = random.Random(f"{_SEED}:{item.id}")  # noqa: S311 - a baseline, not a secret
-        family_members: Sequence[int] = families[item.groups[kind] if kind else ""]
-        family_members, own = (
-            (family_members, places[position])
-            if len(family_members) > 1
+        candidates: Sequence[int] = families[item.groups[kind] if kind else ""]
+        candidates, own = (
+            (candidates, places[position])
+            if len(candidates) > 1
             else (range(len(items)), position)
         )
-        other = chooser.choice(range(max(1, len(family_members) - 1)))
+        other = chooser.choice(range(max(1, len(candidates) - 1)))
         # skip the item itself
-        chosen.append(family_members[(other + (other >= own)) % len(family_members)])
+        chosen.append(candidates[(other + (other >= own)) % len(candidates)])
 
     # In the items' order, so that they are read from the disk in sequence.
     golds = Texts(

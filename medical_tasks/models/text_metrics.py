@@ -242,8 +242,8 @@ def similarities(
         vectors[1::2].astype(np.float64),
     )
     dot, answer_squares, reference_squares = (
-        np.einsum("ij,ij->i", *vectors_pair)
-        for vectors_pair in (
+        np.einsum("ij,ij->i", left, right)
+        for left, right in (
             (answers, references),
             (answers, answers),
             (references, references),

@@ -99,24 +99,24 @@ def read_calls(calls: object) -> tuple[ToolCall, ...]:
     Missing or repeated ids, which some servers send, are replaced.
     """
     entries = calls if isinstance(calls, list) else []
-    calls_read: list[ToolCall] = []
+    tool_calls: list[ToolCall] = []
     for entry in entries:
         function = entry.get("function") if isinstance(entry, dict) else None
         if not isinstance(function, dict):
             continue
 
-        taken = {call["id"] for call in calls_read}
+        taken = {call["id"] for call in tool_calls}
         name = entry.get("id")
         usable = isinstance(name, str) and name and name not in taken
-        calls_read.append(
+        tool_calls.append(
             make_call(
-                name if usable else call_id(len(calls_read)),
+                name if usable else call_id(len(tool_calls)),
                 function.get("name"),
                 function.get("arguments"),
             )
         )
 
-    return tuple(calls_read)
+    return tuple(tool_calls)
 
 
 def call_id(number: int) -> str:

@@ -137,7 +137,7 @@ def _completed(stated: Mapping[str, Any], prices: Prices | None) -> Usage:
     return usage
 
 
-def reply_metadata(reply: object) -> dict[str, Any]:
+def reply_metadata(reply: object) -> dict[str, object]:
     """Returns what a reply reports beside its text and length, for the store; no empty values.
 
     Args:

@@ -314,12 +314,12 @@ REFUSALS: list[tuple[dict[str, Any], int, str]] = [
     (
         {"ends": ("failed", "model_not_found")},
         2,
-        "did not accept batch_1 (model_not_found: not accepted). Nothing of it was asked.",
+        "did not accept batch_1 (model_not_found: not accepted). None of its requests was sent to the model.",
     ),
     (
         {"ends": ("failed", "token_limit_exceeded")},
         3,
-        "does not take so large a batch now (token_limit_exceeded: not accepted).",
+        "does not accept so large a batch now (token_limit_exceeded: not accepted).",
     ),
 ]
 

@@ -303,7 +303,7 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
     form.room = 0
     with pytest.raises(
         UsageError,
-        match=r"memory does not suffice for one pair of \d+ tokens: CUDA out of memory\.",
+        match=r"too little memory for one pair of \d+ tokens: CUDA out of memory\.",
     ):
         answers(judge, asked)
 

@@ -82,7 +82,7 @@ def test_anli(anli: Path, tmp_path: Path) -> None:
         "R1-dev"
     ]
     assert find_anli(anli / "R1", round_name="R1") == {anli / "R1" / "test.jsonl": "R1"}
-    with pytest.raises(UsageError, match="is round R1, --round asks for R2"):
+    with pytest.raises(UsageError, match="is round R1, and --round is R2"):
         find_anli(anli / "R1" / "test.jsonl", round_name="R2")
     with pytest.raises(
         MissingError,

@@ -65,7 +65,7 @@ def test_what_is_in_the_cache_is_found_and_nothing_else_when_offline(
     assert find_checkpoint("clinic/tiny-llm", revision=COMMIT) == found
     with pytest.raises(
         MissingError,
-        match=rf"{target} \(revision {revision or 'main'}\).*not to be had.*\n.*hf download {target}",
+        match=rf"{target} \(revision {revision or 'main'}\).*the Hub did not give it.*\n.*hf download {target}",
     ):
         find_checkpoint(target, revision=revision)
 
@@ -268,7 +268,7 @@ def test_a_file_cut_off_or_missing_is_told(folder: Path) -> None:
     for kept, message in (
         (0, "no room for its header"),
         (2, "no room"),
-        (-1, r"asks for \d+ bytes, the file has \d+\. Down"),
+        (-1, r"describes \d+ bytes, the file has \d+\. Down"),
     ):
         weights.write_bytes(safetensors(bytes(TENSOR_BYTES * TENSORS))[:kept])
         with pytest.raises(UsageError, match=message):

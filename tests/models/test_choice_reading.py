@@ -189,7 +189,7 @@ def test_text_is_compared_with_characters_that_several_tokens_make(
             len(pieces),
         )
     else:
-        with pytest.raises(OddScoresError, match="do not read as"):
+        with pytest.raises(OddScoresError, match="do not decode to"):
             read_continuation(context, whole, text)
 
 

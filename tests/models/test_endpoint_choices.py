@@ -140,7 +140,7 @@ def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> N
         assert len(server.calls) == 8
         with pytest.raises(
             UsageError,
-            match="logprobs=top tells the answer's first token.*longer texts",
+            match="logprobs=top reports the answer's first token.*longer texts",
         ):
             results(model_at(server, way="top"), [question(0)])
         assert len(server.calls) == 8
@@ -253,12 +253,12 @@ USELESS: Mapping[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
                        "no usable log-probabilities: .*got nan.*Use hf/PATH"),
     "allows fewer": ({"most": 5}, LETTERS, "does not name 20 alternatives .*takes 5: give --model-args top_logprobs=5"),
     "allows none": ({"most": 0}, LETTERS, "rejects requests for log-probabilities: .*Use hf/PATH"),
-    "rejects prompts": ({"scores_prompts": False}, CHOICES, r"continue_final_message\): vLLM alone takes them.*vllm-s"),
+    "rejects prompts": ({"scores_prompts": False}, CHOICES, r"continue_final_message\): only vLLM accepts them.*vllm-s"),
     "ignores prompts": ({"scores_prompts": "ignores"}, CHOICES, r"answers without .*\(prompt_logprobs\).*vllm-server/PATH"),
     "fewer tokens": (SHORT, CHOICES, "no usable log-probabilities: .*of a prompt that has"),
     "two for a token": ({"change": two_each}, CHOICES, "one token is expected at each place of the prompt, got 2"),
     "nan in a prompt": ({"change": nan_prompt}, CHOICES, "a number up to 0, got nan"),
-    "end token kept": ({"continues": False}, CHOICES, "do not read as the answer that was given"),
+    "end token kept": ({"continues": False}, CHOICES, "do not decode to the given answer"),
 }  # fmt: skip
 
 
@@ -332,7 +332,7 @@ def test_answer_that_joins_with_the_prompt_is_a_failure_not_a_number(
     assert isinstance(joined, Failure)
     assert joined.reason == "answer not told from the prompt"
     assert (
-        "the tokenizer joins the end of the one with the beginning of the other"
+        "the tokenizer joins the end of the prompt with the beginning of the answer"
         in joined.detail
     )
     assert isinstance(found["q1"], Answer)  # nothing joins there
@@ -343,12 +343,12 @@ TEMPLATES = {
     "empty thoughts": (
         "",
         "Walks without a stick.{{ message.content }}",
-        f"{USELESS_FOR}do not read as",
+        f"{USELESS_FOR}do not decode to",
     ),
     "thoughts begun": (
         "Walks",
         "{{ message.content }}",
-        f"{USELESS_FOR}answered question otherwise",
+        f"{USELESS_FOR}answered question differently",
     ),
     "answers twice": (
         "",
@@ -360,7 +360,7 @@ TEMPLATES = {
     "letters": (
         "",
         "{{ message.content | replace('e', 'E') }}",
-        "a chat template that writes answers as they are",
+        "a chat template that writes answers unchanged",
     ),
 }
 

@@ -247,7 +247,7 @@ def test_a_folder_that_lacks_something_or_has_another_form_is_refused(
     folder = make_radgraph(tmp_path / "other", kind="another")
     with pytest.raises(
         UsageError,
-        match="labels of no model that the package knows; expected those of one of radgraph, ",
+        match="labels of no model that the package knows; expected those of exactly one of radgraph, ",
     ):
         find_radgraph(folder)
     for kind in ("radgraph", "echograph"):

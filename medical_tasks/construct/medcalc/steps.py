@@ -35,10 +35,7 @@ from medical_tasks.construct.medcalc.files import (
     load_pairs,
     tell_access,
 )
-from medical_tasks.construct.medcalc.forms import (
-    Pair,
-    PairLine,
-)
+from medical_tasks.construct.medcalc.forms import Pair, PairLine
 from medical_tasks.construct.medcalc.review import export_sheets, import_sheets
 from medical_tasks.construct.options import (
     MedcalcCheck,
@@ -54,11 +51,7 @@ from medical_tasks.guard import policy
 from medical_tasks.io.files import make_folder, readable
 from medical_tasks.io.output import tell
 from medical_tasks.io.table import align
-from medical_tasks.io.tables import (
-    folded,
-    has_columns,
-    read_table,
-)
+from medical_tasks.io.tables import folded, has_columns, read_table
 from medical_tasks.models.usage import Usage, usage_said
 from medical_tasks.runs.asking import open_construction_model
 from medical_tasks.scoring.estimates import Estimate, as_json

@@ -354,17 +354,7 @@ def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
         for name, metric in metrics.items()
         if not all(map(math.isfinite, metric.limits))
     }
-    lacking = {
-        name: [row for row in rows if row[name] is None]
-        for name, metric in metrics.items()
-        if metric.kind != "average"
-    }
-    incomplete = {name for name, unscored in lacking.items() if unscored}
-    lack_verdicts = {
-        name
-        for name, unscored in lacking.items()
-        if any(row["answer_sha256"] for row in unscored)
-    }
+    incomplete, lack_verdicts = _incomplete(task, rows)
     # Only the benchmark knows the largest value of an unanswered item.
     estimates = {
         name
@@ -379,6 +369,22 @@ def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
         intervals=_with_wholes(metrics, intervals),
         estimates=_with_wholes(metrics, estimates),
     )
+
+
+def _incomplete(task: TaskSpec, rows: Sequence[Row]) -> tuple[set[str], set[str]]:
+    """Returns the metrics that lack values, and those that lack some for answered items."""
+    lacking = {
+        metric.name: [row for row in rows if row[metric.name] is None]
+        for metric in task.metrics
+        if metric.kind != "average"
+    }
+    incomplete = {name for name, unscored in lacking.items() if unscored}
+    lack_verdicts = {
+        name
+        for name, unscored in lacking.items()
+        if any(row["answer_sha256"] for row in unscored)
+    }
+    return incomplete, lack_verdicts
 
 
 def _with_wholes(own: Mapping[str, MetricSpec], names: set[str]) -> frozenset[str]:
