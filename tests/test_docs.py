@@ -13,8 +13,8 @@ import pytest
 from medical_tasks.catalog import own_benchmarks
 from medical_tasks.cli.entry import verbs
 from medical_tasks.cli.parser import parser_of
-from medical_tasks.cli.reference import reference_texts
 from scripts import docs_site
+from scripts.reference import reference_texts
 from scripts.report_picture import HASHES, hashes, sources
 from tests.case_tables import json_of
 from tests.support import ROOT, own_tasks
