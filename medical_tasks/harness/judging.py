@@ -95,8 +95,8 @@ class HarnessJudge:
 
     The judge is opened with the first answers, or in `check` where that costs little, and
     stays open. Verdicts are stored in one private folder for all harnesses, so that a vote
-    that is stored is not asked for again. A judge on this machine scores one call at a time; one
-    with an endpoint scores several.
+    that is stored is not asked for again. A judge on this machine scores one call at a time;
+    one with an endpoint scores several.
     """
 
     def __init__(self, request: JudgeRequest) -> None:

@@ -406,8 +406,8 @@ def read_error(
         429                may be retried after the wait that it names; without quota ends the run
         others             this question alone fails: too long, filtered, or another reason
 
-    `refused` then names the settings that the server does not know, so that the request can
-    be repeated without them.
+    `refused` names the settings that the server rejects, so that the request can be repeated
+    without them.
     """
     try:
         body = json.loads(text)

@@ -41,8 +41,8 @@ def group_too_few(group: Json, whole: Json, *, parts: bool = False) -> bool:
     """Applies `too_few_to_tell` to a group of one run, or (`parts`) to a part of each item.
 
     A group is part of the whole it is compared with, so that the error of their difference is
-    the group's own error times the root of the share of items outside of it. For
-    `parts` it is the group's own error.
+    the group's own error times the root of the share of items outside of it. For `parts` it
+    is the group's own error.
 
     Example: half of the items reach 0.5, with 0.1 on either side.
 

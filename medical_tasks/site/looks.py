@@ -189,7 +189,7 @@ def _dealt(table: SeriesTable) -> tuple[float, float]:
 def normal_scores(p_values: Sequence[float]) -> Floats:
     """The normal quantile of each p value, positive for small ones.
 
-    Example: nothing, and the one-sided 2.5 % that a 95 % interval has on each side.
+    Example: no evidence, and the 2.5 % that a 95 % interval leaves on each side.
 
         >>> [abs(round(float(score), 2)) for score in normal_scores([0.5, 0.025])]
         [0.0, 1.96]

@@ -384,7 +384,7 @@ def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
         sums: an array of shape (runs, columns, items); `nan` marks an undecided item.
         clusters: the cluster of each item; None if items are independent.
 
-    Example: three items of two clusters; in the third one run lacks a value.
+    Example: three items of two clusters; one run lacks a value of the third item.
 
         >>> sums = np.array([[[1.0, 0.0, 1.0]], [[1.0, 1.0, np.nan]]])
         >>> by_cluster(sums, ["a", "a", "b"]).tolist()

@@ -180,8 +180,7 @@ def _labels(decision: Decision, accuracy: float) -> int:
 def labels_for(half_width: float, accuracy: float) -> int:
     """The number of labels that leave the error of a simulated judge at a half-width.
 
-    The planted set has 2,000 verdicts of a judge with a sensitivity of 0.9 and a specificity
-    of 0.85.
+    The simulated judge gives `_PLANTED` verdicts, with `SENSITIVITY` and `SPECIFICITY`.
 
     Args:
         half_width: the half-width of the interval from the judge's error alone, on the

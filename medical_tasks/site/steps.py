@@ -161,7 +161,7 @@ def states(site: Site) -> dict[str, State]:
     """The state of every step, in the order of the work.
 
     A step is blocked by those that it needs and that are not done. A stale step blocks
-    nothing: what it wrote is still there.
+    nothing.
     """
     step_states: dict[str, State] = {}
     for step in STEPS:

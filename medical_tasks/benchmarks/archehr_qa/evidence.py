@@ -188,8 +188,8 @@ def lexical_similarities(
 ) -> list[float]:
     """BM25 of each sentence of one note, as the mean over the questions; 0 without a shared word or a question.
 
-    Rarity is counted among the note's own sentences, since no other notes are at hand when
-    one question is answered. The values are in the order of the sentences.
+    How rare a word is is counted among the note's own sentences. The values are in the order
+    of the sentences.
 
     Example:
         >>> values = lexical_similarities(["Fever began.", "He ate."], ["When did fever begin?"])

@@ -306,9 +306,8 @@ class _JudgedUnit:
 
     A unit is what the authors' scripts score at once: a text, or a section of a note. Its
     questions come in two rounds: first the claims of either side that no file has, then all
-    claims in both directions, together with the sentences and their citations. As in the
-    scripts, every question is asked once, without re-asks; what their scripts cannot parse
-    is missing here.
+    claims in both directions, together with the sentences and their citations. Every question
+    is asked once, without re-asks.
 
     Attributes:
         _mistral: whether the prompts are those for Mistral, which get other questions and
@@ -501,8 +500,7 @@ def official_reference(reference: str, form: str) -> str:
 def official_sources(text: str) -> dict[int, str]:
     """Splits a numbered input at each number in brackets; of a repeated number the last text counts.
 
-    Example: the last text of a repeated number counts, and a number that a text itself holds
-    in brackets cuts it short.
+    Example: a number in brackets within a text cuts it short.
 
         >>> official_sources("[0] Chest pain. [1] See [7] above. [1] No fever.")
         {0: 'Chest pain.', 1: 'No fever.', 7: 'above.'}
