@@ -276,8 +276,10 @@ def flat(figures: Mapping[str, Figure]) -> JsonDict:
     """Flattens figures for `evaluate` modules, nan where there is no number; `reasons` says why.
 
     Example:
-        >>> flat({"accuracy": {"value": 0.5, "ci_low": 0.1, "ci_high": None, "n": 4}})
-        {'accuracy': 0.5, 'accuracy_ci_low': 0.1, 'accuracy_ci_high': nan, 'reasons': {}}
+        >>> figure = dict.fromkeys(ENDS, 0.5) | {"ci_high": None, "n": 4}
+        >>> numbers = flat({"accuracy": figure})
+        >>> numbers["accuracy"], numbers["accuracy_ci_high"], numbers["reasons"]
+        (0.5, nan, {})
     """
     numbers: JsonDict = {}
     for name, figure in figures.items():
