@@ -661,8 +661,8 @@ def unclear_limits(
     Example: `accuracy` depends on the parser, `accuracy_official` does not, and
     `accuracy_agreed` does not count for this item.
 
-        >>> unclear_limits(metrics, {"accuracy": 0.0, "accuracy_official": 1.0, "accuracy_agreed": nan})
-        {"accuracy": (0.0, 1.0)}
+        values = {"accuracy": 0.0, "accuracy_official": 1.0, "accuracy_agreed": nan}
+        unclear_limits(metrics, values) == {"accuracy": (0.0, 1.0)}
     """
     limits: dict[str, tuple[float, float]] = {}
     for metric in metrics:

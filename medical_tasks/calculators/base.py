@@ -248,7 +248,9 @@ class Calculator(Generic[P, R_co]):
         """Return the raw value of each parameter that the entities hold.
 
         Example:
-            >>> find("body_mass_index").values_by_parameter({"weight": [70, "kg"], "Pulse": 80})
+            >>> from medical_tasks.calculators.index import find
+            >>> bmi = find("body_mass_index")
+            >>> bmi.values_by_parameter({"weight": [70, "kg"], "Pulse": 80})
             {'weight_kg': [70, 'kg']}
         """
         return self._find(entities)[0]

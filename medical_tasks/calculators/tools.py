@@ -102,6 +102,7 @@ def call(calculator: AnyCalculator, arguments: Mapping[str, object]) -> Called:
     """Calls a calculator with a tool's arguments.
 
     Example:
+        >>> from medical_tasks.calculators.index import find
         >>> call(find("body_mass_index"), {"weight_kg": 70, "height_cm": 175}).text
         'Body Mass Index (BMI) = 22.8571 kg/m^2'
     """
@@ -160,7 +161,9 @@ def compared(
 
     Example:
         >>> entities = {"weight": [154, "lbs"], "height": [175, "cm"]}
-        >>> compared(find("body_mass_index"), {"weight_kg": 154, "height_cm": 175}, entities)
+        >>> from medical_tasks.calculators.index import find
+        >>> bmi = find("body_mass_index")
+        >>> compared(bmi, {"weight_kg": 154, "height_cm": 175}, entities)
         Compared(stated=2, errors={'weight_kg': 'unit'})
 
     Raises:

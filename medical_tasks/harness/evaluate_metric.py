@@ -56,8 +56,8 @@ def benchmark_metric(
         or_text: whether a reference may also be a text.
 
     Example:
-        >>> Kqa = benchmark_metric(KQA, ..., score=score_answers)
-        >>> Kqa().compute(predictions=[answer], references=[row], verdicts=[["entailment"]])
+        Kqa = benchmark_metric(KQA, ..., score=score_answers)
+        Kqa().compute(predictions=[answer], references=[row], verdicts=[["entailment"]])
     """
     dataset = next(
         candidate

@@ -1,10 +1,9 @@
 """Opens untrusted files within limits: JSON, JSON Lines, gzip, and zip archives.
 
 Example:
-    >>> files = Files(again="Give the complete folder of a HELM run.")
-    >>> stats = files.json(folder / "stats.json")
-    >>> files.sha256
-    {"stats.json": "3f2a..."}
+    files = Files(again="Give the complete folder of a HELM run.")
+    stats = files.json(folder / "stats.json")
+    files.sha256  # {"stats.json": "3f2a..."}
 """
 
 from __future__ import annotations

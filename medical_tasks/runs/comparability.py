@@ -59,10 +59,12 @@ def comparability(task: TaskSpec, entry: Entry) -> Comparability:
 
     Example: answers from a file, judged by words with this suite's prompts.
 
-        >>> comparability(KQA, entry).reasons
-        ("unknown prompts", "the judge was asked with own prompts", "judge lexical compares words,
-        the paper's is gpt-4",
-         "48 of 201 items answered")
+        comparability(KQA, entry).reasons == (
+            "unknown prompts",
+            "the judge was asked with own prompts",
+            "judge lexical compares words, the paper's is gpt-4",
+            "48 of 201 items answered",
+        )
     """
     judge = _recipe(entry, "judge")
     official = ""

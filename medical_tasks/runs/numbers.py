@@ -179,9 +179,9 @@ def value_notes(entry: Json) -> list[str]:
     to be said share a sentence.
 
     Example:
-        >>> value_notes(entry)
-        ["completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones replace them.
-        ..."]
+        value_notes(entry) == [
+            "completeness, hallucination_rate: 3 of 40 items lack verdicts; known ones replace them. ..."
+        ]
     """
     metrics = entry["metrics"]
     notes: list[str] = []

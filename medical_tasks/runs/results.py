@@ -6,9 +6,8 @@ metric, over all items and over each group. `items.parquet` has a row for each i
 A number that cannot be computed is `null`, never 0.
 
 Example:
-    >>> results = read_results(Path("runs/demo"))
-    >>> results["tasks"]["medcalc"]["metrics"]["accuracy"]["value"]
-    0.575
+    results = read_results(Path("runs/demo"))
+    results["tasks"]["medcalc"]["metrics"]["accuracy"]["value"]  # 0.575
 """
 
 from __future__ import annotations

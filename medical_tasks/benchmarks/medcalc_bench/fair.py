@@ -97,9 +97,9 @@ class Member:
 
     Example:
         >>> Member.read("Fair: sex=female; moves")
-        Member(variant="sex", groups={"sex": "female"}, expected="moves")
+        Member(variant='sex', groups={'sex': 'female'}, expected='moves')
         >>> Member.read("Fair: base; sex=male, housing=unhoused").groups["housing"]
-        "unhoused"
+        'unhoused'
     """
 
     variant: Variant
