@@ -1,10 +1,9 @@
 """Opens untrusted files within limits: JSON, JSON Lines, gzip, and zip archives.
 
 Example:
-    >>> files = Files(again="Give the complete folder of a HELM run.")
-    >>> stats = files.json(folder / "stats.json")
-    >>> files.sha256
-    {"stats.json": "3f2a..."}
+    files = Files(again="Give the complete folder of a HELM run.")
+    stats = files.json(folder / "stats.json")
+    files.sha256    # {"stats.json": "3f2a..."}
 """
 
 from __future__ import annotations
@@ -181,7 +180,11 @@ class Archive:
         return self._limited(self._zstd(member), member)
 
     def _zstd(self, member: zipfile.ZipInfo) -> bytes:
-        """Unpacks zstd with pyarrow; Python's zipfile supports it from 3.14."""
+        """Unpacks zstd with pyarrow; Python's zipfile supports it from 3.14.
+
+        A member begins with a local header, whose name and extra field may be longer than in
+        the list of members; so their lengths are read there.
+        """
         import pyarrow as pa
 
         with open_file(self.path) as file:
