@@ -37,9 +37,11 @@ contracts: $(STAMPS)/dev
 
 manifest-check: $(STAMPS)/dev
 	$(BIN)/medical-tasks manifest --check
+	$(BIN)/python scripts/reference.py --check
 
-manifest: $(STAMPS)/dev  ## write tasks.json, cards and Croissant files anew
+manifest: $(STAMPS)/dev  ## write tasks.json, cards, Croissant files and docs/reference again
 	$(BIN)/medical-tasks manifest --write
+	$(BIN)/python scripts/reference.py --write
 
 budgets: $(STAMPS)/dev
 	$(BIN)/python scripts/budgets.py

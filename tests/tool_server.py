@@ -68,7 +68,7 @@ def planted(item: Item, error: Error) -> dict[str, object]:
         name = chooser.choice(numbers).parameter
         arguments[name] = round(float(str(arguments[name])) * 1.2, 3)
     elif error == "unit":
-        entities = right_tool(item).given(entities_of(item.fields))
+        entities = right_tool(item).values_by_parameter(entities_of(item.fields))
         for each in numbers:
             raw, right = entities[each.parameter], arguments[each.parameter]
             number = raw[0] if isinstance(raw, list) else raw

@@ -86,12 +86,12 @@ def check_conventions(
         return
 
     entries = CALCULATORS if calculator is None else (calculator,)
-    known = sorted(
+    valid_names = sorted(
         {convention.name for entry in entries for convention in entry.conventions}
     )
     for name in names:
-        if name not in known:
+        if name not in valid_names:
             whose = "" if calculator is None else f" of {calculator.slug}"
             raise CalculatorInputError(
-                f"unknown convention {name!r}{whose}. Known: {', '.join(known) or 'none'}."
+                f"unknown convention {name!r}{whose}. Known: {', '.join(valid_names) or 'none'}."
             )

@@ -244,11 +244,11 @@ class Calculator(Generic[P, R_co]):
 
         return entities
 
-    def given(self, entities: Mapping[str, object]) -> dict[str, object]:
-        """What entities say of each parameter that they give, as it stands there.
+    def values_by_parameter(self, entities: Mapping[str, object]) -> dict[str, object]:
+        """Return the raw value of each parameter that the entities hold.
 
         Example:
-            >>> find("body_mass_index").given({"weight": [70, "kg"], "Pulse": 80})
+            >>> find("body_mass_index").values_by_parameter({"weight": [70, "kg"], "Pulse": 80})
             {'weight_kg': [70, 'kg']}
         """
         return self._find(entities)[0]
@@ -260,17 +260,17 @@ class Calculator(Generic[P, R_co]):
     def _unknown(self, name: str) -> str:
         """The message for an unknown input: names like it, and all names."""
         names = {
-            fold(known): item
+            fold(alias): item
             for item in self.inputs
-            for known in (item.name, item.parameter, *item.aliases)
+            for alias in (item.name, item.parameter, *item.aliases)
         }
         import difflib  # where a name is not known
 
         near = difflib.get_close_matches(fold(name), names, n=3)
-        hint = ", ".join(dict.fromkeys(names[known].key for known in near))
-        known = ", ".join(item.key for item in self.inputs)
+        hint = ", ".join(dict.fromkeys(names[alias].key for alias in near))
+        alias = ", ".join(item.key for item in self.inputs)
 
-        return f"no input {name!r}{f'; did you mean {hint}?' if hint else ';'} Inputs: {known}"
+        return f"no input {name!r}{f'; did you mean {hint}?' if hint else ';'} Inputs: {alias}"
 
     def calculate(
         self, entities: Mapping[str, object], conventions: frozenset[str] = _NONE
@@ -292,18 +292,22 @@ class Calculator(Generic[P, R_co]):
         The lines come in this order: conventions, inputs, entities that are not used,
         warnings, the rule's own steps, the answer.
         """
-        given, ignored = self._find(entities)
+        raw_values, ignored = self._find(entities)
         lines: list[str] = []
         say = lines.append
-        chosen = [each for each in self.conventions if each.name in conventions]
+        chosen = [
+            convention
+            for convention in self.conventions
+            if convention.name in conventions
+        ]
         for convention in chosen:
             say(f"Convention {convention.name}: {convention.description}")
 
-        values, absent, doubts = self._values(given, ignored, chosen, say)
+        values, absent, doubts = self._values(raw_values, ignored, chosen, say)
         if ignored:
             say(f"Not used: {', '.join(ignored)}.")
 
-        warnings = (*doubts, *self._warnings(given, values))
+        warnings = (*doubts, *self._warnings(raw_values, values))
         for warning in warnings:
             say(f"Warning: {warning}")
 
@@ -329,22 +333,24 @@ class Calculator(Generic[P, R_co]):
 
     def _values(
         self,
-        given: Mapping[str, object],
+        raw_values: Mapping[str, object],
         ignored: Sequence[str],
         conventions: Sequence[Convention],
         say: Say,
     ) -> tuple[dict[str, object], list[str], list[str]]:
         """Each parameter's value, the names of inputs that are absent, and doubts about units."""
         instead = {
-            name: value for each in conventions for name, value in each.absent.items()
+            name: value
+            for convention in conventions
+            for name, value in convention.absent.items()
         }
         values: dict[str, Any] = {}
         absent, required, doubts = list[str](), list[str](), list[str]()
         for item in self.inputs:
             parameter = item.parameter
-            if parameter in given:
-                values[parameter] = value = item.read(given[parameter], say)
-                if (doubt := item.doubt(given[parameter], value)) is not None:
+            if parameter in raw_values:
+                values[parameter] = value = item.read(raw_values[parameter], say)
+                if (doubt := item.doubt(raw_values[parameter], value)) is not None:
                     doubts.append(doubt)
 
                 continue
@@ -372,7 +378,7 @@ class Calculator(Generic[P, R_co]):
         return values, absent, doubts
 
     def _warnings(
-        self, given: Mapping[str, object], values: Mapping[str, object]
+        self, raw_values: Mapping[str, object], values: Mapping[str, object]
     ) -> Iterator[str]:
         """What is doubtful of the values that were read.
 
@@ -384,7 +390,7 @@ class Calculator(Generic[P, R_co]):
                 yield warning
 
         for quantity in self._rivals:
-            if (warning := self._by_rival(quantity, given, values)) is not None:
+            if (warning := self._by_rival(quantity, raw_values, values)) is not None:
                 yield warning
 
     def _apply(self, values: Mapping[str, object], say: Say) -> Answer:
@@ -398,14 +404,17 @@ class Calculator(Generic[P, R_co]):
         )
 
     def _by_rival(
-        self, item: Quantity, found: Mapping[str, object], values: Mapping[str, object]
+        self,
+        item: Quantity,
+        raw_values: Mapping[str, object],
+        values: Mapping[str, object],
     ) -> str | None:
         """What the other factor would make of a value whose conversion laboratories do not agree on."""
         measure, rival, parameter = item.measure, item.rival, item.parameter
-        if rival is None or parameter not in found:
+        if rival is None or parameter not in raw_values:
             return None
 
-        other = rival.read(found[parameter], item.name)[0]
+        other = rival.read(raw_values[parameter], item.name)[0]
         if (
             other == values[parameter]
             or measure.substance is None
@@ -429,7 +438,7 @@ class Calculator(Generic[P, R_co]):
         counts once; with two values it is refused, since either may be wrong.
         """
         table = self._table
-        found: dict[str, object] = {}
+        raw_values: dict[str, object] = {}
         ignored: list[str] = []
         for key, raw in entities.items():
             item = table.get(key) or table.get(fold(key))
@@ -437,15 +446,15 @@ class Calculator(Generic[P, R_co]):
                 ignored.append(key)
             elif raw is None or (type(raw) is str and is_missing(raw)):
                 continue
-            elif item.parameter in found and found[item.parameter] != raw:
+            elif item.parameter in raw_values and raw_values[item.parameter] != raw:
                 raise CalculatorInputError(
-                    f"{item.name}: given twice with different values, {found[item.parameter]!r} "
+                    f"{item.name}: given twice with different values, {raw_values[item.parameter]!r} "
                     f"and {raw!r}; keep one"
                 )
             else:
-                found[item.parameter] = raw
+                raw_values[item.parameter] = raw
 
-        return found, ignored
+        return raw_values, ignored
 
 
 def _answer(value: object) -> Answer:
@@ -524,8 +533,8 @@ def calculator(
             )
 
         ranges = [
-            Valid(**each, when=valid_when.get(each["parameter"]))
-            for each in facts.pop("valid", ())
+            Valid(**limits, when=valid_when.get(limits["parameter"]))
+            for limits in facts.pop("valid", ())
         ]
         return Calculator(
             function=function,

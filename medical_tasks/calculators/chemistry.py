@@ -69,23 +69,23 @@ def free_water_deficit(
     years 0.5; women 0.5, from 65 years 0.45.
     """
     if age_years < 18:
-        part, group = 0.6, "child under 18"
+        fraction, group = 0.6, "child under 18"
     elif sex == "male":
-        part, group = (
+        fraction, group = (
             (0.5, "man of 65 or more") if age_years >= 65 else (0.6, "man under 65")
         )
     else:
-        part, group = (
+        fraction, group = (
             (0.45, "woman of 65 or more")
             if age_years >= 65
             else (0.5, "woman under 65")
         )
 
     # Written as a difference, so that a sodium of 140 gives exactly 0.
-    deficit = part * weight_kg * (sodium_mmol_l - 140) / 140
-    say(f"Total body water, {group}: {part} of the weight.")
+    deficit = fraction * weight_kg * (sodium_mmol_l - 140) / 140
+    say(f"Total body water, {group}: {fraction} of the weight.")
     say(
-        f"Deficit = {part} × weight × (sodium / 140 − 1) = {part} × {weight_kg:.6g} × "
+        f"Deficit = {fraction} × weight × (sodium / 140 − 1) = {fraction} × {weight_kg:.6g} × "
         f"({sodium_mmol_l:.6g} / 140 − 1) = {deficit:.6g} L."
     )
 

@@ -336,10 +336,10 @@ class _SteroidDoseInput(Input):
     def schema(self) -> dict[str, object]:
         """Drug, route and dose as one text."""
         drugs = ", ".join(EQUIVALENT_MG)
-        said = (
+        description = (
             f'{self.name} with its dose, such as "PredniSONE PO 10 mg"; one of {drugs}'
         )
-        return {"type": "string", "description": said}
+        return {"type": "string", "description": description}
 
     def written(self, value: SteroidDose) -> object:
         """See `Input.written`."""

@@ -60,13 +60,13 @@ _BY_NAME: Final = _names()
 
 def find(calculator: int | str) -> AnyCalculator:
     """A calculator by the dataset's id, its slug, its name or an alias, in any case and spacing."""
-    found = (
+    match = (
         _BY_ID.get(calculator)
         if isinstance(calculator, int)
         else _BY_NAME.get(fold(calculator))
     )
-    if found is not None:
-        return found
+    if match is not None:
+        return match
 
     import difflib  # where a name is not known
 

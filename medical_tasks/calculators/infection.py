@@ -123,9 +123,9 @@ class _Urea(Input):
 
     def schema(self) -> dict[str, object]:
         """A number for the mass, or a text with its unit."""
-        said = f"{self.name} in {self.mass.unit}, or with its unit as a text"
+        description = f"{self.name} in {self.mass.unit}, or with its unit as a text"
         kinds = [{"type": "number"}, {"type": "string"}]
-        return {"description": said, "anyOf": kinds}
+        return {"description": description, "anyOf": kinds}
 
     def written(self, value: tuple[float | None, float | None]) -> object:
         """See `Input.written`."""

@@ -138,8 +138,8 @@ class Quantity(Input):
     def schema(self) -> dict[str, object]:
         """A number in the measure's unit; texts with another unit are read all the same."""
         unit = self.measure.unit
-        said = f"{self.name} in {unit}" if unit else self.name
-        return {"type": "number", "description": said.replace("in per ", "per ")}
+        description = f"{self.name} in {unit}" if unit else self.name
+        return {"type": "number", "description": description.replace("in per ", "per ")}
 
     def written(self, value: float) -> object:
         """See `Input.written`."""
@@ -239,18 +239,18 @@ class Choice(Input):
 
     def read(self, raw: object, say: Say) -> object:
         """The class's value."""
-        found = None
+        choice = None
         if isinstance(raw, (str, bool)):
             word = str(raw)
-            found = self._folded.get(word) or self._folded.get(fold(word))
+            choice = self._folded.get(word) or self._folded.get(fold(word))
 
-        if found is None:
+        if choice is None:
             raise CalculatorInputError(
                 f"{self.name}: expected one of {self.expects}; got {raw!r}"
             )
 
-        say(found[1])
-        return found[0]
+        say(choice[1])
+        return choice[0]
 
     @property
     def expects(self) -> str:

@@ -49,11 +49,13 @@ def glasgow_coma_score(
         ("verbal", verbal_response, 5),
         ("motor", motor_response, 6),
     )
-    untested = [part for part, value, _ in parts if value is None]
+    untested = [response for response, value, _ in parts if value is None]
     if untested:
         tested = (
             ", ".join(
-                f"{part} {value}" for part, value, _ in parts if value is not None
+                f"{response} {value}"
+                for response, value, _ in parts
+                if value is not None
             )
             or "none"
         )
@@ -63,13 +65,13 @@ def glasgow_coma_score(
         )
 
     points = Points(say)
-    for part, value, best in parts:
+    for response, value, best in parts:
         if value is None or not 1 <= value <= best:
             raise CalculatorInputError(
-                f"Best {part} response: points are 1 to {best}; got {value}. Check the response"
+                f"Best {response} response: points are 1 to {best}; got {value}. Check the response"
             )
 
-        points.add(f"Best {part} response {value} of {best}", value)
+        points.add(f"Best {response} response {value} of {best}", value)
 
     return points.score
 

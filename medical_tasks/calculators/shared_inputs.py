@@ -34,19 +34,19 @@ def read_input(
     What is missing in a form is that of the shared input of the same name, or of the
     one that is named by `of`.
     """
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         key: form[key] for key in ("absent", "absent_text", "words") if key in form
     }
-    given |= {
+    fields |= {
         "parameter": parameter,
         **{key: frozenset(form[key]) for key in ("yes", "no") if key in form},
     }
     if "names" in form:
-        given |= {"name": form["names"][0], "aliases": tuple(form["names"][1:])}
+        fields |= {"name": form["names"][0], "aliases": tuple(form["names"][1:])}
     if "words" in form:
-        return Choice(**given)
+        return Choice(**fields)
     if "yes" in form:
-        return Flag(**given)
+        return Flag(**fields)
 
     if "units" in form:
         measure = _measure(form)
@@ -55,17 +55,19 @@ def read_input(
             if "rival" in form
             else None
         )
-        return Quantity(**given, measure=measure, rival=rival)
+        return Quantity(**fields, measure=measure, rival=rival)
 
-    known = shared.get(form.get("of", parameter))
-    if known is None:
-        return Day(**given)
+    shared_input = shared.get(form.get("of", parameter))
+    if shared_input is None:
+        return Day(**fields)
 
-    if isinstance(known, Quantity) and "possible" in form:
+    if isinstance(shared_input, Quantity) and "possible" in form:
         low, high = form["possible"]
-        given["measure"] = replace(known.measure, low=low, high=high, usual=None)
+        fields["measure"] = replace(
+            shared_input.measure, low=low, high=high, usual=None
+        )
 
-    return replace(known, **given)
+    return replace(shared_input, **fields)
 
 
 def _measure(form: Mapping[str, Any]) -> Measure:

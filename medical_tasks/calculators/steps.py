@@ -60,7 +60,7 @@ class Bands:
         The points `under` the first class, then the classes from the lowest on.
         """
         self._what: Final = what
-        steps = tuple((">=", *each) if len(each) == 2 else each for each in classes)
+        steps = tuple((">=", *step) if len(step) == 2 else step for step in classes)
         # "Over 3" begins at the next float after 3: one search serves both kinds of
         # bound.
         self._lowest: Final = tuple(

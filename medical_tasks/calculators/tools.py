@@ -70,18 +70,18 @@ def tools_sha256() -> str:
 def _description(calculator: AnyCalculator) -> str:
     """The title, what the rule computes, and what happens to findings that are left out."""
     summary = (inspect.getdoc(calculator.function) or "").partition("\n\n")[0]
-    said = f"{calculator.name}. {' '.join(summary.split())}"
+    description = f"{calculator.name}. {' '.join(summary.split())}"
     if any(isinstance(item, Flag) for item in calculator.inputs):
-        said += " Findings that are left out count as absent."
-    return said
+        description += " Findings that are left out count as absent."
+    return description
 
 
 def _schema(item: Input) -> dict[str, object]:
     """An argument's schema, with what is taken where it is left out."""
     schema = item.schema()
-    told = item.absent_line.removeprefix(f"{item.name}: not given").strip(", .")
-    if item.absent is not REQUIRED and not isinstance(item, Flag) and told:
-        schema["description"] = f"{schema['description']} (left out: {told})"
+    when_absent = item.absent_line.removeprefix(f"{item.name}: not given").strip(", .")
+    if item.absent is not REQUIRED and not isinstance(item, Flag) and when_absent:
+        schema["description"] = f"{schema['description']} (left out: {when_absent})"
     return schema
 
 
@@ -126,7 +126,7 @@ def known_arguments(
     items = {item.parameter: item for item in calculator.inputs}
     return {
         name: items[name].written(items[name].read(raw, quiet))
-        for name, raw in calculator.given(entities).items()
+        for name, raw in calculator.values_by_parameter(entities).items()
     }
 
 
@@ -166,8 +166,8 @@ def compared(
     Raises:
         CalculatorInputError: an entity cannot be read.
     """
-    right = calculator.given(entities)
-    given, unknown = _by_parameter(calculator, arguments)
+    right = calculator.values_by_parameter(entities)
+    from_model, unknown = _by_parameter(calculator, arguments)
     errors: dict[str, ArgumentError] = dict.fromkeys(unknown, "extra")
     stated = len(unknown)
     for item in calculator.inputs:
@@ -175,7 +175,7 @@ def compared(
         pair = _Pair(
             item=item,
             gold=right.get(name, _LEFT_OUT),
-            model=given.get(name, _LEFT_OUT),
+            model=from_model.get(name, _LEFT_OUT),
         )
         if pair.is_silent:
             continue
@@ -192,15 +192,15 @@ def _by_parameter(
     calculator: AnyCalculator, arguments: Mapping[str, object]
 ) -> tuple[dict[str, object], list[str]]:
     """The arguments by parameter, without those that say nothing, and the names of unknown ones."""
-    given: dict[str, object] = {}
+    by_parameter: dict[str, object] = {}
     unknown: list[str] = []
     for name, raw in arguments.items():
         item = calculator.input_named(name)
         if item is None:
             unknown.append(name)
         elif not is_missing(raw):
-            given[item.parameter] = raw
-    return given, unknown
+            by_parameter[item.parameter] = raw
+    return by_parameter, unknown
 
 
 _LEFT_OUT: Final = object()
@@ -220,7 +220,7 @@ class _Pair:
         return self._read(self.gold)
 
     @cached_property
-    def said(self) -> object:
+    def predicted(self) -> object:
         """The call's value, likewise; the error of one that cannot be read."""
         try:
             return self._read(self.model)
@@ -233,7 +233,7 @@ class _Pair:
     @property
     def is_silent(self) -> bool:
         """Whether neither states anything but the default."""
-        return bool(self.right == self.said == self.item.absent)
+        return bool(self.right == self.predicted == self.item.absent)
 
     @property
     def error(self) -> ArgumentError | None:
@@ -242,12 +242,12 @@ class _Pair:
             return "missing"
         if self.gold is _LEFT_OUT:
             return "extra"
-        if isinstance(self.said, UnitError):
+        if isinstance(self.predicted, UnitError):
             return "unit"
 
-        unreadable = isinstance(self.said, CalculatorInputError)
+        unreadable = isinstance(self.predicted, CalculatorInputError)
         if not unreadable and self.item.agrees(
-            self.right, self.said, within=self._within
+            self.right, self.predicted, within=self._within
         ):
             return None
 
@@ -277,7 +277,9 @@ class _Pair:
             for unit in measure.accepts
         ]
 
-        return any(numbers_agree(each, number, within=COPIED) for each in numbers)
+        return any(
+            numbers_agree(candidate, number, within=COPIED) for candidate in numbers
+        )
 
 
 def _bare_number(raw: object) -> float | None:

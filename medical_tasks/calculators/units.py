@@ -3,6 +3,21 @@
 A unit is powers of a few base dimensions with an exact rational factor; amounts of a
 known substance meet through its molar mass and valence. Factors become floats once, at
 the end; nothing is rounded. Case, spaces and both characters for micro do not matter.
+
+| substance | g/mol | 1 mmol/L is | laboratories |
+|---|---:|---|---|
+| creatinine | 113.12 | 11.312 mg/dL | 88.4 µmol/L for 1 mg/dL |
+| urea nitrogen | 28.02 | 2.802 mg/dL | 0.357 mmol/L for 1 mg/dL |
+| glucose | 180.16 | 18.016 mg/dL | 18.0 |
+| calcium | 40.08, valence 2 | 4.008 mg/dL | 4.0 |
+| sodium, potassium, chloride | 22.99, 39.10, 35.45 | 1 mEq/L | 1 mEq/L |
+| bicarbonate | 61.02 | 1 mEq/L | 1 mEq/L |
+| albumin | 66,500 | 6.65 g/dL | 66,400 to 66,500 g/mol |
+| bilirubin | 584.66 | 58.466 mg/dL | 17.1 µmol/L for 1 mg/dL |
+| hemoglobin (monomer) | 16,114.5 | 1.611 g/dL | 1.611 |
+| cholesterol, LDL, HDL | 386.654 | 38.665 mg/dL | 38.67 |
+| triglycerides (mixture) | 885.7 | 88.57 mg/dL | 88.57 (AHRQ Evidence Synthesis 47, 2007) |
+| enzymes | | | 1 µkat = 60 U |
 """
 
 from __future__ import annotations
@@ -253,16 +268,16 @@ def _read(
 ) -> tuple[Fraction, dict[str, int]] | None:
     """Factor to base units and powers of the dimensions; None when a part is not a unit."""
     total, powers = Fraction(1), dict[str, int]()
-    for position, part in enumerate(folded.split("/")):
+    for position, unit in enumerate(folded.split("/")):
         sign = 1 if position == 0 else -1
-        if ten := _TEN.match(part):
+        if ten := _TEN.match(unit):
             total *= Fraction(10) ** (sign * int(ten[1]))
-            part = part[ten.end() :]
+            unit = unit[ten.end() :]
 
-        if not part and (position == 0 or ten):
+        if not unit and (position == 0 or ten):
             continue
 
-        token = _token(part)
+        token = _token(unit)
         if token is None:
             return None
 
@@ -282,10 +297,10 @@ def _read(
     }
 
 
-def _token(part: str) -> Token | None:
+def _token(unit: str) -> Token | None:
     """A unit by its name, or a power of one: `m^2`."""
-    token = _TOKENS.get(part)
-    powered = _POWERED.match(part) if token is None else None
+    token = _TOKENS.get(unit)
+    powered = _POWERED.match(unit) if token is None else None
     base = _TOKENS.get(powered[1]) if powered else None
     if powered is None or base is None or base[1] != 1:
         return token
@@ -349,14 +364,14 @@ def conversion(
 
     `accepted`, `what` and `shown` are for the message of a refused unit.
     """
-    found = _conversion(fold_unit(unit), fold_unit(to), substance)
-    if found is None:
+    factor = _conversion(fold_unit(unit), fold_unit(to), substance)
+    if factor is None:
         raise UnitError(
             f"{what}: unit {shown or unit!r} is not accepted; give one of: "
             f"{', '.join(accepted or (to,))}"
         )
 
-    return found
+    return factor
 
 
 def convert(

@@ -9,11 +9,9 @@ from medical_tasks.catalog import benchmarks, package_of
 from medical_tasks.data.manifest import (
     check_cards,
     check_manifest,
-    text_problems,
     write_cards,
     write_manifest,
     write_package,
-    write_texts,
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.io.output import tell
@@ -37,41 +35,20 @@ def run(arguments: Manifest) -> int:
         raise UsageError("manifest needs one of --check, --write, --package FOLDER.")
 
     if arguments.write:
-        written = [
-            *write_manifest(root),
-            *write_cards(root / "dataset_builders"),
-            *write_texts(_reference_pages(root)),
-        ]
+        written = [*write_manifest(root), *write_cards(root / "dataset_builders")]
         tell("\n".join(f"wrote {path}" for path in written), written=written)
         return 0
 
-    problems = [
-        *check_manifest(root),
-        *check_cards(root / "dataset_builders"),
-        *text_problems(_reference_pages(root)),
-    ]
+    problems = [*check_manifest(root), *check_cards(root / "dataset_builders")]
     if problems:
         raise UsageError("\n".join(problems))
 
     tell(
-        "tasks.json, the table of README, the packages of setup.cfg, cards, Croissant files, "
-        "eval.yaml and docs/reference match the code",
+        "tasks.json, the table of README, the packages of setup.cfg, cards, Croissant files "
+        "and eval.yaml match the code",
         problems=[],
     )
     return 0
-
-
-def _reference_pages(root: Path) -> dict[Path, str]:
-    """Returns the pages of `docs/reference/` by path; none in a folder without the project's docs."""
-    if not (root / "docs").is_dir():
-        return {}
-
-    from medical_tasks.cli.reference import reference_texts
-
-    return {
-        root / "docs" / "reference" / name: text
-        for name, text in reference_texts().items()
-    }
 
 
 def _write_package(folder: Path) -> list[Path]:

@@ -7,13 +7,13 @@ A policy is a TOML file:
     split = "test"             # else the task's
     prompts = "own"            # or official, or unknown for answers from a file; else any
     least_items = 500          # else all items of the split, or a random sample of them (--subset)
-    accept = ["generation"]    # how a run may differ from the one that a margin is held against
+    accept = ["generation"]    # how a run may differ from the one that a margin compares it with
 
     [[rule]]
     task = "medcalc"
     metric = "accuracy"
     at_least = 0.5             # or at_most; width_at_most, of the 95 % interval
-    by = "category"            # held against each group
+    by = "category"            # applied to each group
 
     [[rule]]
     task = "medcalc"

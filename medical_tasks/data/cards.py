@@ -1,9 +1,7 @@
-"""What stands beside the rows of a dataset on the Hub.
+"""Writes a dataset's README card, Croissant file and `eval.yaml` for the Hub.
 
-The README card, the Croissant file and `eval.yaml`.
-
-All are made from the dataset's source, for `dataset_builders/` and for whatever is
-built.
+All are derived from the dataset's source, both for `dataset_builders/` and for built
+datasets.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ _LINE = 120
 
 @dataclass(frozen=True, kw_only=True)
 class Licence:
-    """A licence as cards and Croissant files name it."""
+    """A licence, as it is written in cards and Croissant files."""
 
     hub_id: str  # the Hub's key, `other` for licences it does not know
     name: str
@@ -43,18 +41,18 @@ class Licence:
 
 
 _outside = partial(packaged, __file__, "cards.json")
-"""Croissant's context, the terms of specification 1.1 and those that mlcroissant expects; licences; what a gate asks."""
+"""The Croissant context (specification 1.1 and mlcroissant's terms), the licences and the texts of gated datasets."""
 
 
 def licence_names() -> tuple[str, ...]:
-    """The licences that cards can name; `other` stands for any other."""
+    """Returns the names of the supported licences; `other` is for all that are not listed."""
     return tuple(_outside()["licences"])
 
 
 def licence(name: str) -> Licence:
-    """Looks a licence up by `DatasetSpec.licence`.
+    """Looks up a licence by `DatasetSpec.licence`.
 
-    A `ValueError` for one that is not listed here.
+    An unknown licence is a `ValueError`.
     """
     licences = _outside()["licences"]
     if name not in licences:
@@ -65,16 +63,16 @@ def licence(name: str) -> Licence:
 
 
 def file_pattern(config: str, split: str) -> str:
-    """Returns the pattern, relative to the dataset's folder, that the parquet file of a split follows."""
+    """Returns the pattern of a split's parquet files, relative to the dataset's folder."""
     return f"{config}/{split}-*.parquet"
 
 
 def card_metadata(
     source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
 ) -> dict[str, Any]:
-    """The YAML part of a card.
+    """Returns the YAML header of a card.
 
-    `built` says what the folder holds, None describes every configuration there can be.
+    `built` lists the configurations in the folder; None describes all possible ones.
     """
     spec = source.spec
     terms = licence(spec.licence)
@@ -92,7 +90,7 @@ def card_metadata(
         metadata |= _gate(source)
 
     names = _configs(source, built)
-    # The spec's default where it is there, else the first real configuration, else the
+    # The spec's default if it is built, else the first real configuration, else the
     # demo.
     default = min(
         names,
@@ -133,7 +131,7 @@ def card_metadata(
 def card_text(
     source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
 ) -> str:
-    """The text of `README.md`; `built` as in `card_metadata`."""
+    """Returns the text of `README.md`; `built` as in `card_metadata`."""
     header = yaml.safe_dump(
         card_metadata(source, built),
         sort_keys=False,
@@ -163,7 +161,7 @@ def card_text(
 
 
 def _gate(source: DatasetSource) -> dict[str, object]:
-    """What the Hub asks of people who want a dataset that is not open."""
+    """Returns the fields of the access request that the Hub shows for a gated dataset."""
     spec, terms = source.spec, licence(source.spec.licence)
     kind = "published" if spec.licence.startswith("PhysioNet") else "other"
     prompt = _outside()["texts"][f"gate_{kind}"]
@@ -189,7 +187,7 @@ def _configs(
 def _rows(
     source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None
 ) -> dict[str, int | None]:
-    """Split to rows: those that were built, or those there can be, as far as published."""
+    """Returns the number of rows by split: the built ones, or the published ones if known."""
     if built is not None:
         return {name: split.rows for name, split in built[config].splits.items()}
     return {
@@ -201,7 +199,7 @@ def _rows(
 def _size_category(
     source: DatasetSource, built: Mapping[str, BuiltConfig] | None
 ) -> str:
-    """The Hub's class of size, by the configuration with the most rows."""
+    """Returns the Hub's size category of the configuration with the most rows."""
     configs = source.spec.configs if built is None else built
     largest = max(
         (
@@ -216,7 +214,7 @@ def _size_category(
 def _made_from(
     source: DatasetSource, config: str, built: Mapping[str, BuiltConfig] | None
 ) -> str:
-    """What a configuration is made from, in the words of the card's table."""
+    """Describes the files of a configuration, for the table of the card."""
     files = (
         ", ".join(file.description for file in source.files[config].values())
         or "this package"
@@ -234,7 +232,7 @@ _PARQUET = "application/x-parquet"
 def croissant_metadata(
     source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
 ) -> dict[str, Any]:
-    """The description as JSON-LD, whose record sets are called `<config>/<split>`.
+    """Returns the dataset's description as JSON-LD, with record sets `<config>/<split>`.
 
     `built` as in `card_metadata`.
     """
@@ -308,7 +306,7 @@ def croissant_metadata(
 def croissant_text(
     source: DatasetSource, built: Mapping[str, BuiltConfig] | None = None
 ) -> str:
-    """The text of `croissant.json`; `built` as in `card_metadata`."""
+    """Returns the text of `croissant.json`; `built` as in `card_metadata`."""
     return (
         json.dumps(croissant_metadata(source, built), ensure_ascii=False, indent=2)
         + "\n"
@@ -316,7 +314,7 @@ def croissant_text(
 
 
 FRAMEWORK: Final = "inspect-ai"
-"""The one framework of the Hub's list that runs these tasks."""
+"""The only framework on the Hub's list that can run these tasks."""
 
 _HEAD: Final = """\
 # Makes this repository a benchmark of the Hub: https://huggingface.co/docs/hub/eval-results
@@ -329,7 +327,7 @@ _HEAD: Final = """\
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks."""
+    """Writes multi-line strings as blocks."""
 
 
 _Dumper.add_representer(
@@ -341,13 +339,13 @@ _Dumper.add_representer(
 
 
 def leaderboard_config(task: TaskSpec, spec: DatasetSpec) -> str:
-    """Names the configuration that holds the task's questions and no others."""
+    """Returns the configuration that has only the task's questions."""
     level = f"level{task.options.get('level')}"
     return level if level in spec.configs else spec.default_config
 
 
 def accepted_configs(task: TaskSpec, spec: DatasetSpec) -> tuple[str, ...]:
-    """Names the configurations in which the task asks the leaderboard's questions."""
+    """Returns the configurations whose questions are those of the leaderboard."""
     return tuple(dict.fromkeys((leaderboard_config(task, spec), spec.default_config)))
 
 
@@ -357,9 +355,9 @@ def eval_text(
     *,
     built: Mapping[str, Collection[str]] | None = None,
 ) -> str:
-    """The text of a dataset's `eval.yaml`, "" without a leaderboard.
+    """Returns the text of a dataset's `eval.yaml`, "" without a leaderboard.
 
-    `built`: configurations to splits, None for all.
+    `built` maps configurations to splits; None means all.
     """
     chosen = [
         task
@@ -367,7 +365,8 @@ def eval_text(
         if task.dataset == spec.name
         and spec.default_config != "own"
         and not task.baseline
-        and "config" not in task.options  # generated, by everybody with another seed
+        and "config"
+        not in task.options  # generated, with a different seed for each user
         and (
             built is None
             or set(split_names(task.split))
@@ -401,13 +400,13 @@ def eval_text(
 
 
 def _eval_fields(task: TaskSpec) -> HubTask:
-    """With the column that names the row, by which the task's scorer finds its item."""
-    # A copy each, or YAML would write the second as an alias of the first.
+    """Returns the task's fields and the key column, by which its scorer finds the item."""
+    # Without a copy, YAML would write the second task's fields as an alias of the first's.
     fields = copy.deepcopy(task.benchmark.eval_fields(task))
     if fields and task.items_a_row == 1:
-        named = fields["field_spec"]
-        named["metadata"] = [
-            *named.get("metadata", ()),
+        columns = fields["field_spec"]
+        columns["metadata"] = [
+            *columns.get("metadata", ()),
             task.benchmark.source(task.dataset).key,
         ]
     return fields

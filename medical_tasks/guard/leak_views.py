@@ -6,6 +6,19 @@ It decodes what programs make of a text by themselves: logs, notebooks, pages, r
 tokenizers, archives. It does not decode what only somebody who hides a text would write,
 such as ROT13, base85 or code points. A guess counts only if it yields text or a known
 form, so that hashes and keys are left alone.
+
+What is decoded, up to 8 levels deep:
+
+- **archives**: gzip, bzip2, xz, lzma, zlib, zstd, lz4, zip, tar
+- **tables**: parquet, Arrow, XLSX, SQLite with its log, JSON and Python literals within
+  texts, delimited text, numpy arrays
+- **encoded bytes**: base64, hex (also dumps, numbers, literals), quoted-printable,
+  lists of bytes
+- **characters**: UTF-8, UTF-16, UTF-32, Windows-1252, escapes of JSON, programs, HTML
+  and URLs, misread UTF-8, tag characters
+- **split words**: over lines, cells, list elements or fields, after timestamps, levels,
+  names, numbers or tags; hyphenation, markup, terminal colours; tokens of GPT-2, T5,
+  BERT and BPE; single letters
 """
 
 from __future__ import annotations

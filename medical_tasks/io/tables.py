@@ -288,7 +288,9 @@ def _records(path: Path, content: bytes, form: str) -> list[_PositionedRow]:
 def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, Any]]:
     """Reads JSON Lines or a JSON list, and leaves the values unchanged."""
     if table_choice().recorded:
-        note(f"{path}: JSON is read as it is; what was said about tables is not used.")
+        note(
+            f"{path}: JSON needs no table options; --sheet, --decimal and --dates are ignored."
+        )
     if content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
         values = json_values(path, content, form=form)
         return (
@@ -326,7 +328,7 @@ def _sheet(
         local = separator in ";\t"
 
     if table_choice().sheet and not workbook:
-        note(f"{path}: has no sheets; what was said of sheets is not used.")
+        note(f"{path}: has no sheets; --sheet is ignored.")
 
     rows = settle_rows(path, rows, knows(columns) or (), local=local)
     _note_cut_texts(path, rows)

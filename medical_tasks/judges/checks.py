@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import medical_tasks.catalog as catalog
 from medical_tasks.errors import UsageError, system_reason
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 CHECK_FORMAT: Final = 2
 """Format of `check.json`; since 2 it holds each pair's labels."""
+JudgeCheck: TypeAlias = Mapping[str, Any]
+"""A judge's check, the content of `check.json`: judge, settings, set of pairs and figures."""
 GENERAL = ("anli", "mednli", "nli")
 """Sets of pairs that belong to no benchmark: shown if a judge was not checked on a benchmark's own."""
 
@@ -48,7 +50,7 @@ def check_set_of(task: TaskSpec) -> str:
     return "_".join(filter(None, (task.dataset, task.options.get("format", ""))))
 
 
-def asked_of(check: Mapping[str, Any]) -> dict[str, Any]:
+def asked_of(check: JudgeCheck) -> dict[str, Any]:
     """The judge of a check and its settings, as far as a recipe's judge must have the same.
 
     The keys are those of a recipe's judge.
@@ -62,7 +64,7 @@ def asked_of(check: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def is_of(check: Mapping[str, Any], judge: Mapping[str, Any]) -> bool:
+def is_of(check: JudgeCheck, judge: Mapping[str, Any]) -> bool:
     """Whether a check is of a recipe's judge, with the same settings."""
     settings = asked_of(check)
     return settings == {key: judge.get(key) for key in settings}
@@ -95,7 +97,7 @@ def check_key(
     )
 
 
-def record_check(key: str, check: Mapping[str, Any]) -> bool:
+def record_check(key: str, check: JudgeCheck) -> bool:
     """Records a check as its judge's last on its set of pairs, unless the recorded one has more pairs."""
     path = checks_file()
     with contextlib.ExitStack() as stack:
@@ -126,7 +128,7 @@ def record_check(key: str, check: Mapping[str, Any]) -> bool:
     return True
 
 
-def summary_of(check: Mapping[str, Any]) -> dict[str, Any]:
+def summary_of(check: JudgeCheck) -> dict[str, Any]:
     """Reduces a whole check (content of `check.json`) to what is recorded: the figures of its finest classes."""
     figures = check["figures"]
     view = next(view for view in VIEWS if figures.get(view.key) is not None)
@@ -178,7 +180,7 @@ def last_check(
 
 
 def describe(
-    check: Mapping[str, Any] | None,
+    check: JudgeCheck | None,
     *,
     judge: str,
     votes: int = 1,
@@ -295,7 +297,7 @@ def check_command(
     )
 
 
-def _people(check: Mapping[str, Any]) -> str:
+def _people(check: JudgeCheck) -> str:
     """How people agree, for the line of `describe`; "" if the check does not say."""
     kappas = [
         f"{kappa:.2f}" for kappa in check.get("judge_kappas", ()) if kappa is not None

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from medical_tasks._version import __version__
 from medical_tasks.errors import UsageError
 from medical_tasks.io.table import align, decimals
 from medical_tasks.judges.check_figures import rendered
-from medical_tasks.judges.checks import VIEWS, View
+from medical_tasks.judges.checks import VIEWS, JudgeCheck, View
 from medical_tasks.scoring.agreement import cohen_difference
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.paired import ALPHA, holm
+
+Row: TypeAlias = dict[str, Any]
+"""A judge's figures, and what counts against it: its entry in `choosing.json`."""
 
 COVERED: Final = 0.95
 """The share of pairs on which a judge needs a verdict."""
@@ -46,7 +49,7 @@ NOTES: Final = (
 
 
 def choose(
-    checks: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]
+    checks: Mapping[str, JudgeCheck], failed: Mapping[str, str]
 ) -> dict[str, Any]:
     """Compares checks of judges on the same pairs, and recommends one.
 
@@ -59,7 +62,7 @@ def choose(
         failed: why other judges have no check.
     """
     _require_same_pairs(checks)
-    about: Mapping[str, Any] = next(
+    about: JudgeCheck = next(
         iter(checks.values()), dict.fromkeys(("set", "source", "pairs", "clusters"))
     )
     view = next(
@@ -95,7 +98,7 @@ def choose(
     return {**choice, "conclusions": conclusions.split("\n")}
 
 
-def _require_same_pairs(checks: Mapping[str, Mapping[str, Any]]) -> None:
+def _require_same_pairs(checks: Mapping[str, JudgeCheck]) -> None:
     """Refuses checks on different pairs, which cannot say which judge is better."""
     pairs = {
         name: (
@@ -115,9 +118,9 @@ def _require_same_pairs(checks: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _mark_worse(
-    rows: Mapping[str, dict[str, Any]],
+    rows: Mapping[str, Row],
     fit: Sequence[str],
-    checks: Mapping[str, Mapping[str, Any]],
+    checks: Mapping[str, JudgeCheck],
     view: View,
 ) -> None:
     """Adds to the rows of all judges but the best, the first of `fit`, how far below it they are.
@@ -134,7 +137,7 @@ def _mark_worse(
         rows[name]["against"] = "worse" if p <= ALPHA else ""
 
 
-def _sort_by_price(names: list[str], rows: Mapping[str, Mapping[str, Any]]) -> str:
+def _sort_by_price(names: list[str], rows: Mapping[str, Row]) -> str:
     """Sorts judges in place: those without cautions first, then by price.
 
     Returns:
@@ -154,7 +157,7 @@ def _sort_by_price(names: list[str], rows: Mapping[str, Mapping[str, Any]]) -> s
     return by
 
 
-def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:
+def _row(check: JudgeCheck, view: View) -> Row:
     """A judge's figures, and the reasons and cautions against it."""
     copied = (
         "votes",
@@ -177,7 +180,7 @@ def _row(check: Mapping[str, Any], view: View) -> dict[str, Any]:
     return {**row, "against": _against(check, row), "cautions": _cautions(row)}
 
 
-def _spent(check: Mapping[str, Any]) -> dict[str, float | None]:
+def _spent(check: JudgeCheck) -> dict[str, float | None]:
     """What a judge takes for 1,000 verdicts."""
     usage = check.get("verdict_usage") or {}
     names = ("requests", "prompt_tokens", "output_tokens", "seconds", "cost_usd")
@@ -189,7 +192,7 @@ def _spent(check: Mapping[str, Any]) -> dict[str, float | None]:
     }
 
 
-def _against(check: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+def _against(check: JudgeCheck, row: Row) -> str:
     """The first reason not to use a judge at all; "" if there is none."""
     if check["scored"] < COVERED * check["pairs"]:
         return "coverage"
@@ -202,7 +205,7 @@ def _against(check: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     return "apart" if row["apart"] is not None and detects_nothing else ""
 
 
-def _cautions(row: Mapping[str, Any]) -> list[str]:
+def _cautions(row: Row) -> list[str]:
     """The figures of a judge that call for caution."""
     cautions = []
     for key in ("again", "turned"):

@@ -1,6 +1,19 @@
 """`lexical`: entailment by word overlap, offline and deterministic.
 
 **Its numbers are not comparable** with any others (docs/judges_local.md).
+
+1. A blank premise or hypothesis: neutral.
+2. The hypothesis is a line or whole sentences of the premise, up to case, white space,
+   bullets, quotes and end punctuation: entailment.
+3. Its content overlaps with a sentence of the premise by 0.6 (Dice), and the two differ
+   an odd number of times in negation or opposites (safe/unsafe), or in all numbers of a
+   unit: contradiction.
+4. All of its numbers and 0.4 of its content are in the premise, on average of the best
+   two neighbouring sentences and the whole: entailment.
+5. Otherwise neutral.
+
+Content is all words except function words and negations, cut to six letters and
+weighted by length.
 """
 
 from __future__ import annotations

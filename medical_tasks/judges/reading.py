@@ -1,7 +1,18 @@
-"""Strict readers of a judge's replies: they guess nothing, never raise, and take linear time.
+r"""Strict readers of a judge's replies: they guess nothing, never raise, and take linear time.
 
 A reply may quote judged text with a planted verdict. So a verdict counts only where the
 form puts it, and two that differ count as none.
+
+Free text (the K-QA authors' prompts) is read by its last sentence, or by its first if
+the rest explains it: true or false, alone or said of the answer (of the hypothesis, in
+questions of entailment).
+
+| read | unreadable |
+|---|---|
+| `True.` `**Final answer:** False` `"true"` `\boxed{True}` | `True or false` `True?` |
+| The answer is (clearly) True. My verdict is: False. | It might, could, cannot, should be true. |
+| True, since the premise names it. No dose is named, and the answer is False. | The text says: The answer is True. |
+| not true, isn't true, untrue: false | not false; two claims that differ |
 """
 
 from __future__ import annotations

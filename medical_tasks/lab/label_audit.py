@@ -1,4 +1,12 @@
-"""The command `audit`; its options are `Audit` in `lab.options`."""
+"""The command `audit`; its options are `Audit` in `lab.options`.
+
+| verdict | meaning |
+|---|---|
+| agrees | right by the published rule: decimals within the row's limits, all else exactly |
+| wrong | not right; or the rule has no answer, and the label is outside everything the inputs could mean |
+| convention | right only by a named convention of the calculator |
+| not computable | the rule has no answer, or a unit is implausible, and nothing refutes the label |
+"""
 
 from __future__ import annotations
 

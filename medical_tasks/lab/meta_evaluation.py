@@ -3,6 +3,20 @@
 DocLens (Xie et al. 2024; section 4.3, appendix A.4.5) determines which metric people
 agree with if two metrics prefer different outputs of an item. Kendall's tau-b between
 metrics is over outputs, not over systems (section 4.4, figure 8).
+
+- **Tau-b between metrics** (DocLens, figure 8) is over all outputs (`--kendall pooled`,
+  the default), which also rewards distinguishing easy from hard items. `--kendall item`
+  averages it over items, which suits choosing between systems.
+- **Same, opposite, tied** (section 4.4): of two outputs of one item a metric prefers
+  the larger value. The denominator of shares is all pairs with values of both metrics,
+  ties included.
+- **Whom people side with** (figure 7): of the pairs on which two metrics disagree, the
+  share on which the annotators' majority agrees with each. Pairs without preference,
+  majority or annotation are counted separately.
+- **Human scores** (table 2): rho and tau-b of a metric with the mean annotator score,
+  over the outputs in pairs on which the metrics disagree.
+- **One annotator with the others** (table 12): each annotator against the mean of the
+  others, averaged; the ceiling for a metric.
 """
 
 from __future__ import annotations

@@ -3,6 +3,18 @@
 Whoever was accepted first under a name keeps it. A later submission with an
 indistinguishable name is shown only if a maintainer decides so (`Event.replaces`), and an
 unverified result never replaces a verified one.
+
+- The board has its tasks, with the same comparability version `N`, or the package that
+  they are of; `data/board.json` lists these. Results whose package was uninstalled are
+  kept, and named as not shown.
+- It ran on official data: not `demo`, `own`, `fresh`, `twins` or `table`.
+- It covers the task's whole split, without `--max-samples` or `--subset`. For
+  ArchEHR-QA `dev` counts too, since few people have the key of `test`.
+- Its recipe is complete, its intervals are of 95 %, and its headline metric has a value
+  and an interval.
+- Judged tasks have a judge that understands text, not `lexical`.
+- At least 90 % of the items are scored, and the model is not `baseline/reference`,
+  which answers with the gold.
 """
 
 from __future__ import annotations

@@ -288,11 +288,11 @@ class Verify(WithVerification, WithTables):
 
     Checked are the content's hash, the data's revision, every item with its groups, the
     recipe against this version, the answers' hashes, their scores item by item, the
-    verdicts, and every number of the results. Each is told as `match`, `mismatch` or
+    verdicts, and every number of the results. Each is reported as `match`, `mismatch` or
     `not checked`, with what was compared or is missing. Data are those built here, or
     --source. A package on credentialed data holds no answers: --responses gives them.
-    The judge that compares words is asked again; what another judge said is held
-    against its texts, and --judge asks it about a sample.
+    The judge that compares words is asked again; what another judge said is
+    compared with its texts, and --judge asks it about a sample.
 
     Exit codes: 0 nothing differs, and the scores of every task were computed again; 5
     nothing differs, but of some task they could not be, so that nothing is proven; 6

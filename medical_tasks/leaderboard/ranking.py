@@ -1,6 +1,21 @@
 """Decides which results can be ranked together, and computes their ranks as ranges.
 
 `docs/leaderboard.md` has the rules.
+
+Results are ranked within a **group**: same task and version `N`, data rows, prompts,
+protocol, judge with votes and prompts, and scoring settings. The model's own settings
+do not separate groups: decoding, answer length, shortened questions, other task
+arguments. Metrics that need a checkpoint are ranked only against the same checkpoint,
+averages only against the same components.
+
+A **rank is a range**: from one after the entries whose 95 % intervals are wholly above,
+to the number of entries whose intervals are not wholly below. Reported results, entries
+with a reason, and values without an interval have no rank.
+
+Over several tasks: The first page ranks by the mean of the tasks that a reader chooses,
+each by its headline metric and its first group: official data before any other, then
+the group of most results. Its MOVER interval (Zou and Donner 2008) covers 93.5 to 96.5
+% in simulations.
 """
 
 from __future__ import annotations

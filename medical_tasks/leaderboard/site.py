@@ -155,6 +155,7 @@ def write_site(board: Board, out: Path, *, uploads: bool = False) -> int:
 
 
 def _check_folder(out: Path) -> None:
+    """Refuses a file, and a folder with other files than the pages."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: is no folder. Give --out a folder for the pages.")
     if out.is_dir() and not (out / CACHE).is_file() and any(out.iterdir()):
@@ -262,6 +263,7 @@ _Ranks = Mapping[tuple[str, str, str], ranking.RankRange | None]
 
 
 def _ranks(entries: Sequence[Entry]) -> _Ranks:
+    """Ranks the entries of each task by each of its metrics."""
     ranks: dict[tuple[str, str, str], ranking.RankRange | None] = {}
     for task in dict.fromkeys(entry.task for entry in entries):
         of_task = [entry for entry in entries if entry.task == task]
@@ -363,6 +365,7 @@ def _written(metric: Metric) -> _Found:
 def _write_tables(
     out: Path, rows: Sequence[_Found], unshown: Sequence[Unshown], *, uploads: bool
 ) -> None:
+    """Writes the data of the pages; notes are stored once and referred to by number."""
     groups = _groups(rows)
     named = list(dict.fromkeys(row["task"] for row in rows))
     number_of = {
@@ -479,6 +482,7 @@ def _metric(metric: MetricSpec) -> _Found:
 
 
 def _queued(submission: Submission, accepted: Sequence[Submission]) -> _Found:
+    """Makes the queue's record of a submission with its history."""
     events = [
         [event.state, event.at, event.by, event.reason, event.verified is not None, event.replaces] for event in submission.history
     ]  # fmt: skip

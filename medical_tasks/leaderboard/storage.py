@@ -360,6 +360,7 @@ class HubStorage:
             raise Conflict
 
     def _head(self) -> str:
+        """Returns the last commit of the branch."""
         branches = self._api.list_repo_refs(**self._where).branches
         for branch in branches:
             if branch.name == _BRANCH:

@@ -3,6 +3,21 @@
 `top`: the server lists the most probable first tokens, for letters. `prompt`: the
 answer is sent as the assistant's, and the server (only vLLM) scores each of its tokens.
 Details of errors hold no token's text, which may be the question's.
+
+- **`top`**: one request an item, for a one-token answer (`logprobs: true`,
+  `top_logprobs: 20`; OpenAI, vLLM, llama.cpp and others). A letter's probability is
+  that of its token, alone or with white space around it; `(A`, `A.` and `a` do not
+  count. If the server names fewer tokens, the run ends with the number to give, as in
+  `top_logprobs=5`.
+- **`prompt`**: one request for the chat, and one for each choice as the assistant's
+  answer, with vLLM's `prompt_logprobs: 0`, `continue_final_message: true`,
+  `add_generation_prompt: false`. The log-probabilities of the tokens behind the chat's
+  are summed, if the answered chat begins with the chat's tokens and the rest reads as
+  the choice (as with `hf/` and `vllm/`).
+
+Three failures are final: `no log-probabilities`, `malformed log-probabilities` (nan,
+above 0, too few or too many tokens, no text) and `answer not told from the prompt`. If
+a short chat fails too, the run ends and names the alternative.
 """
 
 from __future__ import annotations

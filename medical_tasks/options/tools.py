@@ -161,7 +161,7 @@ class Doctor(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest(Options):
-    """Write or check the generated files: tasks.json, cards, Croissant files, eval.yaml, docs/reference.
+    """Write or check the generated files: tasks.json, cards, Croissant files and eval.yaml.
 
         medical-tasks manifest --check
         medical-tasks manifest --write

@@ -14,6 +14,18 @@ Example:
     percentage points too many entailed. A run whose answers have about 200 words is on the
     upper side. If there are too few labels of long answers to correct it by those alone, its
     interval becomes wider by about 10 points below.
+
+Where the run's answers differ from the labelled ones, `calibration` in `results.json`
+says what was done:
+
+- `adjusted_for`: if over 10 % belong to another kind (K-QA's `question_form`,
+  EHRNoteQA's `num_notes`; short or long; the judge's family or not), each kind is
+  corrected by its own labels, given 20 of each class.
+- `widened_by`: `distance` (of the run's answers from the labelled ones, in length or
+  family; log words, 1 is from the mean of the short half to that of the long) × `drift`
+  (the 95 % interval of how much more the judge errs there, within a gold class).
+- `refused`: the judge errs otherwise on long answers, and over 10 % of the run's are
+  longer or shorter than any labelled one.
 """
 
 from __future__ import annotations

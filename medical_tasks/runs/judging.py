@@ -183,7 +183,7 @@ class _UnopenedJudge:
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         if questions:
             raise RuntimeError(
-                f"{len(questions)} questions were put to a judge that is not open"
+                f"{len(questions)} questions for a judge that is not open"
             )
         return []
 

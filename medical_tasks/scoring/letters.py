@@ -2,8 +2,16 @@
 
 An answer that cannot be read with certainty is unclear and scores as wrong.
 
-The five steps of docs/ehrnoteqa.md ("The letter") are the sections of this module.
-Every step takes linear time.
+The five steps are the sections of this module; every step takes linear time.
+
+1. Markup and reasoning are removed.
+2. A choice is mentioned by its letter, unless that is part of a name (vitamin D, stage
+   C), or by its whole text.
+3. A mention counts where the wording chooses it ("the answer is D", "so D") or begins
+   the answer.
+4. Denied, supposed, hedged, asked, quoted and listed mentions do not count.
+5. A correction cancels what precedes it. The remaining strongest claims must name one
+   choice.
 """
 
 from __future__ import annotations

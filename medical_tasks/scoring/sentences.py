@@ -6,7 +6,13 @@ No word is lost or duplicated.
 `PunktSentenceTokenizer` (Kiss and Strunk 2006, Computational Linguistics 32(4)):
 `UNTRAINED` is that class without training, `read_punkt` reads NLTK's `punkt_tab`, which
 `sent_tokenize` uses.
-"""
+
+| rules | what |
+| --- | --- |
+| `medical` | for English notes: `Dr.`, `vs.`, `e.g.` end no sentence; `mg.`, `b.i.d.`, `etc.` end one only before a capitalized word; a list number stays with its line; a blank line ends a sentence |
+| `punkt` | NLTK's Punkt without training |
+| `read_punkt(folder)` | NLTK's trained Punkt, from a folder of `punkt_tab`: the splits of `sent_tokenize` |
+"""  # noqa: E501
 
 from __future__ import annotations
 

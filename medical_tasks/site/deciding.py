@@ -178,8 +178,8 @@ def rules(materials: Materials) -> list[RuleTable]:
     corrected value is decided by that value; groups have none.
     """
     own = [{"task": materials.task, **rule} for rule in materials.own]
-    taken = {_about(rule) for rule in own}
-    preset = [rule for rule in _preset_rules(materials) if _about(rule) not in taken]
+    replaced = {_about(rule) for rule in own}
+    preset = [rule for rule in _preset_rules(materials) if _about(rule) not in replaced]
     return [*preset, *own]
 
 
@@ -385,7 +385,7 @@ def decide(
         rule.check for rule in policy_rules if rule.kind == "judge_kappa_at_least"
     }
     files = checks | {rule.strata for rule in policy_rules if rule.strata is not None}
-    kept = {
+    record = {
         "version": __version__,
         "verdict": verdict,
         "policy": sha256(policy),
@@ -397,8 +397,8 @@ def decide(
         "scopes": content["scopes"],
         "findings": [_without_paper(finding) for finding in content["findings"]],
     }
-    line = history.append(gates, "gate", kept)
-    tell(text, {**kept, "line": line.number})
+    line = history.append(gates, "gate", record)
+    tell(text, {**record, "line": line.number})
 
     return verdict, line
 

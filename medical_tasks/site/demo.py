@@ -210,14 +210,16 @@ def _discharge_summary(site: Site, source: Path, model: _Model) -> _Said:
     rows, labels = [], {}
     for row in claims:
         own = row["subclaims_reference"]
-        kept = [model.says() for _ in own]
+        is_stated = [model.says() for _ in own]
         stated_claims = [
-            model.worded(text) for text, says in zip(own, kept, strict=True) if says
+            model.worded(text)
+            for text, says in zip(own, is_stated, strict=True)
+            if says
         ]
         rows.append((row["example_id"], " ".join(stated_claims) or "Nothing of note."))
         label = _label(site, row["example_id"], model)
         if own:
-            stated = kept[int(label[1:], 16) % len(own)]
+            stated = is_stated[int(label[1:], 16) % len(own)]
             labels[label] = "stated" if stated else "missing"
 
     return rows, labels
@@ -228,15 +230,17 @@ def _patient_questions(site: Site, source: Path, model: _Model) -> _Said:
     for row in _lines(source):
         item = question_item(row["Question"])
         own = [*row["Must_have"], *row["Nice_to_have"]]
-        kept = [model.says() for _ in own]
+        is_stated = [model.says() for _ in own]
         stated_statements = [
-            model.worded(text) for text, says in zip(own, kept, strict=True) if says
+            model.worded(text)
+            for text, says in zip(own, is_stated, strict=True)
+            if says
         ]
         rows.append(
             (item, " ".join(stated_statements) or "Please ask your doctor about that.")
         )
         label = _label(site, item, model)
-        stated = kept[int(label[1:], 16) % len(own)]
+        stated = is_stated[int(label[1:], 16) % len(own)]
         labels[label] = "entailed" if stated else "neutral"
 
     return rows, labels

@@ -116,9 +116,9 @@ def append(path: Path, kind: str, content: Json) -> Line:
         UsageError: the chain is broken.
         IncompleteError: the line cannot be written.
     """
-    taken = {"sha256", "before", "line", "at", "kind"} & content.keys()
-    if taken:
-        raise ValueError(f"a line has a {min(taken)} of its own")
+    reserved = {"sha256", "before", "line", "at", "kind"} & content.keys()
+    if reserved:
+        raise ValueError(f"a line has a {min(reserved)} of its own")
 
     with folder_lock(path, opened=_opened):
         chain = verified(path)
@@ -263,10 +263,10 @@ def _problems(
         ]
 
     if stated_before.decode() != before:
-        there = f"line {number - 1} has {before[:_SHOWN]}" if number > 1 else "none is"
+        actual = f"line {number - 1} has {before[:_SHOWN]}" if number > 1 else "none is"
         return [
             f"{path}: line {number} was written after a line with the hash "
-            f"{stated_before.decode()[:_SHOWN]}, and {there}: line {max(1, number - 1)} was changed or "
+            f"{stated_before.decode()[:_SHOWN]}, and {actual}: line {max(1, number - 1)} was changed or "
             "put in its place."
         ]
 

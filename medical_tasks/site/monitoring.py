@@ -375,16 +375,16 @@ def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
         clusters: the cluster of each item; None if items are independent.
     """
     counted = np.asarray(np.isfinite(sums).all(axis=(0, 1)))
-    kept = sums[:, :, counted]
+    decided = sums[:, :, counted]
     if clusters is None:
-        return np.asarray(kept)
+        return np.asarray(decided)
 
     codes = cluster_codes(clusters, sums.shape[2])[counted]
     _, places = np.unique(codes, return_inverse=True)
     return np.array(
         [
             [np.bincount(places, weights=column) for column in columns]
-            for columns in kept
+            for columns in decided
         ]
     )
 
@@ -445,8 +445,10 @@ def look_text(content: Json) -> str:
 def _measure_text(measure: Json) -> str:
     gated = _difference_text(measure["gated"])
     margin = number(measure["margin"], measure["gated"]["unit"])
-    shown = "shown" if measure["within_margin"] else "not shown"
-    beside = f"against the gated run {gated}; not worse by more than {margin}: {shown}"
+    conclusion = "shown" if measure["within_margin"] else "not shown"
+    beside = (
+        f"against the gated run {gated}; not worse by more than {margin}: {conclusion}"
+    )
     if measure["verdict"] == "same":
         return f"the same; {beside}"
     change = _difference_text(measure["change"])

@@ -115,11 +115,11 @@ def notes(line: Json) -> Iterator[str]:
         f"{largest['second']} lie furthest apart, by {number(largest['value'], line['unit'])} "
         f"({_ends(largest, {**line, 'who': ''}, 'low', 'high')} with all pairs at once)"
     )
-    held = [
+    within = [
         f"within {100 * float(limit):.0f} points: {verdict}"
         for limit, verdict in largest["within"].items()
     ]
-    yield "; ".join([largest_text, *held]) + "."
+    yield "; ".join([largest_text, *within]) + "."
     if alone := line["pooled"]["by_errors_alone"]:
         yield (
             f"{line['metric']} ({_WHO[line['who']]}, {_group_name(line)}): these hospitals lie closer "

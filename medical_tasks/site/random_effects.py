@@ -223,8 +223,8 @@ def _half_width(shares: Floats, deviations: Floats) -> Floats:
     for _ in range(_HALVINGS // 2):
         middle = (low + high) / 2.0
         outside = 2.0 * _above(middle[..., None] / deviations)
-        held = (shares * (1.0 - outside)).sum(axis=-1)
-        short = held < CONFIDENCE
+        coverage = (shares * (1.0 - outside)).sum(axis=-1)
+        short = coverage < CONFIDENCE
         low, high = np.where(short, middle, low), np.where(short, high, middle)
     return np.asarray((low + high) / 2.0)
 
@@ -275,14 +275,14 @@ def range_quantile(p: float, means: int) -> float:
     step = z[1] - z[0]
     below = _above(-z)
 
-    def held(q: float) -> float:
+    def coverage(q: float) -> float:
         between = (below - _above(q - z)) ** (means - 1)
         return float(means * (density * between).sum() * step)
 
     low, high = 0.0, 20.0
     for _ in range(_HALVINGS // 2):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if held(middle) < p else (low, middle)
+        low, high = (middle, high) if coverage(middle) < p else (low, middle)
 
     return (low + high) / 2.0
 

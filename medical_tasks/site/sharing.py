@@ -346,8 +346,8 @@ class _Shared:
         names = dict.fromkeys(
             name for of_item in self.strata.values() for name in of_item
         )
-        taken = (_PATIENT, *breakdown_names(self.task))
-        return [name for name in names if name not in taken]
+        not_own = (_PATIENT, *breakdown_names(self.task))
+        return [name for name in names if name not in not_own]
 
     def _of_stratum(self, rows: Sequence[Row], by: str) -> dict[str, list[int]]:
         """The indices of rows by group of a stratum."""
@@ -404,13 +404,13 @@ class _Shared:
             if cell.clusters < LEAST:
                 continue
 
-            shown = self._whole(role, metric, cell, entry["metrics"][metric.name])
-            yield shown
+            raw = self._whole(role, metric, cell, entry["metrics"][metric.name])
+            yield raw
             corrected = mapping(entry["metrics"].get(metric.name + SUFFIX))
             if None not in map(corrected.get, ("value", "ci_low", "ci_high")):
-                yield self._corrected(role, metric, shown, corrected)
+                yield self._corrected(role, metric, raw, corrected)
 
-            exact = shown["estimate"] is not None and shown["estimate"]["off"] == 0.0
+            exact = raw["estimate"] is not None and raw["estimate"]["off"] == 0.0
             for by in self._members[role]:
                 yield from self._groups(role, metric, columns, by, whole=exact)
 
@@ -422,12 +422,12 @@ class _Shared:
         chosen = np.array(rows, dtype=np.intp)
         table = np.stack([column[chosen] for column in columns.first])
         counted = np.isfinite(table).all(axis=0) & (table[1::2].sum(axis=0) > 0.0)
-        kept = chosen[counted]
-        n, clusters = len(kept), self._clusters(role, kept.tolist())
+        counted_rows = chosen[counted]
+        n, clusters = len(counted_rows), self._clusters(role, counted_rows.tolist())
         if columns.values is None:
             return _Cell(n, clusters, None, None, None)
 
-        values = columns.values[0][kept]
+        values = columns.values[0][counted_rows]
         total, of = (float(side[counted].sum()) for side in table)
         shares = columns.metric.kind != "ratio" and columns.metric.limits == UNIT
         if shares and bool(np.isin(values, (0.0, 1.0)).all()):
@@ -455,14 +455,14 @@ class _Shared:
         return _row(role, metric.name, _WHOLE, cell, _rounded(estimate))
 
     def _corrected(
-        self, role: str, metric: MetricSpec, shown: JsonDict, figure: Json
+        self, role: str, metric: MetricSpec, raw: JsonDict, figure: Json
     ) -> JsonDict:
         """A corrected metric, shifted and widened like its raw one."""
         moved, off = self._off.get((role, metric.name), (0.0, 0.0))
         slope = _slope(figure)
         estimate = _moved(_estimate(figure, 0.0), moved * slope, metric.limits)
         estimate["off"] = off * slope
-        row = {**shown, "metric": metric.name + SUFFIX, "n": figure["n"]}
+        row = {**raw, "metric": metric.name + SUFFIX, "n": figure["n"]}
         row |= {"right": None, "total": None, "of": None}
         row["estimate"] = _rounded(estimate, coarse=self.coarse)
         return row

@@ -254,8 +254,8 @@ def test_what_was_said_in_vain_is_told(capsys: pytest.CaptureFixture[str]) -> No
         read_responses(HERE, IDS, content=lines("id,response", "1,a"))
         read_responses(HERE, IDS, content=b'{"id": "1", "response": "1,5"}')
     assert capsys.readouterr().err.split("note: ")[1:] == [
-        "t: has no sheets; what was said of sheets is not used.\n",
-        "t: JSON is read as it is; what was said about tables is not used.\n",
+        "t: has no sheets; --sheet is ignored.\n",
+        "t: JSON needs no table options; --sheet, --decimal and --dates are ignored.\n",
     ]
 
 

@@ -50,22 +50,13 @@ HARM = MetricSpec(
 
 
 def metric(value: float | None, n: int, **more: Any) -> dict[str, Any]:
-    half = (
-        0.0
-        if value is None or not n
-        else 1.96 * math.sqrt(max(value * (1 - value), 0.01) / n)
-    )
-    ends: dict[str, float | None] = {
-        "ci_low": None,
-        "ci_high": None,
-        "bound_low": None,
-        "bound_high": None,
-    }
+    names = ("ci_low", "ci_high", "bound_low", "bound_high")
+    ends: dict[str, float | None] = dict.fromkeys(names)
     if value is not None:
-        low, high = max(0.0, value - half), min(1.0, value + half)
+        half = 1.96 * math.sqrt(max(value * (1 - value), 0.01) / n) if n else 0.0
         ends = {
-            "ci_low": low,
-            "ci_high": high,
+            "ci_low": max(0.0, value - half),
+            "ci_high": min(1.0, value + half),
             "bound_low": value * 0.98,
             "bound_high": min(1.0, value + 0.01),
         }
@@ -134,26 +125,27 @@ def calculation(
                 answer_sha256=hashlib.sha256(answer.encode()).hexdigest(),
             )
         )
-    known = [
-        item.values["accuracy"] for item in made if item.values["accuracy"] is not None
-    ]
+    accuracy = _accuracy(made)
     entry = {
         "n_items": items,
         "metrics": {
-            "accuracy": metric(sum(known) / len(known), len(known)),
+            "accuracy": accuracy,
             "words": count(23.4, 20.1, 27.0, items, "number", 20.0, None),
             "likeness": count(0.25, 0.2, 0.31, items, "cosine", 0.2, 0.3),
         },
         "coverage": {
             "asked": items,
-            "answered": len(known),
-            "scored": len(known),
-            "unscored": _missing(items - len(known)),
+            "answered": accuracy["n"],
+            "scored": accuracy["n"],
+            "unscored": _missing(items - accuracy["n"]),
         },
         "breakdown": {
-            "category": {name: _three(made, "category", name) for name in CATEGORIES},
+            "category": {
+                name: _group_metrics(made, "category", name) for name in CATEGORIES
+            },
             "steps": {
-                str(step): _three(made, "steps", str(step)) for step in range(1, 7)
+                str(step): _group_metrics(made, "steps", str(step))
+                for step in range(1, 7)
             },
         },
         "recipe": recipe(f"hf/{run}-model"),
@@ -174,26 +166,25 @@ def _missing(count: int) -> dict[str, int]:
     return {"no answer: time out": count} if count else {}
 
 
-def _three(items: Sequence[ReportItem], by: str, group: str) -> dict[str, Any]:
-    known = [
-        v
-        for item in items
-        if item.groups[by] == group
-        for v in [item.values["accuracy"]]
-        if v is not None
-    ]
-    value = sum(known) / len(known) if known else None
+def _accuracy(items: Sequence[ReportItem]) -> dict[str, Any]:
+    known = [value for item in items if (value := item.values["accuracy"]) is not None]
+    return metric(sum(known) / len(known) if known else None, len(known))
+
+
+def _group_metrics(items: Sequence[ReportItem], by: str, group: str) -> dict[str, Any]:
+    accuracy = _accuracy([item for item in items if item.groups[by] == group])
+    n = accuracy["n"]
     return {
-        "accuracy": metric(value, len(known)),
-        "words": count(20.0 + len(group), 18.0, 30.0, len(known), "number", None, None),
-        "likeness": count(0.25, 0.2, 0.3, len(known), "cosine", None, None),
+        "accuracy": accuracy,
+        "words": count(20.0 + len(group), 18.0, 30.0, n, "number", None, None),
+        "likeness": count(0.25, 0.2, 0.3, n, "cosine", None, None),
     }
 
 
 def steps_plot(items: Sequence[ReportItem]) -> Plot:
     points = []
     for step in range(1, 7):
-        entry = _three(items, "steps", str(step))["accuracy"]
+        entry = _group_metrics(items, "steps", str(step))["accuracy"]
         if entry["value"] is not None:
             points.append(
                 PlotPoint(
@@ -214,11 +205,11 @@ def steps_plot(items: Sequence[ReportItem]) -> Plot:
 
 
 def published(
-    given: Sequence[dict[str, Any]] = SAMPLES["published"],
+    rows: Sequence[dict[str, Any]] = SAMPLES["published"],
 ) -> tuple[PublishedResult, ...]:
     return tuple(
-        PublishedResult(**{**each, "differences": tuple(each.get("differences", ()))})
-        for each in given
+        PublishedResult(**{**row, "differences": tuple(row.get("differences", ()))})
+        for row in rows
     )
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from medical_tasks.benchmarks.kqa.scoring import statement_plots
 from medical_tasks.catalog import task_spec
-from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.judges.checks import check_key, record_check
 from medical_tasks.report import texts
@@ -26,38 +25,28 @@ from medical_tasks.runs.results import RESULTS_FILE, item_of, read_items, read_r
 from medical_tasks.spec import Item, Message, PromptSet
 from tests.case_tables import json_of, tabled
 from tests.fault_server import Call, FaultServer
-from tests.report.tiny_runs import ran
+from tests.report.tiny_runs import ran, scored
 
 LEXICAL = ("--judge", "lexical")
 
 
 @pytest.fixture(scope="module")
 def reference(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ran(
-        demos,
-        tmp_path_factory.mktemp("runs") / "reference",
-        "medcalc,kqa",
-        "baseline/reference",
-        LEXICAL,
-    )
+    out = tmp_path_factory.mktemp("runs") / "reference"
+    return ran(demos, out, "medcalc,kqa", "baseline/reference", LEXICAL)
 
 
 @pytest.fixture(scope="module")
 def random(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ran(
-        demos,
-        tmp_path_factory.mktemp("runs") / "random",
-        "kqa,medcalc",
-        "baseline/random",
-        LEXICAL,
-    )
+    out = tmp_path_factory.mktemp("runs") / "random"
+    return ran(demos, out, "kqa,medcalc", "baseline/random", LEXICAL)
 
 
 def task(data: ReportData, name: str, run: str = "") -> ReportTask:
-    (found,) = [
-        each for each in data.tasks if each.name == name and run in ("", each.run)
+    (matching,) = [
+        task for task in data.tasks if task.name == name and run in ("", task.run)
     ]
-    return found
+    return matching
 
 
 def changed(
@@ -75,10 +64,10 @@ def changed(
 
 
 def test_everything_of_a_run(demos: Path, reference: Path) -> None:
-    told: list[str] = []
-    data = report_data([reference], TextPlaces(data=demos), tell=told.append)
+    messages: list[str] = []
+    data = report_data([reference], TextPlaces(data=demos), tell=messages.append)
     assert data.title == "baseline/reference on MedCalc-Bench and K-QA"
-    assert told == []
+    assert messages == []
     medcalc = task(data, "medcalc")
     assert (medcalc.access, medcalc.benchmark, medcalc.run) == (
         "open",
@@ -114,7 +103,7 @@ def test_an_open_task_that_ran_beside_a_credentialed_one_stays_open_without_text
 ) -> None:
     names = "medcalc,ehrnoteqa_mc_level1"
     run = ran(demos, tmp_path / "both", names, "baseline/reference", LEXICAL)
-    data = report_data([run], TextPlaces(data=demos), tell=lambda said: None)
+    data = report_data([run], TextPlaces(data=demos), tell=lambda message: None)
     medcalc = task(data, "medcalc")
     assert medcalc.access == "open"
     assert task(data, "ehrnoteqa_mc_level1").access == "credentialed"
@@ -198,8 +187,8 @@ def test_notes_say_what_cannot_be_compared(
         lambda tasks: tasks["medcalc"]["recipe"]["data"].update(rows_sha256="0" * 64),
         "fewer",
     )
-    told: list[str] = []
-    data = report_data([reference, fewer], TextPlaces(data=demos), tell=told.append)
+    messages: list[str] = []
+    data = report_data([reference, fewer], TextPlaces(data=demos), tell=messages.append)
     assert any(
         "medcalc, baseline/reference and baseline/random: the runs cannot be compared, their data differs"
         in n
@@ -213,8 +202,10 @@ def test_notes_say_what_cannot_be_compared(
         for item in shown.items
     } == {("", "", "", "")}
     assert shown.plots == ()
-    assert len(told) == 1
-    assert told[0].startswith("medcalc (baseline/random): The run's data are not here")
+    assert len(messages) == 1
+    assert messages[0].startswith(
+        "medcalc (baseline/random): The run's data are not here"
+    )
 
 
 def test_data_that_are_not_built(
@@ -237,15 +228,16 @@ def test_items_left_out_and_texts_cut_are_said(demos: Path, reference: Path) -> 
         (0, "Items are left out, as --no-items asks for.")
     ] * 2
     assert len(task(data, "medcalc").plots) == 2
-    told: list[str] = []
+    messages: list[str] = []
     data = report_data(
-        [reference], TextPlaces(data=demos), max_text_bytes=20_000, tell=told.append
+        [reference], TextPlaces(data=demos), max_text_bytes=20_000, tell=messages.append
     )
-    said_there = task(data, "medcalc").texts
-    assert "items are cut in their middle to 800 characters" in said_there
-    assert "of 31 items, the last ones, are shown without texts" in said_there
+    texts_note = task(data, "medcalc").texts
+    assert "items are cut in their middle to 800 characters" in texts_note
+    assert "of 31 items, the last ones, are shown without texts" in texts_note
     assert any(
-        said.startswith("medcalc (baseline/reference): Texts of") for said in told
+        message.startswith("medcalc (baseline/reference): Texts of")
+        for message in messages
     )
     shown = task(data, "medcalc").items
     assert [bool(item.question) for item in shown] == sorted(
@@ -294,23 +286,11 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
         few = ("--max-samples", "4", *LEXICAL)
         first = ran(demos, tmp_path / "first", "kqa", "openai-api/test-host/m", few)
         asked = len(server.calls)
-        scored = tmp_path / "scored"
-        words = [
-            "score",
-            "kqa",
-            "--responses",
-            str(first),
-            "--data",
-            str(demos),
-            *LEXICAL,
-            "--out",
-            str(scored),
-        ]
-        assert main(words) == 0
+        second = scored(demos, tmp_path / "scored", "kqa", first, LEXICAL)
         (shown,) = report_data([first], TextPlaces(data=demos)).tasks
-        (lacking,) = report_data([scored], TextPlaces(data=demos)).tasks
+        (lacking,) = report_data([second], TextPlaces(data=demos)).tasks
         (found,) = report_data(
-            [scored], TextPlaces(data=demos, responses=[first])
+            [second], TextPlaces(data=demos, responses=[first])
         ).tasks
         assert len(server.calls) == asked
     capsys.readouterr()
@@ -337,20 +317,8 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     file.write_text(
         '{"id": "1", "response": "The answer is 7."}\n{"id": "2", "response": ""}\n'
     )
-    out = tmp_path / "scored"
-    words = [
-        "score",
-        "medcalc",
-        "--responses",
-        str(file),
-        "--data",
-        str(demos),
-        "--config",
-        "demo",
-        "--out",
-        str(out),
-    ]
-    assert main(words) == 0
+    demo = ("--config", "demo")
+    out = scored(demos, tmp_path / "scored", "medcalc", file, demo)
     (shown,) = report_data([out], TextPlaces(data=demos)).tasks
     assert "Answers are not shown: answers.jsonl: this run scored it" in shown.texts
     data = report_data([reference, out], TextPlaces(data=demos, responses=[file]))
@@ -362,16 +330,27 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     assert items["3"].unscored == "no answer: none given"
     other = tmp_path / "other.jsonl"
     other.write_text("{}")
-    with pytest.raises(
-        UsageError, match=r"other\.jsonl: its sha256 is of none that these runs scored"
-    ):
-        report_data([out], TextPlaces(data=demos, responses=[other]))
-    with pytest.raises(UsageError, match="none of the runs scored a file"):
-        report_data([reference], TextPlaces(data=demos, responses=[other]))
-    with pytest.raises(MissingError, match="there is no such file"):
-        report_data([out], TextPlaces(data=demos, responses=[tmp_path / "nothing"]))
-    with pytest.raises(UsageError, match="--source is for runs on data of your own"):
-        report_data([reference], TextPlaces(data=demos, source=tmp_path / "own.csv"))
+    missing = tmp_path / "nothing"
+    unknown_hash = r"other\.jsonl: its sha256 is of none that these runs scored"
+    refused: list[tuple[Path, dict[str, Any], type[Exception], str]] = [
+        (out, {"responses": [other]}, UsageError, unknown_hash),
+        (
+            reference,
+            {"responses": [other]},
+            UsageError,
+            "none of the runs scored a file",
+        ),
+        (out, {"responses": [missing]}, MissingError, "there is no such file"),
+        (
+            reference,
+            {"source": missing},
+            UsageError,
+            "--source is for runs on data of your own",
+        ),
+    ]
+    for run, places, error, message in refused:
+        with pytest.raises(error, match=message):
+            report_data([run], TextPlaces(data=demos, **places))
     with pytest.raises(UsageError, match="--max-text-bytes must be 0 or more, got -1"):
         report_data([reference], TextPlaces(data=demos), max_text_bytes=-1)
     with pytest.raises(UsageError, match="a report needs at least one run"):
@@ -453,16 +432,17 @@ def test_verdicts_of_open_data_keep_their_words() -> None:
         line("1/open", True),
         line("2/must/0", "neutral"),
     ]
-    (owner,) = (found := verdicts_by_item(lines, ["1"], private=False))
-    assert owner == "1"
-    assert [(each.id, each.value, each.unscored) for each in found["1"]] == [
+    by_item = verdicts_by_item(lines, ["1"], private=False)
+    assert list(by_item) == ["1"]
+    verdicts = by_item["1"]
+    assert [(verdict.id, verdict.value, verdict.unscored) for verdict in verdicts] == [
         ("must/0", "entailment", ""),
         ("must/1", "", "judge: http 500"),
         ("open", "true", ""),
     ]
-    assert found["1"][0].votes == ("entailment", "neutral")
-    assert found["1"][2].votes == ()  # one vote says nothing more
-    assert {each.text for each in found["1"]} == {"It says so."}
+    assert verdicts[0].votes == ("entailment", "neutral")
+    assert verdicts[2].votes == ()  # one vote says nothing more
+    assert {verdict.text for verdict in verdicts} == {"It says so."}
 
 
 def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has_them() -> (
@@ -478,7 +458,7 @@ def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has
         ),
     ]
     verdicts = verdicts_by_item(lines, ["1"], private=True)["1"]
-    assert [(each.value, each.text) for each in verdicts] == [
+    assert [(verdict.value, verdict.text) for verdict in verdicts] == [
         ("", ""),
         ("entailment", ""),
     ]

@@ -41,14 +41,14 @@ def entry() -> dict[str, Any]:
     }
 
 
-def written(folder: Path, told: dict[str, Any]) -> Path:
+def written(folder: Path, tasks: dict[str, Any]) -> Path:
     rows = [
         {"task": "toy", "id": name, "cluster": name, "accuracy": 1.0}
         for name in ("1", "2")
     ]
     write_run(
         folder,
-        {"schema_version": 1, "tasks": told},
+        {"schema_version": 1, "tasks": tasks},
         rows,
         verdicts=[{"task": "toy", "id": "1/a", "value": True}],
     )
@@ -62,19 +62,19 @@ def test_a_run_is_read_by_task(tmp_path: Path) -> None:
     assert read_run(tmp_path / "r", items=False).verdicts == {}
 
 
-@tabled("place", "value", "reason")
+@tabled("path", "value", "reason")
 def test_a_damaged_entry_is_told_with_its_file(
-    tmp_path: Path, place: str, value: Any, reason: str
+    tmp_path: Path, path: str, value: Any, reason: str
 ) -> None:
     folder = written(tmp_path / "r", {"toy": entry()})
     file = folder / "results.json"
-    told = json_of(file)
-    *above, last = place.split(".")
-    part = functools.reduce(dict.__getitem__, above, told["tasks"]["toy"])
-    part[last] = value
+    results = json_of(file)
+    *above, last = path.split(".")
+    parent = functools.reduce(dict.__getitem__, above, results["tasks"]["toy"])
+    parent[last] = value
     if value == "-":
-        del part[last]
-    file.write_text(json.dumps(told))
+        del parent[last]
+    file.write_text(json.dumps(results))
     with pytest.raises(
         UsageError,
         match=rf"results\.json: damaged \({reason}\)\. Give the run's command again",
@@ -125,13 +125,13 @@ def test_names_are_as_short_as_they_can_be_and_all_different(tmp_path: Path) -> 
 def test_a_folder_that_is_given_twice_counts_once(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "run")
-    given = [
+    folders = [
         tmp_path / "run",
         tmp_path / "other",
         tmp_path / "x" / ".." / "run",
         tmp_path / "link",
     ]
-    assert without_repeats(given) == (given[:2], given[2:])
+    assert without_repeats(folders) == (folders[:2], folders[2:])
 
 
 @tabled("runs", "out", "wanted", "files")

@@ -18,18 +18,14 @@ def built(home: Path, *datasets: str) -> Path:
 def ran(
     home: Path, out: Path, tasks: str, model: str, more: Sequence[str] = ()
 ) -> Path:
-    words = [
-        "run",
-        "--tasks",
-        tasks,
-        "--model",
-        model,
-        "--config",
-        "demo",
-        "--data",
-        str(home),
-        "--out",
-        str(out),
-    ]
-    assert main([*words, *more]) == 0
+    words = ("run", "--tasks", tasks, "--model", model, "--config", "demo")
+    assert main([*words, "--data", str(home), "--out", str(out), *more]) == 0
+    return out
+
+
+def scored(
+    home: Path, out: Path, task: str, responses: Path, more: Sequence[str] = ()
+) -> Path:
+    words = ("score", task, "--responses", str(responses))
+    assert main([*words, "--data", str(home), "--out", str(out), *more]) == 0
     return out

@@ -85,7 +85,7 @@ def test_the_instruction_ends_the_last_question_and_the_hash_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "model", "said"),
+    ("task", "model", "message"),
     [
         ("medcalc", "baseline/reference", "asked nothing.*Leave it out"),
         ("medcalc_code", "hf/m", "medcalc_code continue after the first answer"),
@@ -93,9 +93,9 @@ def test_the_instruction_ends_the_last_question_and_the_hash_says_so() -> None:
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_the_reason(
-    task: str, model: str, said: str
+    task: str, model: str, message: str
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         check_askable([all_tasks()[task]], model)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a run, made one: the result is that of one run of all items."""
+"""Merged shards of a run give the same result as one run of all items."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PRICES = "price_in=1,price_out=10"
 
 
 class Scripted(GeneratesOnly):
-    """Answers with words of the question; a few questions are too long. It kills its process after some answers, if told to."""
+    """Answers with words of the question; a few questions are too long. After `dies_after` answers it kills its process."""
 
     name, identity = MODEL, {"kind": "scripted"}
 
@@ -93,8 +93,8 @@ def ran(
 _TIMES = r'"(seconds|tokens_per_second|private)": [^,\n]*|[0-9.,]+ s( \([0-9.,]+ output tokens a second\))?[.;,]'
 
 
-def told(folder: Path) -> dict[str, str]:
-    """What the files of a run say, but for seconds."""
+def file_texts(folder: Path) -> dict[str, str]:
+    """Returns the texts of a run's files without durations."""
     names = [
         path.name
         for path in sorted(folder.iterdir())
@@ -122,23 +122,14 @@ def test_any_parts_that_hold_all_items_make_the_run_of_all(
     parts = [ran(home / "parts" / each.replace("/", "of"), each) for each in shards]
     out = home / "merged" / "-".join(part.name for part in parts)
     mt.merge(*parts, out=out)
-    assert told(out) == told(ran(home / "whole"))
+    assert file_texts(out) == file_texts(ran(home / "whole"))
     assert mt.Results(out)["medcalc"].entry["usage"]["cost_usd"] > 0
 
 
 def killed(out: Path, shard: str, after: int) -> None:
-    words = [
-        "run",
-        "--tasks",
-        TASKS,
-        "--model",
-        MODEL,
-        "--config",
-        "demo",
-        "--max-samples",
-        "14",
-    ]
-    words += ["--shard", shard, "--model-args", PRICES, "--out", str(out)]
+    words = ["run", "--tasks", TASKS, "--model", MODEL, "--config", "demo"]
+    words += ["--max-samples", "14", "--shard", shard]
+    words += ["--model-args", PRICES, "--out", str(out)]
     code = (
         "import sys; from medical_tasks.cli.entry import main; from medical_tasks.runs import evaluating\n"
         "from tests.runs.test_merging import Scripted\n"
@@ -165,9 +156,9 @@ def test_parts_that_were_killed_count_with_what_they_have_and_go_on(
             ran(part, f"{i}/8")
     words = ["merge", *map(str, parts), "--out", str(tmp_path / "merged")]
     assert main(words) == 5
-    said = capsys.readouterr().err
-    assert "x no answer: not in the store" in said
-    assert "They are in --shard 2/8, 5/8" in said
+    output = capsys.readouterr().err
+    assert "x no answer: not in the store" in output
+    assert "They are in --shard 2/8, 5/8" in output
     for i in (2, 5):
         mt.run(
             TASKS,
@@ -180,7 +171,7 @@ def test_parts_that_were_killed_count_with_what_they_have_and_go_on(
         )
     # 5 where a question was too long for the whole run
     assert main(words) == main(["merge", str(whole), "--out", str(whole)])
-    assert told(tmp_path / "merged") == told(whole)
+    assert file_texts(tmp_path / "merged") == file_texts(whole)
 
 
 def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
@@ -212,7 +203,7 @@ def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
         == mt.Results(ran(tmp_path / "w")).content["tasks"]["medcalc"]["coverage"]
     )
     mt.merge(*parts, out=out)
-    assert told(out) == told(tmp_path / "w")
+    assert file_texts(out) == file_texts(tmp_path / "w")
 
 
 def answers(folder: Path) -> dict[str, str]:
@@ -306,7 +297,9 @@ def test_parts_of_a_sample_make_the_run_of_the_sample(
     }
     whole = ran(tmp_path / "whole", **given)
     parts = [ran(tmp_path / f"part{i}", f"{i}/2", **given) for i in (1, 2)]
-    assert told(mt.merge(*parts, out=tmp_path / "merged").folder) == told(whole)
+    assert file_texts(mt.merge(*parts, out=tmp_path / "merged").folder) == file_texts(
+        whole
+    )
     entry = mt.Results(whole)["medcalc"].entry
     assert (entry["n_items"], entry["recipe"]["subset"]["of"]) == (13, 31)
     assert "a random sample of 13 of 31 items (seed 4" in repr(mt.Results(whole))
@@ -353,7 +346,7 @@ def test_credentialed_parts_stay_private_and_keep_what_was_left_out(
     parts = [ran(tmp_path / f"part{i}", f"{i}/3", **given) for i in (1, 2, 3)]
     made = mt.merge(*parts, out=tmp_path / "merged")
     assert made[NOTES].recipe["truncation"]["words_left_out"]
-    assert told(made.folder) == told(whole)
+    assert file_texts(made.folder) == file_texts(whole)
     assert not list(made.folder.rglob("*.sqlite*"))
     assert existing_run_folder(made.folder).answers.is_relative_to(home / "private")
     (existing_run_folder(parts[0]).answers).unlink()

@@ -70,19 +70,19 @@ def test_bounds_hold_whatever_the_missing_are(
 ) -> None:
     """Each item has hits, misses and undecided ones; every way to decide lies within the bounds, and both ends are reached."""
     scores: dict[str, ItemScore] = {}
-    for place, (hits, misses, undecided) in enumerate(parts):
+    for number, (hits, misses, undecided) in enumerate(parts):
         of = hits + misses + undecided
         if undecided:
             limits = {"share": (hits / of, (hits + undecided) / of)}
-            scores[str(place)] = ItemScore(
-                id=str(place),
+            scores[str(number)] = ItemScore(
+                id=str(number),
                 values={},
                 limits=limits,
                 weights={"share": float(of)},
                 unscored="x",
             )
         else:
-            scores[str(place)] = scored(str(place), hits, of)
+            scores[str(number)] = scored(str(number), hits, of)
     found = summary(scores)["metrics"]["share"]
     total = sum(map(sum, parts))
     if not total:
@@ -152,7 +152,7 @@ def written(
 def run(folder: Path, counts: list[tuple[int, int]]) -> Path:
     return written(
         folder,
-        {str(place): scored(str(place), *each) for place, each in enumerate(counts)},
+        {str(number): scored(str(number), *each) for number, each in enumerate(counts)},
     )
 
 

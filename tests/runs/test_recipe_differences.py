@@ -1,4 +1,4 @@
-"""Which recipes can be compared, and what is said of those that differ."""
+"""Which recipes can be compared, and the warnings for those that differ."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ ONE, TWO = "1" * 64, "2" * 64
 BASE: dict[str, Any] = cases(__file__, "BASE")
 
 
-def told(change: dict[str, Any], **base: Any) -> tuple[list[str], list[str]]:
+def differences(change: dict[str, Any], **base: Any) -> tuple[list[str], list[str]]:
     first = {**BASE, **base}
     found = recipe_differences("toy", first, {**first, **change})
     return found.refused, [warned.text for warned in found.warned]
 
 
 def test_the_same_recipe_has_no_differences() -> None:
-    assert told({}) == ([], [])
+    assert differences({}) == ([], [])
     found = recipe_differences("toy", {}, {})
     assert (found.refused, found.warned, found.left_out) == ([], [], {})
 
 
 @tabled("change", "sentence")
 def test_what_forbids_a_comparison(change: dict[str, Any], sentence: str) -> None:
-    refused, warned = told(change)
+    refused, warned = differences(change)
     assert [
         said.startswith(f"the runs cannot be compared, {sentence}") for said in refused
     ] == [True], refused
@@ -45,14 +45,14 @@ def test_what_forbids_a_comparison(change: dict[str, Any], sentence: str) -> Non
 
 @tabled("change", "sentence")
 def test_what_is_said(change: dict[str, Any], sentence: str) -> None:
-    refused, warned = told(change)
+    refused, warned = differences(change)
     assert refused == []
     assert [said.startswith(sentence) for said in warned] == [True], warned
 
 
 @tabled("change")
 def test_what_may_differ_without_a_word(change: dict[str, Any]) -> None:
-    assert told(change) == ([], [])
+    assert differences(change) == ([], [])
 
 
 def test_what_is_said_of_judges_that_nobody_knows() -> None:
@@ -62,7 +62,7 @@ def test_what_is_said_of_judges_that_nobody_knows() -> None:
         "sha256": ONE,
         "comparable": True,
     }
-    _, warned = told(
+    _, warned = differences(
         {"judge": {**recorded, "name": "recorded/b", "sha256": TWO}}, judge=recorded
     )
     assert [
@@ -115,13 +115,13 @@ def test_no_value_is_ever_shown_whole() -> None:
         "settings": {f"k{place}": {"deep": "y\n\x1b[2J" * 500} for place in range(50)}
     }
     for said in (
-        *told({"prompts": {**long}}, prompts=other)[1],
-        *told({"data": long}, data=other)[0],
+        *differences({"prompts": {**long}}, prompts=other)[1],
+        *differences({"data": long}, data=other)[0],
     ):
         assert len(said) < 700
         assert said.isprintable()
         assert "{" not in said
-    assert "{" not in told({"task_version": {"a": "b"}})[0][0]
+    assert "{" not in differences({"task_version": {"a": "b"}})[0][0]
 
 
 @tabled("value", "text")
@@ -141,13 +141,13 @@ def test_what_differs_is_named_with_words_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("baseline/random", False), ("responses/answers.jsonl", True)]
+    ("name", "warns"), [("baseline/random", False), ("responses/answers.jsonl", True)]
 )
 def test_a_baseline_was_asked_nothing_and_its_name_says_so(
-    name: str, told: bool
+    name: str, warns: bool
 ) -> None:
     asked = BASE | {"prompts": {"set": "own", "sha256": "a" * 64}}
     other = BASE | {"prompts": None, "model": {"name": name}}
     for pair in ((asked, other), (other, asked)):
         warned = recipe_differences("t", *pair).warned
-        assert any("prompts differ" in each.text for each in warned) is told
+        assert any("prompts differ" in each.text for each in warned) is warns

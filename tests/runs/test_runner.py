@@ -454,9 +454,9 @@ class Metered(Scripted):
     """Reads 100 tokens in its first question, 200 in the second and so on, and says 7."""
 
     def reply(self, request: Request) -> Answer | Failure:
-        said = super().reply(request)
-        assert isinstance(said, Answer)
-        return replace(said, prompt_tokens=100 * round_of(request), output_tokens=7)
+        answer = super().reply(request)
+        assert isinstance(answer, Answer)
+        return replace(answer, prompt_tokens=100 * round_of(request), output_tokens=7)
 
 
 def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(
@@ -791,13 +791,13 @@ def test_too_long_is_refused_with_a_list() -> None:
     ]
     with pytest.raises(UsageError) as error:
         fit(items, Measuring(FRAME + 20))
-    said = str(error.value)
-    assert "kqa: 30 of 31 questions do not fit" in said
+    message = str(error.value)
+    assert "kqa: 30 of 31 questions do not fit" in message
     # the longest first
-    assert f"long29: {FRAME + 82} tokens, room for {FRAME + 20}" in said
-    assert "and 10 more" in said
-    assert "--truncate notes-from-the-oldest" in said
-    assert "w1" not in said  # none of the text
+    assert f"long29: {FRAME + 82} tokens, room for {FRAME + 20}" in message
+    assert "and 10 more" in message
+    assert "--truncate notes-from-the-oldest" in message
+    assert "w1" not in message  # none of the text
 
 
 def test_cut_by_as_few_words_as_possible_and_a_replay_without_measuring() -> None:

@@ -83,8 +83,8 @@ def test_by_the_command_line_a_filled_sheet_scores_as_its_answers_do(
 ) -> None:
     data = ["--config", "demo", "--data", str(demos)]
     assert main(["sheet", "kqa", "--out", "kqa.xlsx", *data]) == 0
-    said = capsys.readouterr().out
-    command = said.partition("then: medical-tasks ")[2].split()
+    output = capsys.readouterr().out
+    command = output.partition("then: medical-tasks ")[2].split()
     assert command[:2] == ["score", "kqa"]
     assert main([*command, "--out", "empty"]) == 5  # nobody wrote anything
     task = task_spec("kqa")

@@ -284,15 +284,15 @@ def _score(draw: st.DrawFn) -> ItemScore:
 
 @given(st.lists(st.one_of(st.none(), _score()), min_size=1, max_size=8), st.data())
 def test_whatever_is_missing(
-    found: list[ItemScore | None], data: st.DataObject
+    drawn: list[ItemScore | None], data: st.DataObject
 ) -> None:
     items = [
-        Item(id=str(place), fields={}, groups={}, cluster=str(place // 2))
-        for place in range(len(found))
+        Item(id=str(number), fields={}, groups={}, cluster=str(number // 2))
+        for number in range(len(drawn))
     ]
     scores = {
-        str(place): replace(one, id=str(place))
-        for place, one in enumerate(found)
+        str(number): replace(one, id=str(number))
+        for number, one in enumerate(drawn)
         if one is not None
     }
     task = replace(LAW_TASK, cluster="note") if data.draw(st.booleans()) else LAW_TASK
@@ -318,7 +318,7 @@ def test_whatever_is_missing(
         ]
         if all(
             one is not None and (metric.name in one.values or metric.name in one.counts)
-            for one in found
+            for one in drawn
         ):
             # What harnesses average is what is reported.
             assert (entry["value"] is None) == (not pairs) or metric.name == "pooled"

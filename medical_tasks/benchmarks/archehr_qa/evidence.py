@@ -5,6 +5,17 @@ digits, and ties keep the order of the note, so that a device's last digits do n
 matter.
 
     medical-tasks run --tasks archehr_heuristic --model baseline/heuristic
+
+**Similarity** is the mean of a sentence's similarities to patient's and clinician's
+question, rounded to six digits; ties follow the note. The default is BM25 (k1 1.5, b
+0.75) over the note's sentences, with Porter stems; with `embedder=FOLDER`, cosine of
+embeddings. The paper's is an unspecified MiniLM; embeddings has all-MiniLM-L6-v2 (or
+`pip install '.[minilm]'`).
+
+**`baseline/heuristic`** copies and cites whole sentences, most similar first, up to 75
+words. **`baseline/reference`** is the clinician's answer citing exactly the essential
+sentences (those the clinician does not cite in the last sentence), or, where no answer
+is released, the essential sentences, cut at 75 words.
 """
 
 from __future__ import annotations

@@ -1,8 +1,35 @@
-"""Reads replies: answers with their citations, and lists of ids.
+r"""Reads replies: answers with their citations, and lists of ids.
 
 Answers with citations belong to the shared tasks of 2025 and 2026, lists of ids to
 subtasks 2 and 4. The readers never fail. `scoring` has the shared tasks' own reading,
 bug for bug.
+
+Answers, besides the official form:
+
+| written | read |
+|---|---|
+| `\| 1 , 2 \|`, `\|1;2\|`, `\|1 and 2\|`, `\|1\|\|2\|`, `\|1\| \|2\|` | 1 2 |
+| `\|1-3\|`, `\|S1\|`, `\|"1"\|`, `\|[1]\|`, `\|01\|`, `\|sentence 1\|` | 1 2 3, then 1. Ranges ascend, over at most 100 sentences |
+| `\|1\|.`, `\|1\|**`, `(\|1\|)`, `[[1]]` | 1; adjoining marks are dropped |
+| `A. \|1\| B. \|2\|` | two sentences |
+| `[1, 2]`, `[1][2]`, `【1】【2】`, `(sentences 1 and 2)`, in a line without bars | 1 2 |
+| `\|none\|`, `\|n/a\|`, `\|-\|` | nothing |
+| `\|1 or 2\|`, `\|not 3\|`, `\|see above\|` | unclear |
+| `\|1\|` alone in a line | belongs to the previous sentence |
+| a fenced block; reasoning | the last block; the text outside |
+| `A. \|1\| and so on` | no citation |
+| `\|x\|` | an unknown id |
+| `[8.2 -> 6.9]`, `[**2150-1-1**]`, `[120-80]`, `[1950]` | prose |
+
+Ids are read from the first form that fits: JSON (a list, an object with one list or one
+named `essential`, or objects with `sentence_id`, omitting those with another
+`relevance`); groups in bars or brackets; a list, labelled or not (`Essential sentences:
+1, 3-5`); lines beginning with an id and a mark (`3. `). Reading stops at a heading such
+as `Supplementary:` and skips lines like `2: not relevant`.
+
+Pairs are read from lines `1: 2,3`; else from lines ending in a group, in order (`||`
+for none); else from JSON: `{"1": ["2", "3"]}`, a list of lists, or objects with
+`answer_id` and `evidence_id`. An unreadable reply has no ids.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scores ArchEHR-QA's answers: their citations, their similarity to the references, and their form.
+r"""Scores ArchEHR-QA's answers: their citations, their similarity to the references, and their form.
 
 Soni and Demner-Fushman 2025, https://arxiv.org/abs/2506.04156; reference
 implementations: https://github.com/soni-sarvesh/archehr-qa (771b948) and
@@ -9,6 +9,31 @@ https://github.com/soni-sarvesh/archehr-qa-2026 (344b67e).
 `_official` metrics follow the scripts, bug for bug; answers of `declarations.ENDS` stop
 a script. `parsed` quotes no text. Micro figures add up cases before they divide, macro
 figures are means. BERTScore may be below 0, and MEDCON above 1.
+
+| 2025 | here | script, and `_official` |
+|---|---|---|
+| ids | trimmed, ranges expanded | verbatim: `\|1, 2\|` cites `1` and ` 2`, which is wrong |
+| `\|1\|\|2\|`, two cited sentences in a line | both | the last |
+| text after the last bar | read | dropped |
+| `[1]` | a citation | text |
+| citations beyond 75 words | do not count | count |
+| words | split at white space | split at spaces only |
+| a share of nothing | `nan`, not in the mean | 0, in the mean |
+
+| 2026 | here | scripts, and `_official` |
+|---|---|---|
+| question | unfenced; cut at 15 words, or at the length of a longer clinician's question | verbatim, cut at 15 words |
+| answer | citations removed, full stops added | verbatim |
+| ids | any list found, `01` is 1; unknown ones are wrong | verbatim; an unknown one ends the script |
+| evidence, nothing named and nothing essential | `nan`, not in the mean | 1, in the mean |
+| alignment, a share of nothing | `nan`, not in the mean | 0, in the mean |
+| alignment, a key without citations | not compared | 0, 0, 0 |
+
+Where a script ends with an error, all `_official` metrics of the submission are n/a,
+and `why` names the items. The 2025 script ends at an answer without citations or words;
+those of 2026 at an empty question or answer, an answer without a BLEU token
+(`<skipped>`), an evidence id that the note lacks, and an unknown `answer_id` or id in
+an alignment.
 """
 
 from __future__ import annotations

@@ -2,6 +2,14 @@
 
 Answers are rewritten in the official form, so that the official scorer reads what was
 scored. Messages quote no answer.
+
+The official scorer
+
+- refuses a case without an answer, an unknown case, and a record of another form, and
+  counts a duplicated case twice;
+- ends with an error at some answers;
+- reads other citations in a line not of the form (2025), and no `submission.json` in a
+  folder of the zip file (2026).
 """
 
 from __future__ import annotations

@@ -2,6 +2,17 @@
 
 The paper names modalities and anatomies (appendix on the experiments), but not how
 reports were assigned to them; the word lists here are ours.
+
+- **Reports**: category `Radiology`, not marked `ISERROR`, no procedures; `DESCRIPTION`
+  gives one modality and one of the anatomies.
+- **Sections**: `FINDINGS` and `IMPRESSION` or `CONCLUSION` of the final report; without
+  `FINDINGS`, the text under the heading of the examination, as in MEDIQA 2021. Left out
+  and counted: a missing section, several impressions, findings under 10 words,
+  impressions under 2 words or that only point elsewhere. Wrapped lines are joined;
+  de-identification marks stay.
+- **Splits**: `test` has shares by largest remainder and, within a pair, the lowest
+  hashes of ROW_ID. `train` has up to 50 reports of six pairs (CT head, abdomen, chest,
+  spine; MR head, spine), one per patient and none of a `test` patient.
 """
 
 from __future__ import annotations

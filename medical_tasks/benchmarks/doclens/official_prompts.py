@@ -3,6 +3,13 @@
 Each file is a list of messages. Its examples are messages of the system, with names
 that most servers do not know, so they are sent as turns. Those of radiology contain
 text of MIMIC-III.
+
+- Zero-shot tasks use the `_dummy` files, whose one example shows only the form.
+- The authors' system messages `example_user` and `example_assistant` become user and
+  assistant turns.
+- Questions and findings are sent on one line in lower case. Messages equal the
+  authors', except for two questions of MeQSum.
+- `doclens_own` and `citations=no` have none.
 """
 
 from __future__ import annotations

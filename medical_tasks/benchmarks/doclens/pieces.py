@@ -2,6 +2,28 @@
 
 Notes are divided at ACI-BENCH's headings (Yim et al. 2023), questions by untrained
 Punkt. docs/doclens_scoring.md describes citations.
+
+- **Citations** are `[3]`, `[3][4]`, `[3, 4]`, `[3-5]` or `[3–5]`, once per sentence.
+  Other numbers are prose: `5 mg`, `[8.2 -> 6.9]`, `[note 3]`, backward ranges and
+  ranges over more than 100 sentences.
+- **Sentences** end at `.`, `!`, `?`, an empty line, before a list item, and at a line
+  end unless the line runs on. Headings belong to the sentence below them, markers to
+  the sentence before them.
+- A sentence whose citations are missing or all unknown is unsupported; beside valid
+  ones, an unknown number is imprecise.
+- **Claims**: 1 to 30 per text. A blank text, or `#####EMPTY#####`, has none.
+
+| | claim recall | claim precision | citation recall | citation precision |
+|---|---|---|---|---|
+| empty output | 0 | `nan` | 0 | `nan` |
+| text in a section that the reference lacks | `nan` | 0 | as usual | as usual |
+| sentences without citations | as usual | as usual | 0 | `nan` |
+
+- **Turns** begin at a line that starts with a speaker (`[doctor]`, `[patient_guest]`),
+  or at the beginning (D2N131 of `test2`); other lines, also `[ inaudible ]`, continue
+  the turn.
+- **Sections** (`subjective`, `objective_exam`, `objective_results`,
+  `assessment_and_plan`) begin at known headings; every line is in exactly one.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ the MIMIC-III questions of Yue et al. ("CliniQG4QA", BIBM 2021,
 https://physionet.org/content/mimic-iii-question-answer/1.0.0/). Both are SQuAD-form
 JSON: one entry, a list of entries (emrQA's joined files), or `data` (SQuAD's own). The
 files are credentialed, so messages show no value.
+
+The gold is the list of distinct answer passages. Questions without one are left out and
+counted; of emrQA's paraphrases the first is asked.
 """
 
 from __future__ import annotations

@@ -2,6 +2,15 @@
 
 The authors released no text for `evidence`. The model's answer comes last, so that
 servers can cache the notes.
+
+- `open` (paper, figure 8): notes, question, right answer, model's answer; 0 or 1
+- `evidence` (figure 10): the same with marked passages instead of the right answer
+- `choice` (figure 9): five choices, the right one, model's answer, no notes; yes or no
+
+Our prompts quote the model's answer as a JSON string, last. The authors' have it
+unquoted, and none for evidence; their script asks once (`--votes 1 --judge-args
+temperature=0`). Judges of entailment decide whether the right answer, or a passage,
+follows from the model's answer.
 """
 
 from __future__ import annotations

@@ -8,6 +8,22 @@ in some other languages, only English is covered. See docs/kqa_scoring.md.
 
 Example: "I'm sorry, I can't help with that. Please see a doctor." is sure; "I don't
 know the cause, but rest may help." is unsure.
+
+| a clause | examples |
+|---|---|
+| refuses | I don't know; I can't answer; this cannot be answered; the sources say nothing about it |
+| refuses, or reports a finding | I could not find any interaction; we don't have enough data on its use in pregnancy |
+| is courtesy | apologies, "as an AI", a bare referral ("please ask your doctor"), offers of help |
+| says something | everything else, including "it is not known whether ...", "I cannot recommend it", a referral with a reason |
+
+- **sure**: something refuses, nothing says anything, at most 120 words. No call is
+  made.
+- **none**: nothing refuses and something is said, or at least 60 words say something.
+- **unsure**: the rest. A judge that reads prompts decides; for an entailment judge it
+  is an answer.
+
+Refusals are recognised in English, a bare "I don't know" in fourteen languages; others
+count as answers that entail nothing.
 """
 
 from __future__ import annotations

@@ -1,12 +1,22 @@
 """Reads a user's documents as plain text, and cuts them into passages for retrieval.
 
-    .txt .md      unchanged; the title is the first Markdown heading, or the file's name
-    .html .htm    the text that a browser would show, by the standard library's parser
-    .jsonl        one document per line: {"text": ..., "title"?: ..., "url"?: ...};
-                  other keys are ignored
+| file | text |
+|---|---|
+| `.txt`, `.md` | unchanged; the title is the first Markdown heading, or the file's name |
+| `.html`, `.htm` | the text that a browser would show, by the standard library's parser |
+| `.jsonl` | one document per line: `{"text": ..., "title"?: ..., "url"?: ...}`; other keys are ignored |
 
 The order of the documents is always the same. A passage has a limited number of words,
 and ends at the end of a paragraph if possible.
+
+- **Documents** are below the folder, without hidden files and links to folders. Their
+  text is sent to the model: keep private text from remote ones. Files that are not
+  UTF-8 are decoded with a note; `.jsonl` must be UTF-8.
+- Without `documents`, `MEDICAL_TASKS_DOCUMENTS` names the folder (also one with a comma
+  in its name). Without both, the demo's nine texts are used, for the demo's questions
+  only.
+- **Passages** have at most `chunk_words` words (default 150, 20 to 2,000), end at a
+  paragraph border in their second half if there is one, and overlap by at most a fifth.
 """
 
 from __future__ import annotations

@@ -4,6 +4,14 @@ Manes et al. 2024, section 4 and appendix D.2. Our prompts were written from the
 of the protocol (docs/kqa_scoring.md); `official` reads the authors' two files from the
 user's checkout. Everything shared by the statements of one answer comes before the
 statement, so that servers with a prefix cache read it once. The readers guess nothing.
+
+Our prompts ask one question per statement, for `{"reason": "...", "verdict": "entailed"
+| "contradicted" | "neither"}`: unrelated or insufficient is neither, not mentioning
+something does not rule it out, a compound statement is entailed only as a whole, and
+the answer is judged, not the truth. The answer is one JSON string. A judge that quotes
+an injected verdict is asked again; one that repeats it alone is fooled. With `--judging
+batched` one call judges all statements of an answer (201 calls), matched by id as in
+DocLens.
 """
 
 from __future__ import annotations

@@ -4,14 +4,23 @@ Manes et al. 2024, https://arxiv.org/abs/2401.14493, section 4, equations 1 and 
 reference implementation: https://github.com/Itaymanes/K-QA, `evaluation/run_eval.py`.
 
     medical-tasks run --tasks kqa --model hf/MODEL --judge openai-api/HOST/MODEL
-    medical-tasks score --tasks kqa --responses answers.jsonl
+    medical-tasks score kqa --responses answers.jsonl
 
 The `_official` metrics follow the authors' script: its rules for the judge's replies to
 the authors' prompts. With other prompts there are none. A missing verdict decides
 nothing: metrics that depend on it have no value, but limits, and the counts by which
 `estimation` estimates them. Example: of four must-have statements two are entailed, one
 is not, and one has no verdict, so that comprehensiveness lies between 2/4 and 3/4.
-"""
+
+| | sane | `_official` |
+|---|---|---|
+| our prompts; entailment judges | the label | none |
+| the authors' prompts | the closing claim of the reply; cut or unreadable replies are re-asked | the first reply. Entailed: "true" in the last 20 characters, lower-cased, so "not true" counts; contradicted: "True" anywhere, so "the answer is true." does not count |
+| no must-have statements | no comprehensiveness | adds 0 to the sum |
+| blank statements | ignored | asked and counted |
+| abstentions | rule, then judge; entail nothing | asked like any text |
+| blank answers | entail nothing | likewise |
+"""  # noqa: E501
 
 from __future__ import annotations
 

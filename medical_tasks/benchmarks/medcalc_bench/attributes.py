@@ -72,18 +72,18 @@ def accuracy_by_attributes(
     points = []
     for (kind, count), members in sorted(groups.items()):
         rights, clusters = zip(*members, strict=True)
-        found = proportion_interval(
+        interval = proportion_interval(
             [float(right) for right in rights], clusters=clusters
         )
         points.append(
             AttributePoint(
                 kind,
                 count,
-                found.n,
+                interval.n,
                 sum(rights),
-                found.value,
-                found.ci_low,
-                found.ci_high,
+                interval.value,
+                interval.ci_low,
+                interval.ci_high,
             )
         )
 
@@ -103,22 +103,22 @@ def attribute_plots(rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot
         if left_out
         else ""
     )
-    made = []
+    plots = []
     for kind, title in _PLOT_TITLES.items():
         shown = tuple(
             PlotPoint(
-                label=str(each.attributes),
-                value=each.accuracy,
-                low=each.ci_low,
-                high=each.ci_high,
-                n=each.n,
+                label=str(point.attributes),
+                value=point.accuracy,
+                low=point.ci_low,
+                high=point.ci_high,
+                n=point.n,
             )
-            for each in points
-            if each.kind == kind
+            for point in points
+            if point.kind == kind
         )
         if shown:
             title = f"Accuracy by number of attributes, {title}"
-            made.append(
+            plots.append(
                 Plot(
                     title=title,
                     x_label=X_LABEL,
@@ -128,4 +128,4 @@ def attribute_plots(rows: Sequence[Row], items: Mapping[str, Item]) -> list[Plot
                 )
             )
 
-    return made
+    return plots

@@ -95,12 +95,12 @@ def read_corrected_rows(path: Path) -> Iterator[Row]:
     """
     rows: dict[int, int] = {}
     for row in read_csv(path, CORRECTED_COLUMNS, release=_RELEASE):
-        place = f"{path}: row {row.number}"
-        typed = _typed(place, row.cells)
+        where = f"{path}: row {row.number}"
+        typed = _typed(where, row.cells)
         number = typed["row_number"]
         if number in rows:
             raise UsageError(
-                f"{place}: Unique ID {number} is already in row {rows[number]}; "
+                f"{where}: Unique ID {number} is already in row {rows[number]}; "
                 "it must be unique. Download the file again."
             )
 
@@ -108,20 +108,20 @@ def read_corrected_rows(path: Path) -> Iterator[Row]:
         yield typed
 
 
-def _typed(place: str, cells: Mapping[str, str]) -> Row:
+def _typed(where: str, cells: Mapping[str, str]) -> Row:
     """A row of the corrected labels in the columns of the dataset.
 
     Those that the file does not have, as entities and explanation, are blank.
     """
     if not _ID.fullmatch(cells["Unique ID"]):
-        raise _wrong(place, cells, "Unique ID", "expected a whole number")
+        raise _wrong(where, cells, "Unique ID", "expected a whole number")
 
     for column in ("Patient Note", "Question"):
         if not cells[column].strip():
-            raise _wrong(place, cells, column, "must not be empty")
+            raise _wrong(where, cells, column, "must not be empty")
 
-    calculator = _calculator(place, cells)
-    answer, lower, upper = _label(place, cells, calculator)
+    calculator = _calculator(where, cells)
+    answer, lower, upper = _label(where, cells, calculator)
     return {
         "row_number": int(cells["Unique ID"]),
         "calculator_id": calculator.id,
@@ -146,16 +146,16 @@ def note_cluster(note: str) -> str:
     return f"note-{hashlib.sha256(note.encode()).hexdigest()[:16]}"
 
 
-def _calculator(place: str, cells: Mapping[str, str]) -> AnyCalculator:
+def _calculator(where: str, cells: Mapping[str, str]) -> AnyCalculator:
     try:
         return find(cells["Calculator Name"])
     except CalculatorInputError as error:
         rule = f"must be one of the 55 calculators ({error})"
-        raise _wrong(place, cells, "Calculator Name", rule) from None
+        raise _wrong(where, cells, "Calculator Name", rule) from None
 
 
 def _label(
-    place: str, cells: Mapping[str, str], calculator: AnyCalculator
+    where: str, cells: Mapping[str, str], calculator: AnyCalculator
 ) -> tuple[str, str, str]:
     """The gold with its limits: none for "N/A", the file's for measurements, else the gold itself.
 
@@ -169,27 +169,27 @@ def _label(
         for column in columns[1:]:
             if cells[column] not in ("", NOT_COMPUTABLE):
                 raise _wrong(
-                    place, cells, column, f"must be {NOT_COMPUTABLE}, as the answer is"
+                    where, cells, column, f"must be {NOT_COMPUTABLE}, as the answer is"
                 )
 
         return answer, "", ""
 
     if not _fits(answer, kind):
         rule = f"expected {_RULES[kind]} or {NOT_COMPUTABLE}"
-        raise _wrong(place, cells, "Ground Truth Answer", rule)
+        raise _wrong(where, cells, "Ground Truth Answer", rule)
 
     if kind != "decimal":
         return answer, answer, answer
 
     for column in columns[1:]:
         if decimal_or_none(cells[column]) is None:
-            raise _wrong(place, cells, column, "expected a number")
+            raise _wrong(where, cells, column, "expected a number")
 
     if not float(lower) <= float(answer) <= float(upper):
         rule = (
             f"must lie below the answer {answer}, and the Upper Limit {upper} above it"
         )
-        raise _wrong(place, cells, "Lower Limit", rule)
+        raise _wrong(where, cells, "Lower Limit", rule)
 
     return answer, lower, upper
 
@@ -201,11 +201,11 @@ def _fits(answer: str, kind: AnswerKind) -> bool:
     return form.fullmatch(answer) is not None
 
 
-def _wrong(place: str, cells: Mapping[str, str], column: str, rule: str) -> UsageError:
+def _wrong(where: str, cells: Mapping[str, str], column: str, rule: str) -> UsageError:
     value = cells[column]
     shown = value if len(value) <= _SHOWN_CHARS else f"{value[:_SHOWN_CHARS]}..."
     return UsageError(
-        f"{place}, Unique ID {cells['Unique ID']}, column {column!r}: {rule}, got {shown!r}. "
+        f"{where}, Unique ID {cells['Unique ID']}, column {column!r}: {rule}, got {shown!r}. "
         "Download the file again."
     )
 
@@ -298,14 +298,14 @@ def label_answer(row: Row) -> Answer:
         return label
 
     if kind == "gestational_age":
-        found = _WEEKS_AND_DAYS.fullmatch(label)
-        if found is None:
+        match = _WEEKS_AND_DAYS.fullmatch(label)
+        if match is None:
             raise UsageError(
                 f"the gold answer {label!r} gives no weeks and days. "
                 "Check the row's Ground Truth Answer."
             )
 
-        return f"{found[1]} weeks", f"{found[2]} days"
+        return f"{match[1]} weeks", f"{match[2]} days"
 
     number = decimal_or_none(label)
     if number is None:

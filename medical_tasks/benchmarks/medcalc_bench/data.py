@@ -219,7 +219,7 @@ def read_rows(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Ro
 class _Row(NamedTuple):
     """A row's cells by the official names, and what a message about one says."""
 
-    place: str  # `FILE: row 3`
+    where: str  # `FILE: row 3`
     cells: dict[str, str]
     again: str = "Download the file again."
     private: bool = False  # nothing of it is quoted
@@ -233,7 +233,7 @@ class _Row(NamedTuple):
         if self.private:
             rule, got, number = "breaks the rule of its column", shown(value), "n/a"
         return UsageError(
-            f"{self.place}, Row Number {number}, column {column!r}: {rule}, got {got}. {self.again}"
+            f"{self.where}, Row Number {number}, column {column!r}: {rule}, got {got}. {self.again}"
         )
 
 
@@ -310,23 +310,27 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
     """
     rows: dict[int, dict[str, Any]] = {}
     problems, doubted = [], []
-    fold, known = cache(folded), {*OFFICIAL_COLUMNS.values(), "source_category"}
+    fold, column_names = cache(folded), {*OFFICIAL_COLUMNS.values(), "source_category"}
     knows = has_columns(
         "patient_note", numbers="ground_truth_answer|(lower|upper)_limit"
     )
     table = read_table(path, record=_OWN_FORM, knows=knows)
     for number, record in enumerate(table.rows, start=1):
         try:
-            given = {name: each for name, each in record.cells.items() if name.strip()}
-            if unknown := sorted(name for name in given if fold(name) not in known):
+            named_cells = {
+                name: cell for name, cell in record.cells.items() if name.strip()
+            }
+            if unknown := sorted(
+                name for name in named_cells if fold(name) not in column_names
+            ):
                 raise UsageError(
                     f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it "
                     "out."
                 )
 
-            if len(folds := {fold(name): each for name, each in given.items()}) < len(
-                given
-            ):
+            if len(
+                folds := {fold(name): cell for name, cell in named_cells.items()}
+            ) < len(named_cells):
                 raise UsageError(
                     f"{path}: two columns are one of the dataset (`Row Number`, `row_number`). "
                     "Drop one."
@@ -380,7 +384,7 @@ def _own_cell(where: str, column: str, value: object) -> str:
             f"{where}, column {column!r}: must be one value, got {shown(value)}. Mend the row."
         )
     if isinstance(value, dict):  # a parquet file has every name in every row
-        value = {name: each for name, each in value.items() if each is not None}
+        value = {name: member for name, member in value.items() if member is not None}
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -513,25 +517,25 @@ def _own_calculator(row: _Row) -> AnyCalculator:
     if number and not _INTEGER.fullmatch(number):
         raise row.wrong("Calculator ID", "expected a whole number")
 
-    found = set()
+    calculators = set()
     for column, key in (("Calculator ID", int(number or 0)), ("Calculator Name", name)):
         if row.cells[column]:
             try:
-                found.add(find(key))
+                calculators.add(find(key))
             except CalculatorInputError as error:
                 raise row.wrong(
                     column, f"must be one of the 55 calculators ({error})"
                 ) from None
 
-    if len(found) != 1:
+    if len(calculators) != 1:
         rule = (
             "must be the one of Calculator ID"
-            if found
+            if calculators
             else "this or Calculator ID is needed"
         )
         raise row.wrong("Calculator Name", rule)
 
-    return found.pop()
+    return calculators.pop()
 
 
 def _own_answer(text: str, kind: AnswerKind) -> str | None:

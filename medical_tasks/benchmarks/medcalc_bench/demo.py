@@ -50,12 +50,12 @@ def decimal_limits(answer: str) -> tuple[str, str]:
 
 def _row(number: int, record: DemoRow) -> DemoRow:
     calculator = find(record["calculator_id"])
-    asked = (record["text"], record["question"], record["entities"])
+    texts = (record["text"], record["question"], record["entities"])
     return synthetic_row(
         number,
         f"demo-{record['note']:04d}",
         calculator,
-        asked,
+        texts,
         record["answer"],
         record["explanation"],
     )
@@ -65,15 +65,15 @@ def synthetic_row(
     number: int,
     note_id: str,
     calculator: AnyCalculator,
-    asked: tuple[str, str, object],
+    texts: tuple[str, str, object],
     answer: str,
     explanation: str,
 ) -> DemoRow:
     """A row with the names and types of the released ones.
 
-    `asked` are note, question and entities.
+    `texts` are note, question and entities.
     """
-    note, question, entities = asked
+    note, question, entities = texts
     low, high = (
         decimal_limits(answer) if calculator.output == "decimal" else (answer, answer)
     )

@@ -163,7 +163,7 @@ def fair_pairs(items: Sequence[Item]) -> list[Pairs]:
         for item in items
         if item.groups["variant"] == ("base",) or item.groups["variant"] == "base"
     }
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for item in items:
         base = bases.get(item.cluster)
         ours = _named(item)
@@ -174,15 +174,15 @@ def fair_pairs(items: Sequence[Item]) -> list[Pairs]:
         other = _named(base).get(attribute)
         reference = ATTRIBUTES[attribute][0]
         if other == reference != group:
-            found.setdefault((attribute, group), []).append((item.id, base.id))
+            pairs.setdefault((attribute, group), []).append((item.id, base.id))
         elif other is not None and group == reference != other:
-            found.setdefault((attribute, other), []).append((base.id, item.id))
+            pairs.setdefault((attribute, other), []).append((base.id, item.id))
 
     return [
-        Pairs(by=by, group=group, reference=groups[0], items=tuple(found[by, group]))
+        Pairs(by=by, group=group, reference=groups[0], items=tuple(pairs[by, group]))
         for by, groups in ATTRIBUTES.items()
         for group in groups
-        if (by, group) in found
+        if (by, group) in pairs
     ]
 
 
@@ -203,12 +203,15 @@ class _Reply(NamedTuple):
 
     def same(self, other: _Reply) -> bool:
         """Whether two replies of a model say the same."""
-        ours = [each.value for each in self.statement.stated]
-        theirs = [each.value for each in other.statement.stated]
+        ours = [quantity.value for quantity in self.statement.stated]
+        theirs = [quantity.value for quantity in other.statement.stated]
         if self.kind != "decimal" or len(ours) != len(theirs):
             return ours == theirs
         pairs = zip(map(_number, ours), map(_number, theirs), strict=True)
-        return all(math.isclose(one, two, rel_tol=_SAME) for one, two in pairs)
+        return all(
+            math.isclose(our_value, their_value, rel_tol=_SAME)
+            for our_value, their_value in pairs
+        )
 
 
 def _number(value: object) -> float:
@@ -238,21 +241,23 @@ def score_fair(
     """
     check_scoring_args(task, arguments or {})
     check_lengths(task, items, responses)
-    known = readings or {}
+    readings_by_item = readings or {}
     scored = [
-        _Scored(item, text, known.get(item.id))
+        _Scored(item, text, readings_by_item.get(item.id))
         for item, text in zip(items, responses, strict=True)
     ]
-    replies = {(each.item.cluster, each.member.variant): each.reply for each in scored}
+    replies = {
+        (entry.item.cluster, entry.member.variant): entry.reply for entry in scored
+    }
 
     return [
-        each.score(
+        entry.score(
             _Family(
-                replies.get((each.item.cluster, "base")),
-                replies.get((each.item.cluster, "paraphrase")),
+                replies.get((entry.item.cluster, "base")),
+                replies.get((entry.item.cluster, "paraphrase")),
             )
         )
-        for each in scored
+        for entry in scored
     ]
 
 

@@ -130,12 +130,12 @@ def limits(
     Limits that coincide ask for the gold to its last digit, or 0.
     """
     ends: list[Decimal] = []
-    for given in (lower, upper):
-        if given is not None and given != "":
-            end = decimal_or_none(given)
+    for limit in (lower, upper):
+        if limit is not None and limit != "":
+            end = decimal_or_none(limit)
             if end is None:
                 raise UsageError(
-                    f"the limit {given!r} is no number. Check the row's Lower Limit and Upper "
+                    f"the limit {limit!r} is no number. Check the row's Lower Limit and Upper "
                     "Limit."
                 )
 
@@ -166,8 +166,8 @@ def decimal_or_none(value: str | float) -> Decimal | None:
 
 def within(value: float, lower: float, upper: float) -> str:
     """Says where a number lies: `25.2 is within 23.98 to 26.5`."""
-    place = "within" if lower <= value <= upper else "outside"
-    return f"{value:.6g} is {place} {lower:.6g} to {upper:.6g}"
+    relation = "within" if lower <= value <= upper else "outside"
+    return f"{value:.6g} is {relation} {lower:.6g} to {upper:.6g}"
 
 
 def entities_of(row: Row) -> dict[str, object]:

@@ -86,13 +86,13 @@ def golds_table(
 ) -> Table | None:
     """The accuracy by each gold, and how many rows two golds agree on; None where all agree."""
     golds = [golds_of(row, labels) for row in rows]
-    label_rule = [each.label_and_rule for each in golds]
-    label_corrected = [each.label_and_corrected for each in golds]
-    rule_corrected = [each.rule_and_corrected for each in golds]
+    label_rule = [gold.label_and_rule for gold in golds]
+    label_corrected = [gold.label_and_corrected for gold in golds]
+    rule_corrected = [gold.rule_and_corrected for gold in golds]
     if False not in (*label_rule, *label_corrected, *rule_corrected):
         return None
 
-    agreed = [each.rule_and_corrected for each in golds if each.label_and_rule]
+    agreed = [gold.rule_and_corrected for gold in golds if gold.label_and_rule]
     agreement = {
         "accuracy": (_SAME, _agreeing(label_rule), _agreeing(label_corrected)),
         "accuracy_recomputed": (
@@ -133,21 +133,21 @@ _GOLDS: Final = {
 
 
 def _agreeing(decisions: Sequence[bool | None]) -> str:
-    known = [each for each in decisions if each is not None]
-    return f"{sum(known):,} of {len(known):,}" if known else "n/a"
+    comparable = [decision for decision in decisions if decision is not None]
+    return f"{sum(comparable):,} of {len(comparable):,}" if comparable else "n/a"
 
 
 def _note(golds: Sequence[RowGolds]) -> str:
-    labelled = [each for each in golds if each.corrected is not None]
+    labelled = [row for row in golds if row.corrected is not None]
     if not labelled:
         return (
             "The published rule is applied to the entities that the release extracted."
         )
 
-    unanswerable = sum(each.not_computable for each in labelled)
-    agreed = [each for each in labelled if each.label_and_rule]
-    contradicted = [each for each in agreed if not each.label_and_corrected]
-    not_computable = sum(each.not_computable for each in contradicted)
+    unanswerable = sum(row.not_computable for row in labelled)
+    agreed = [row for row in labelled if row.label_and_rule]
+    contradicted = [row for row in agreed if not row.label_and_corrected]
+    not_computable = sum(row.not_computable for row in contradicted)
 
     return (
         f"{unanswerable:,} of the {len(labelled):,} corrected labels are N/A: the note does not "

@@ -2,6 +2,13 @@
 
 Reference: github.com/ncbi-nlp/MedCalc-Bench at 20b10f9, `evaluation/` run.py,
 evaluate.py, generate_code_prompt.py.
+
+`accuracy_official` repeats `run.py`, `llm_inference.py`, `evaluate.py` and
+`table_stats.py` with their mistakes (for `medcalc_code`, `generate_code_prompt.py`): "1,500" is 2 for an integer
+calculator, "24 weeks" is 2 weeks 4 days, "17.1%" is 0.171, and whatever raises an
+exception is wrong. Their script runs `str(...)` answers as Python, this one evaluates
+arithmetic alone. Only here very large expressions are wrong too, and answers before a
+reply's last 16,384 characters, unless the answer key is there.
 """
 
 from __future__ import annotations
@@ -155,9 +162,9 @@ def official_answer(response: str, kind: AnswerKind) -> str:
     """
     text = _captured(response)
     if kind == "date":
-        found = _DATE.match(text)
+        match = _DATE.match(text)
         return (
-            f"{int(found[1]):02}/{int(found[2]):02}/{found[3]}" if found else NOT_FOUND
+            f"{int(match[1]):02}/{int(match[2]):02}/{match[3]}" if match else NOT_FOUND
         )
 
     if kind == "gestational_age":
@@ -224,8 +231,8 @@ def _captured(text: str) -> str:
         if key == 0 or text[key - 1] not in "Aa":
             continue
 
-        found = _SPACE.match(text, position)
-        start = found.end() if found else position
+        match = _SPACE.match(text, position)
+        start = match.end() if match else position
         if brace < start:
             brace = text.find("}", start)
             if brace < 0:
@@ -240,10 +247,10 @@ def _captured(text: str) -> str:
 
 
 def _pair(text: str) -> tuple[str, str] | None:
-    found = _PAIR.search(text)
-    if found is None:
+    match = _PAIR.search(text)
+    if match is None:
         return None
-    return (found[1], found[2]) if found[1] else (found[3], found[4])
+    return (match[1], match[2]) if match[1] else (match[3], match[4])
 
 
 def _integer(text: str) -> str:
@@ -254,16 +261,16 @@ def _integer(text: str) -> str:
     Example: `4 out of 5` is 4, `[1, 2, 3]` is 3 (findings that count one point),
     `Score: 12 points` is 12.
     """
-    place = text.find(" out of")
-    while place >= 0:
+    position = text.find(" out of")
+    while position >= 0:
         if (
-            place
-            and text[place - 1].isdecimal()
-            and (found := _DIGITS_AT_END.match(text[:place][::-1]))
+            position
+            and text[position - 1].isdecimal()
+            and (match := _DIGITS_AT_END.match(text[:position][::-1]))
         ):
-            return found[0][::-1]
+            return match[0][::-1]
 
-        place = text.find(" out of", place + 1)
+        position = text.find(" out of", position + 1)
 
     if begin := _LIST_BEGIN.search(text):
         members = _LIST.match(text, begin.start())
@@ -305,15 +312,15 @@ def _decimal(text: str) -> str:
     return str(_evaluated(number, {})) if number else NOT_FOUND
 
 
-def _last_of_chain(found: re.Match[str] | None, *, ends: bool = False) -> str:
+def _last_of_chain(match: re.Match[str] | None, *, ends: bool = False) -> str:
     """Of "1.2.3", found in reversed text, the authors read 1.2 and 3 from the left.
 
     Where a unit follows, it `ends` with 2.3.
     """
-    runs = found[1][::-1].split(".") if found else []
+    runs = match[1][::-1].split(".") if match else []
     taken = 2 if ends or len(runs) % 2 == 0 else 1
     number = ".".join(runs[-taken:])
-    return "-" + number if found and found[2] and len(runs) <= taken else number
+    return "-" + number if match and match[2] and len(runs) <= taken else number
 
 
 def _expression(text: str, names: Mapping[str, object]) -> object:
@@ -326,8 +333,8 @@ def _expression(text: str, names: Mapping[str, object]) -> object:
 
 def _evaluated(text: str, names: Mapping[str, object]) -> float:
     """The number an arithmetic text stands for, as the authors' evaluation of it gives."""
-    if found := _PLAIN.fullmatch(text):
-        return float(found[1]) if "." in found[1] else int(found[1])
+    if match := _PLAIN.fullmatch(text):
+        return float(match[1]) if "." in match[1] else int(match[1])
     value = evaluate(text, names)
     if not isinstance(value, int | float):
         raise ExpressionError(f"is no real number: {text[:40]!r}")
@@ -343,24 +350,26 @@ def _text(value: object) -> str:
 def _check_date(
     answer: str, gold: object, lower: object, upper: object
 ) -> tuple[bool, str]:
-    read, wanted = (
+    read, expected = (
         datetime.strptime(text, "%m/%d/%Y").date() for text in (answer, _text(gold))
     )
-    return read == wanted, f"{read} is {'' if read == wanted else 'not '}{wanted}"
+    return read == expected, f"{read} is {'' if read == expected else 'not '}{expected}"
 
 
 def _check_gestational_age(
     answer: str, gold: object, lower: object, upper: object
 ) -> tuple[bool, str]:
-    wanted, read = _pair(_text(gold)), _pair(answer)
-    if wanted is None:
+    expected, read = _pair(_text(gold)), _pair(answer)
+    if expected is None:
         raise ValueError(f"no two numbers in the gold {gold!r}")
     if read is None:
         return False, "no two numbers in the answer"
-    right = [_whole(part) for part in read] == [_whole(part) for part in wanted]
+    right = [_whole(number) for number in read] == [
+        _whole(number) for number in expected
+    ]
     return (
         right,
-        f"({', '.join(read)}) is {'' if right else 'not '}({', '.join(wanted)})",
+        f"({', '.join(read)}) is {'' if right else 'not '}({', '.join(expected)})",
     )
 
 

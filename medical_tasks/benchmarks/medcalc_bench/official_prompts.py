@@ -114,11 +114,13 @@ class OfficialQuestions:
         It is the item itself when note and question are.
         """
         note, reply = of_calculator(self.examples, item)
-        asked = (item.fields["patient_note"], item.fields["question"])
+        item_texts = (item.fields["patient_note"], item.fields["question"])
         question = self.example_questions.get(
-            str(item.fields["calculator_id"]), asked[1]
+            str(item.fields["calculator_id"]), item_texts[1]
         )
-        return Example(reply=json.dumps(reply), shown=(note, question), asked=asked)
+        return Example(
+            reply=json.dumps(reply), shown=(note, question), asked=item_texts
+        )
 
     @property
     def texts(self) -> list[str]:
@@ -154,8 +156,8 @@ class OfficialCode:
     @property
     def texts(self) -> list[str]:
         """Everything that is said beside the items, for a hash."""
-        said = (self.no_code, self.no_print, self.console)
-        return _texts((*self.opening, *(("user", text) for text in said)))
+        messages = (self.no_code, self.no_print, self.console)
+        return _texts((*self.opening, *(("user", text) for text in messages)))
 
 
 def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
@@ -165,8 +167,8 @@ def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
     """
     path = _find(upstream, "run.py")
     source, name, shows = _Source(path), _FUNCTIONS[style], style == "one_shot"
-    for wanted in _FROM_THE_ROW:
-        source.expect(wanted in source.statements, f"the statement `{wanted}`")
+    for statement in _FROM_THE_ROW:
+        source.expect(statement in source.statements, f"the statement `{statement}`")
 
     system, user = source.returned(name, source.arguments_of(name))
     examples = [_find(upstream, EXAMPLES)] if shows else []
@@ -175,8 +177,8 @@ def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
         example_questions=source.example_questions() if shows else {},
         examples=_read_examples(examples[0]) if shows else {},
         files={
-            f"evaluation/{each.name}": blob_id(read_file(each))
-            for each in (path, *examples)
+            f"evaluation/{script.name}": blob_id(read_file(script))
+            for script in (path, *examples)
         },
     )
 
@@ -219,7 +221,7 @@ def read_corrected_question(upstream: Path | None) -> OfficialQuestions:
 
     pieces = [piece for piece in _LABELS_SPLIT.split(_text_of(question)) if piece]
     template = tuple(_LABELS_SLOTS.get(piece, piece) for piece in pieces)
-    if [part for part in template if isinstance(part, Slot)] != list(
+    if [segment for segment in template if isinstance(segment, Slot)] != list(
         _LABELS_SLOTS.values()
     ):
         raise _odd_question(
@@ -274,24 +276,24 @@ class _Source:
             if isinstance(node, ast.Assign)
         }
 
-    def unknown(self, wanted: str) -> MissingError:
+    def unknown(self, expected: str) -> MissingError:
         return MissingError(
-            f"{self.path}: not the authors' file as it is known here; expected {wanted}. "
+            f"{self.path}: not the authors' file as it is known here; expected {expected}. "
             f"{_READABLE}"
         )
 
-    def expect(self, there: bool, wanted: str) -> None:
+    def expect(self, there: bool, expected: str) -> None:
         if not there:
-            raise self.unknown(wanted)
+            raise self.unknown(expected)
 
     def function(self, name: str) -> ast.FunctionDef:
-        found = [
+        functions = [
             node
             for node in self.tree.body
             if isinstance(node, ast.FunctionDef) and node.name == name
         ]
-        self.expect(len(found) == 1, f"one function {name}, found {len(found)}")
-        return found[0]
+        self.expect(len(functions) == 1, f"one function {name}, found {len(functions)}")
+        return functions[0]
 
     def arguments_of(self, name: str) -> dict[str, Template]:
         """Which value each parameter of a function is given, by the one place that calls it."""
@@ -311,7 +313,7 @@ class _Source:
         self.expect(
             fits, f"one call of {name} with {len(parameters)} arguments by position"
         )
-        given = [ast.unparse(argument) for argument in calls[0].args]
+        argument_texts = [ast.unparse(argument) for argument in calls[0].args]
 
         # A model's name goes into no text and stays unknown; of the example's reply
         # only the dump is a text.
@@ -319,12 +321,12 @@ class _Source:
             f"json.dumps({parameter})" if text == _REPLY else parameter: (
                 Slot(_ARGUMENTS[text]),
             )
-            for parameter, text in zip(parameters, given, strict=True)
+            for parameter, text in zip(parameters, argument_texts, strict=True)
             if text in _ARGUMENTS
         }
 
     def returned(
-        self, name: str, known: Mapping[str, Template]
+        self, name: str, templates: Mapping[str, Template]
     ) -> tuple[Template, Template]:
         *before, last = self.function(name).body
         if not (
@@ -334,7 +336,7 @@ class _Source:
         ):
             raise self.unknown(f"that {name} ends by returning two texts")
 
-        texts = {**known, **joined(before, known, self.unknown)}
+        texts = {**templates, **joined(before, templates, self.unknown)}
         system, user = (
             template_of(node, texts, self.unknown) for node in last.value.elts
         )
@@ -369,7 +371,7 @@ class _Source:
 
         `if calculator_id == "N": one_shot_question = "..."`.
         """
-        name, found, given = "one_shot_question", dict[str, str](), 0
+        name, questions, assignments = "one_shot_question", dict[str, str](), 0
         for node in ast.walk(self.tree):
             if not (isinstance(node, ast.If) and isinstance(node.test, ast.Compare)):
                 continue
@@ -392,25 +394,26 @@ class _Source:
             ):
                 raise self.unknown(f"a literal {name} for calculator {key.value}")
 
-            found[key.value] = question.value
+            questions[key.value] = question.value
             other = assigned(node.orelse, name)
-            given += 1 + (other is not None)
+            assignments += 1 + (other is not None)
             own = other is None or ast.unparse(other) == "question"
             self.expect(
                 own, f"that {name} is the item's question for all other calculators"
             )
 
         nowhere_else = (
-            sum(text.startswith(f"{name} = ") for text in self.statements) == given
+            sum(text.startswith(f"{name} = ") for text in self.statements)
+            == assignments
         )
         self.expect(nowhere_else, f"{name} by calculator_id, and nowhere else")
-        return found
+        return questions
 
     def follow_ups(
         self, function: ast.FunctionDef
     ) -> tuple[Template, Template, Template]:
         """What is said about a reply without code, without `print`, and about a program that was run."""
-        known: dict[str, Template] = {
+        templates: dict[str, Template] = {
             "output": (Slot("output"),),
             "console_output": (Slot("console"),),
             "capture_exec_output_and_errors(message_code)": (Slot("console"),),
@@ -421,7 +424,12 @@ class _Source:
                 rest: Sequence[ast.stmt] = node.orelse
                 for check in _CHECKS:
                     step = next(
-                        (each for each in rest if isinstance(each, ast.If)), None
+                        (
+                            statement
+                            for statement in rest
+                            if isinstance(statement, ast.If)
+                        ),
+                        None,
                     )
                     if step is None or ast.unparse(step.test) != check:
                         raise self.unknown(
@@ -436,12 +444,14 @@ class _Source:
         self.expect(len(branches) == len(_CHECKS) + 1, f"one check `{_ENDED}`")
         texts: list[Template] = []
         for branch in (branches[0], branches[1], branches[3]):
-            made = assigned(branch, "new_output")
+            follow_up = assigned(branch, "new_output")
             sent = "messages.append({'role': 'user', 'content': new_output})"
-            if made is None or sent not in {ast.unparse(each) for each in branch}:
+            if follow_up is None or sent not in {
+                ast.unparse(statement) for statement in branch
+            }:
                 raise self.unknown("a text new_output that is sent after each reply")
 
-            texts.append(template_of(made, known, self.unknown))
+            texts.append(template_of(follow_up, templates, self.unknown))
 
         return texts[0], texts[1], texts[2]
 

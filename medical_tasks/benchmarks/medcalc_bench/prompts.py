@@ -84,8 +84,8 @@ def load_prompts(
     ]
     texts = [*rules, TEXTS["example"], TEXTS["question"]]
     texts += [
-        "\n".join((key, each.note, each.question, each.reply))
-        for key, each in sorted(exemplars.items())
+        "\n".join((key, exemplar.note, exemplar.question, exemplar.reply))
+        for key, exemplar in sorted(exemplars.items())
     ]
     if style == "code":
         texts += [
@@ -131,9 +131,9 @@ def load_prompts(
 
     def example(item: Item) -> Example:
         shown = of_calculator(exemplars, item)
-        asked = (item.fields["patient_note"], item.fields["question"])
+        item_texts = (item.fields["patient_note"], item.fields["question"])
         return Example(
-            reply=shown.reply, shown=(shown.note, shown.question), asked=asked
+            reply=shown.reply, shown=(shown.note, shown.question), asked=item_texts
         )
 
     return PromptSet(
@@ -165,14 +165,16 @@ def _official(task: TaskSpec, upstream: Path | None, config: str) -> PromptSet:
             "own."
         )
 
-    asked = read_code(upstream) if style == "code" else read_questions(style, upstream)
+    official = (
+        read_code(upstream) if style == "code" else read_questions(style, upstream)
+    )
     return PromptSet(
         name="official",
-        sha256=_digest(asked.texts),
-        render=asked.render,
-        settings={"files": dict(asked.files)},
-        example=asked.example
-        if isinstance(asked, OfficialQuestions) and style == "one_shot"
+        sha256=_digest(official.texts),
+        render=official.render,
+        settings={"files": dict(official.files)},
+        example=official.example
+        if isinstance(official, OfficialQuestions) and style == "one_shot"
         else None,
     )
 
@@ -185,12 +187,12 @@ def _of_corrected_labels(task: TaskSpec, upstream: Path | None) -> PromptSet:
             "reasoning without an example. Use the task medcalc, or --prompts own."
         )
 
-    asked = read_corrected_question(upstream)
+    official = read_corrected_question(upstream)
     return PromptSet(
         name="official",
-        sha256=_digest(asked.texts),
-        render=asked.render,
-        settings={"files": dict(asked.files)},
+        sha256=_digest(official.texts),
+        render=official.render,
+        settings={"files": dict(official.files)},
     )
 
 
@@ -370,11 +372,15 @@ def _input(item: Input) -> str:
 def _when_missing(item: Input) -> str:
     if item.absent is REQUIRED or item.silent:
         return ""
-    told = item.absent_line.removeprefix(f"{item.name}: ").rstrip(".")
-    if told == "not given":
+    when_absent = item.absent_line.removeprefix(f"{item.name}: ").rstrip(".")
+    if when_absent == "not given":
         return "; may be missing"
-    needed_only = told.removeprefix("not given, counted only")
-    return f"; counted only{needed_only}" if needed_only != told else f"; when {told}"
+    needed_only = when_absent.removeprefix("not given, counted only")
+    return (
+        f"; counted only{needed_only}"
+        if needed_only != when_absent
+        else f"; when {when_absent}"
+    )
 
 
 def _units(measure: Measure) -> str:

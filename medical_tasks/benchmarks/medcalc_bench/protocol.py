@@ -116,22 +116,22 @@ class _Programs:
             content_key({**self.identity, "program": program}): program
             for program in sorted({*programs} - {""})
         }
-        found = {
+        by_program = {
             keys[key]: record
             for key, record in records.get_many(EXECUTION, keys).items()
         }
         pending = {
-            program: key for key, program in keys.items() if program not in found
+            program: key for key, program in keys.items() if program not in by_program
         }
         if not pending:
-            return dict(found)
+            return dict(by_program)
 
         workers = min(_MOST_AT_ONCE, os.cpu_count() or 1)
         with (
             Progress(
                 "programs",
                 len(keys),
-                done=len(found),
+                done=len(by_program),
                 quiet=len(pending) < _WORTH_TELLING,
             ) as progress,
             ThreadPoolExecutor(
@@ -147,14 +147,14 @@ class _Programs:
                     program = runs[run]
                     record = dataclasses.asdict(run.result())
                     records.put(EXECUTION, pending[program], record)
-                    found[program] = record
+                    by_program[program] = record
                     progress.step()
             finally:
                 # Those not yet begun are not run when one could not be, or when the
                 # user stops.
                 pool.shutdown(cancel_futures=True)
 
-        return dict(found)
+        return dict(by_program)
 
 
 class CodeProtocol:
@@ -204,14 +204,14 @@ class CodeProtocol:
             return Done("")
 
         last = dialogue.answers[-1]
-        said: Message = {
+        last_message: Message = {
             "role": "assistant",
             "content": last if last.strip() else TEXTS["nothing_said"],
         }
         return Ask(
             (
                 *dialogue.opening,
-                said,
+                last_message,
                 {"role": "user", "content": f"{problem}\n\n{TEXTS['again']}"},
             )
         )
@@ -271,11 +271,11 @@ class OfficialCodeProtocol:
         for reply in dialogue.answers:
             chat.append({"role": "assistant", "content": reply})
             if not _is_answered(reply):
-                chat.append(self._said(reply, written))
+                chat.append(self._next_message(reply, written))
 
         return Ask(tuple(chat))
 
-    def _said(self, reply: str, written: Mapping[str, str]) -> Message:
+    def _next_message(self, reply: str, written: Mapping[str, str]) -> Message:
         if "```python" not in reply:
             return self._texts.say(self._texts.no_code, output=reply)
         if reply not in written:
@@ -336,14 +336,14 @@ def _blocks(text: str) -> list[tuple[bool | None, str]]:
     opened: re.Match[str] | None = None
     lines: list[str] = []
     for line in text.replace("\r\n", "\n").split("\n"):
-        found = _FENCE.match(line)
+        match = _FENCE.match(line)
         if opened is None:
-            if found and found["fence"][0] in found["info"]:  # it ends on its line
-                info = found["info"].rstrip().rstrip(found["fence"][0])
+            if match and match["fence"][0] in match["info"]:  # it ends on its line
+                info = match["info"].rstrip().rstrip(match["fence"][0])
                 word = _PYTHON.match(info)
                 blocks.append((True, info[word.end() :]) if word else (None, info))
-            elif found:
-                opened, lines = found, []
+            elif match:
+                opened, lines = match, []
 
             continue
 

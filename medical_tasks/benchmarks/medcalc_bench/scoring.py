@@ -99,11 +99,11 @@ def score_items(
         if task.options.get("style") == "code"
         else official_decision
     )
-    known = readings or {}
+    readings_by_item = readings or {}
     corrected = corrected_labels(task, arguments or {})
 
     return [
-        _score(task, item, response, official, corrected, known.get(item.id))
+        _score(task, item, response, official, corrected, readings_by_item.get(item.id))
         for item, response in zip(items, responses, strict=True)
     ]
 
@@ -119,16 +119,16 @@ def corrected_labels(
     task: TaskSpec, arguments: Mapping[str, str]
 ) -> CorrectedLabels | None:
     """Reads the corrected labels, where `arguments` say in which built dataset they are."""
-    place = arguments.get(CORRECTED_LABELS)
-    if place is None:
+    folder = arguments.get(CORRECTED_LABELS)
+    if folder is None:
         return None
 
     labels = built_labels(
-        Path(place).expanduser(), task.benchmark.source(task.dataset).spec
+        Path(folder).expanduser(), task.benchmark.source(task.dataset).spec
     )
     if labels is None:
         raise UsageError(
-            f"--task-args {CORRECTED_LABELS}={place}: the configuration {CORRECTED} of "
+            f"--task-args {CORRECTED_LABELS}={folder}: the configuration {CORRECTED} of "
             f"{task.dataset} is not built there. Build it: medical-tasks build {task.dataset} "
             f"--config {CORRECTED} --fetch"
         )
@@ -277,7 +277,7 @@ def decided(
         return _same(statement, int(gold), "number of days", _in_days)
 
     if kind == "date":
-        days = [each.value for each in dates(str(gold))]
+        days = [quantity.value for quantity in dates(str(gold))]
         if len(days) != 1 or days[0] is None:
             raise UsageError(
                 f"the gold answer {gold!r} is no date (M/D/YYYY). Check the row's Ground Truth "
@@ -292,7 +292,7 @@ def decided(
         )
 
     if kind == "gestational_age":
-        weeks = [each.value for each in ages(str(gold))]
+        weeks = [quantity.value for quantity in ages(str(gold))]
         if len(weeks) != 1 or weeks[0] is None:
             raise UsageError(
                 f"the gold answer {gold!r} gives no weeks and days. Check the row's Ground Truth "
@@ -316,29 +316,31 @@ def _decided_number(
     upper: str | float | None,
 ) -> Decision:
     """Decides on a score, which must be the gold, or a measurement, which must be within limits."""
-    wanted = decimal_or_none(gold)
-    if wanted is None:
+    expected = decimal_or_none(gold)
+    if expected is None:
         raise UsageError(
             f"the gold answer {gold!r} is no number. Check the row's Ground Truth Answer."
         )
 
     if kind == "integer":
         return _same(
-            statement, float(wanted), "number", lambda number: f"{number:.10g}"
+            statement, float(expected), "number", lambda number: f"{number:.10g}"
         )
 
-    low, high = limits(wanted, lower, upper)
+    low, high = limits(expected, lower, upper)
     if not statement.stated:
         return _nothing(statement, "number")
 
-    fraction = abs(wanted) <= 1 and calculator_id not in PERCENT_IDS
-    values = [_meant(each, low, high, fraction=fraction) for each in statement.stated]
+    fraction = abs(expected) <= 1 and calculator_id not in PERCENT_IDS
+    values = [
+        _meant(quantity, low, high, fraction=fraction) for quantity in statement.stated
+    ]
     right = [low <= value <= high for value in values]
     notes = _notes(statement.stated, subject_of(calculator_id, kind))
 
     return Decision(
         correct=all(right),
-        parsed=" or ".join(_written(each) for each in statement.stated),
+        parsed=" or ".join(_written(quantity) for quantity in statement.stated),
         why="; ".join(
             (" or ".join(within(value, low, high) for value in values), *notes)
         ),
@@ -353,7 +355,7 @@ def _without_gold(statement: Statement) -> Decision:
         return Decision(
             correct=True, parsed=NOT_COMPUTABLE, why="rightly not computable"
         )
-    stated = " or ".join(str(each.value) for each in statement.stated)
+    stated = " or ".join(str(quantity.value) for quantity in statement.stated)
     why = f"{stated} is given" if stated else statement.why or "no final answer found"
     return Decision(
         correct=False, parsed=stated, why=f"{why}; the note does not allow an answer"
@@ -365,16 +367,16 @@ def _in_days(age: int | float | None) -> str:
 
 
 def _same(
-    statement: Statement, wanted: object, what: str, written: Callable[[Any], str]
+    statement: Statement, expected: object, what: str, written: Callable[[Any], str]
 ) -> Decision:
     if not statement.stated:
         return _nothing(statement, what)
-    parsed = " or ".join(written(each.value) for each in statement.stated)
-    right = [each.value == wanted for each in statement.stated]
+    parsed = " or ".join(written(quantity.value) for quantity in statement.stated)
+    right = [quantity.value == expected for quantity in statement.stated]
     return Decision(
         correct=all(right),
         parsed=parsed,
-        why=f"{parsed} is {'' if all(right) else 'not '}{written(wanted)}",
+        why=f"{parsed} is {'' if all(right) else 'not '}{written(expected)}",
         unclear=_open_choice(right),
     )
 
@@ -410,18 +412,20 @@ def _nothing(statement: Statement, what: str) -> Decision:
 
 def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
     """Says which unit is not the one asked for; the number decides all the same."""
-    asked = subject.unit
+    asked_unit = subject.unit
     for quantity in stated:
         unit = unit_of(quantity.unit)
         # A ratio may be given in per cent.
         if (
             not unit.dimension
-            or unit == asked
-            or (unit.name == "%" and asked == NO_UNIT)
+            or unit == asked_unit
+            or (unit.name == "%" and asked_unit == NO_UNIT)
         ):
             continue
 
-        kind = "unit_mismatch" if unit.dimension != asked.dimension else "other_unit"
+        kind = (
+            "unit_mismatch" if unit.dimension != asked_unit.dimension else "other_unit"
+        )
         return (f"{kind}: {quantity.unit} for {subject.unit_text or 'no unit'}",)
 
     return ()

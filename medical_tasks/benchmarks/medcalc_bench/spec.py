@@ -203,10 +203,10 @@ class MedCalcBench(Benchmark):
         from medical_tasks.benchmarks.medcalc_bench.corrected import CORRECTED, V1
         from medical_tasks.data.dataset_store import built_configs
 
-        wanted = CORRECTED_LABELS in task.scoring_arguments and config == V1
+        is_scored = CORRECTED_LABELS in task.scoring_arguments and config == V1
         return (
             {CORRECTED_LABELS: str(folder)}
-            if wanted and CORRECTED in built_configs(folder)
+            if is_scored and CORRECTED in built_configs(folder)
             else {}
         )
 
@@ -226,9 +226,12 @@ class MedCalcBench(Benchmark):
             steps = {"step_by_step_thinking": thinking} if thinking else {}
             reply = json.dumps({**steps, "answer": answer}, ensure_ascii=False)
 
-        asked = {"question": record.get("Question"), "note_id": record.get("Note ID")}
+        question = {
+            "question": record.get("Question"),
+            "note_id": record.get("Note ID"),
+        }
         return (
-            PublishedAnswer(item=str(record["Row Number"]), text=reply, asked=asked),
+            PublishedAnswer(item=str(record["Row Number"]), text=reply, asked=question),
         )
 
     def lasting_reasons(self) -> Mapping[str, str]:
@@ -290,12 +293,12 @@ class MedCalcBench(Benchmark):
             labels = None
 
         shown = task.metrics[: len(LABEL_METRICS)] == LABEL_METRICS
-        made = (
+        by_gold = (
             golds_table(entry, (item.fields for item in items), labels)
             if shown
             else None
         )
-        tables = [] if made is None else [made]
+        tables = [] if by_gold is None else [by_gold]
         if task.tools:
             from medical_tasks.benchmarks.medcalc_bench.tool_scoring import (
                 outcome_table,

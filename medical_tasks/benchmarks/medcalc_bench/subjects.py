@@ -110,7 +110,9 @@ _OTHER: Final = ("corrected ", "adjusted ", "measured ")
 @cache
 def subject_of(calculator_id: int, kind: AnswerKind) -> Subject:
     """What replies about a calculator are searched for; an unknown calculator has no names."""
-    calculator = next((each for each in CALCULATORS if each.id == calculator_id), None)
+    calculator = next(
+        (entry for entry in CALCULATORS if entry.id == calculator_id), None
+    )
     names = None if calculator is None else _names(calculator)
     if kind == "date":
         return Subject(scan=dates, names=names)
@@ -136,7 +138,7 @@ def _ages_in_days(text: str) -> list[Quantity]:
     Example:
         "99", "99 days" and "14 weeks 1 day" are 99.
     """
-    return ages(text) or [each for each in measurements(text) if not each.unit]
+    return ages(text) or [number for number in measurements(text) if not number.unit]
 
 
 def _names(calculator: AnyCalculator) -> Names:
@@ -145,9 +147,9 @@ def _names(calculator: AnyCalculator) -> Names:
     outside, _, inside = calculator.name.partition("(")
     names |= {outside, *re.split(r"[/)]", inside)[:1]}
     names |= {_shortened(name) for name in tuple(names)}
-    known = {name for name in names if len(name.strip()) > _SHORTEST}
-    capitals = {name for name in known if name.isupper() and name.isalpha()}
-    words = {_loose(name) for name in known - capitals}
+    long_names = {name for name in names if len(name.strip()) > _SHORTEST}
+    capitals = {name for name in long_names if name.isupper() and name.isalpha()}
+    words = {_loose(name) for name in long_names - capitals}
     words |= set(_QT if "QTc" in calculator.name else _PHRASES.get(calculator.id, ()))
 
     return Names(
@@ -175,4 +177,4 @@ def _shortened(name: str) -> str:
 def _loose(name: str) -> str:
     """A pattern of a name in small letters, in any spelling of its blanks and hyphens."""
     parts = re.split(r"[\s-]+", name.strip().lower())
-    return r"[\s-]?".join(re.escape(part).replace("'", "['’]?") for part in parts)
+    return r"[\s-]?".join(re.escape(word).replace("'", "['’]?") for word in parts)

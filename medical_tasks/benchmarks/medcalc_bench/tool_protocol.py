@@ -57,7 +57,7 @@ TURNS_ARGUMENT: Final = "turns"
 def load_prompts(task: TaskSpec, asking: Asking) -> PromptSet:
     """The question with the tools offered; which ones is part of the settings."""
     count = _offered(asking.arguments)
-    asked = prompts.load_prompts(
+    base_prompts = prompts.load_prompts(
         task, asking.prompts, asking.upstream, config=asking.config
     )
     settings = {
@@ -67,8 +67,8 @@ def load_prompts(task: TaskSpec, asking: Asking) -> PromptSet:
     }
 
     return replace(
-        asked,
-        settings={**asked.settings, **settings},
+        base_prompts,
+        settings={**base_prompts.settings, **settings},
         tools=lambda item: offered_tools(item, count),
     )
 
@@ -86,24 +86,24 @@ def offered_tools(item: Item, count: int) -> tuple[Tool, ...]:
 
 
 def _offered(arguments: Mapping[str, str]) -> int:
-    given = arguments.get(TOOLS_ARGUMENT, str(OFFERED))
+    text = arguments.get(TOOLS_ARGUMENT, str(OFFERED))
     most = len(CALCULATORS)
-    if given == ALL:
+    if text == ALL:
         return most
-    return _whole_number(TOOLS_ARGUMENT, given, most, f"{ALL} or a")
+    return _whole_number(TOOLS_ARGUMENT, text, most, f"{ALL} or a")
 
 
 def _turns(arguments: Mapping[str, str]) -> int:
-    given = arguments.get(TURNS_ARGUMENT, str(TURNS))
-    return _whole_number(TURNS_ARGUMENT, given, _MOST_TURNS, "a")
+    text = arguments.get(TURNS_ARGUMENT, str(TURNS))
+    return _whole_number(TURNS_ARGUMENT, text, _MOST_TURNS, "a")
 
 
-def _whole_number(name: str, given: str, most: int, allowed: str) -> int:
-    number = int(given) if given.isascii() and given.isdigit() else 0
+def _whole_number(name: str, text: str, most: int, allowed: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
     if not 1 <= number <= most:
         raise UsageError(
             f"--task-args {name}: {allowed} whole number from 1 to {most} is expected, got "
-            f"{given!r}."
+            f"{text!r}."
         )
     return number
 
@@ -146,26 +146,28 @@ def answered_calls(
     text: str, calls: Sequence[ToolCall], names: Sequence[str]
 ) -> list[Message]:
     """A reply with calls, and the result of each."""
-    said: Message = {"role": "assistant", "content": text, "tool_calls": list(calls)}
+    message: Message = {"role": "assistant", "content": text, "tool_calls": list(calls)}
     results: list[Message] = [
         {
             "role": "tool",
-            "content": result_of(each, names),
-            "tool_call_id": each["id"],
+            "content": result_of(tool_call, names),
+            "tool_call_id": tool_call["id"],
         }
-        for each in calls
+        for tool_call in calls
     ]
 
-    return [said, *results]
+    return [message, *results]
 
 
-def result_of(asked: ToolCall, names: Sequence[str]) -> str:
+def result_of(tool_call: ToolCall, names: Sequence[str]) -> str:
     """What a model is told of a call; `names` are the tools that it was offered."""
-    if asked["name"] not in names:
-        return f"Error: there is no tool {asked['name']!r}. Tools: {', '.join(names)}."
-    if "raw" in asked:
+    if tool_call["name"] not in names:
+        return (
+            f"Error: there is no tool {tool_call['name']!r}. Tools: {', '.join(names)}."
+        )
+    if "raw" in tool_call:
         return "Error: the arguments are no JSON object. Write them as one, and call again."
-    return call(find(asked["name"]), asked["arguments"]).text
+    return call(find(tool_call["name"]), tool_call["arguments"]).text
 
 
 def gold_answer(task: TaskSpec, item: Item) -> Answer:
@@ -180,12 +182,12 @@ def gold_answer(task: TaskSpec, item: Item) -> Answer:
     except CalculatorInputError:
         arguments = {}
 
-    asked = ToolCall(
+    tool_call = ToolCall(
         id="call00001",
         name=right.slug,
         arguments=json.loads(json.dumps(arguments)),
     )
     answer: Message = {"role": "assistant", "content": text}
-    called = answered_calls("", [asked], [right.slug])
+    called = answered_calls("", [tool_call], [right.slug])
 
     return Answer(text=text, conversation=(*called, answer), finish="stop")

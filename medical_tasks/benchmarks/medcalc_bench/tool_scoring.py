@@ -157,7 +157,7 @@ def _with_calls(score: ItemScore, item: Item, answer: Answer, read: str) -> Item
         values=values,
         weights=weights,
         limits=limits,
-        why=f"{score.why}; {OUTCOMES[outcome]}{_told(calls)}",
+        why=f"{score.why}; {OUTCOMES[outcome]}{_error_list(calls)}",
         notes=(*score.notes, outcome, *_argument_notes(calls)),
     )
 
@@ -170,36 +170,41 @@ def _calls_of(item: Item, answer: Answer) -> _Calls:
     give an answer, since others are no gold.
     """
     right = find(int(item.fields["calculator_id"]))
-    made = list(_made(answer))
-    of_right = [each for each in made if each["name"] == right.slug]
+    all_calls = list(_tool_calls(answer))
+    of_right = [tool_call for tool_call in all_calls if tool_call["name"] == right.slug]
     if not of_right:
-        return _Calls(any_call=bool(made))
+        return _Calls(any_call=bool(all_calls))
 
-    results = [_result(right.slug, each) for each in of_right]
-    known = recompute_or_none(item.fields) is not None
+    results = [_result(right.slug, tool_call) for tool_call in of_right]
+    is_computable = recompute_or_none(item.fields) is not None
     last = of_right[-1]
 
     return _Calls(
         any_call=True,
         last=last,
         result=next(
-            (each.answer for each in reversed(results) if each.answer is not None), None
+            (
+                result.answer
+                for result in reversed(results)
+                if result.answer is not None
+            ),
+            None,
         ),
         arguments=compared(right, last["arguments"], entities_of(item.fields))
-        if known
+        if is_computable
         else None,
     )
 
 
-def _made(answer: Answer) -> Iterator[ToolCall]:
+def _tool_calls(answer: Answer) -> Iterator[ToolCall]:
     for message in answer.conversation:
         yield from message.get("tool_calls", ())
 
 
-def _result(slug: str, asked: ToolCall) -> Called:
-    if "raw" in asked:
+def _result(slug: str, tool_call: ToolCall) -> Called:
+    if "raw" in tool_call:
         return Called(text="")
-    return call(find(slug), asked["arguments"])
+    return call(find(slug), tool_call["arguments"])
 
 
 def _is_used(item: Item, result: Result | None, read: str) -> bool | None:
@@ -251,7 +256,7 @@ def _argument_notes(calls: _Calls) -> list[str]:
     return [f"{kind}: {', '.join(names)}" for kind, names in sorted(by_kind.items())]
 
 
-def _told(calls: _Calls) -> str:
+def _error_list(calls: _Calls) -> str:
     if calls.arguments is None or not calls.arguments.errors:
         return ""
     errors = (f"{name}: {error}" for name, error in calls.arguments.errors.items())
@@ -265,9 +270,9 @@ def outcome_table(notes: Mapping[str, int]) -> Table | None:
         return None
 
     rows: list[tuple[str, str, str]] = []
-    for name, said in OUTCOMES.items():
+    for name, label in OUTCOMES.items():
         if name in notes:
-            rows.append((said, *_counted(notes[name], total)))
+            rows.append((label, *_counted(notes[name], total)))
 
         if name == WRONG_ARGUMENT:
             rows += [

@@ -64,7 +64,8 @@ class _Reply(NamedTuple):
     def same(self, other: _Reply) -> bool:
         """Whether two replies of a model say the same."""
         ours, theirs = (
-            [each.value for each in reply.statement.stated] for reply in (self, other)
+            [quantity.value for quantity in reply.statement.stated]
+            for reply in (self, other)
         )
         if (
             self.notice
@@ -77,7 +78,10 @@ class _Reply(NamedTuple):
             )
 
         pairs: Any = zip(ours, theirs, strict=True)
-        return all(math.isclose(one, two, rel_tol=_SAME) for one, two in pairs)
+        return all(
+            math.isclose(our_value, their_value, rel_tol=_SAME)
+            for our_value, their_value in pairs
+        )
 
 
 def score_twins(
@@ -125,14 +129,14 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
         item.groups["kind"],
         str(item.fields["ground_truth_answer"]),
     )
-    gold, notes, (said, names) = (
+    gold, notes, (kind, names) = (
         _notice(text),
         list[str](),
         reply.notice or ("", frozenset()),
     )
     parsed = (
-        f"{said}: {', '.join(map(' '.join, sorted(map(sorted, names))))}"
-        if said
+        f"{kind}: {', '.join(map(' '.join, sorted(map(sorted, names))))}"
+        if kind
         else ""
     )
     if gold is None and reply.notice is None:
@@ -143,14 +147,14 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
         correct, parsed, why = decision.correct, decision.parsed, decision.why
         notes += decision.notes
     else:
-        known = (
-            gold[1] | _known(reply.number, text.partition(": ")[2])
+        input_names = (
+            gold[1] | _input_names(reply.number, text.partition(": ")[2])
             if gold
             else frozenset()
         )
-        correct = bool(gold and names) and said == gold[0] and names <= known  # type: ignore[index]
+        correct = bool(gold and names) and kind == gold[0] and names <= input_names  # type: ignore[index]
         parsed = parsed or " or ".join(
-            str(each.value) for each in reply.statement.stated
+            str(quantity.value) for quantity in reply.statement.stated
         )
         why = f"{parsed or 'nothing'} is {'' if correct else 'not '}{text}"
 
@@ -196,10 +200,10 @@ def _read(item: Item, response: str) -> _Reply:
 
 
 def _notice(text: str) -> tuple[str, Names] | None:
-    found = _NOTICE.match(text)
-    return found and (
-        "missing" if found["kind"].lower() == "missing" else "contradiction",
-        _names(found["names"]),
+    match = _NOTICE.match(text)
+    return match and (
+        "missing" if match["kind"].lower() == "missing" else "contradiction",
+        _names(match["names"]),
     )
 
 
@@ -210,7 +214,7 @@ def _names(text: str) -> Names:
     """
     plain = _VALUE.sub(" ", re.sub(r"\([^()]*\)", " ", text))
     parts = re.split(r",|/|\band\b|\bor\b|&", _REMARK.split(plain)[0])
-    return frozenset(words for part in parts if (words := _words(part)))
+    return frozenset(words for name in parts if (words := _words(name)))
 
 
 def _words(name: str) -> frozenset[str]:
@@ -226,7 +230,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 @cache
-def _known(number: int, name: str) -> Names:
+def _input_names(number: int, name: str) -> Names:
     """The names by which a reply may call a calculator's input, each as a set of words.
 
     Example: creatinine may be `creatinine`, `creat`, `Cr` or `SCr`. Each also counts
@@ -244,10 +248,10 @@ def _known(number: int, name: str) -> Names:
         if item.name in (name, plain):
             names |= {item.key.replace("_", " "), *item.aliases}
 
-    found = {_words(each) for each in names if each}
+    word_sets = {_words(name_text) for name_text in names if name_text}
     routes = frozenset(_ROUTES.values())
-    bases = {words - routes for words in found}
+    bases = {words - routes for words in word_sets}
     # a drug has one, elsewhere either says no more
-    own = routes & {word for words in found for word in words} or routes
+    own = routes & {word for words in word_sets for word in words} or routes
 
     return frozenset(bases | {base | {route} for base in bases for route in own})

@@ -124,6 +124,7 @@ def codes_from_model(arguments: ArchehrExpand, name: str) -> CodesFromModel:
 def _written(
     folder: Path, posts: Sequence[Post], codes: Mapping[str, Mapping[str, str]]
 ) -> CodedPosts:
+    """Writes the codes of each message, and returns their counts."""
     lines = [
         {
             "id": post.id,
@@ -141,6 +142,7 @@ def _written(
 
 
 def _expansion(folder: Path) -> Expansion:
+    """Reads `expand.json`, or returns an empty one."""
     path = folder / files.EXPANSION
     expansion: Expansion = {"schema_version": 1, "notes": None, "posts": None}
     if path.exists():

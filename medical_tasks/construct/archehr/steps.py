@@ -33,6 +33,7 @@ from medical_tasks.scoring.estimates import Figure
 
 
 def _filter(arguments: ArchehrFilter) -> int:
+    """Keeps the messages that have a keyword, and prints how often each occurs."""
     filtered = filter_posts(
         arguments.source, arguments.folder, keywords=arguments.keywords or "paper"
     )
@@ -117,6 +118,7 @@ def _tell_coded(coded: CodedPosts, again: str = "") -> None:
 
 
 def _align(arguments: ArchehrAlign) -> int:
+    """Ranks notes for messages, and prints what to do with the sheet of candidates."""
     alignment = align_posts(
         arguments.source,
         arguments.folder,
@@ -135,6 +137,7 @@ def _align(arguments: ArchehrAlign) -> int:
 
 
 def _sheet(arguments: ArchehrSheet) -> int:
+    """Writes the sheets of the next round, and prints how to fill them in."""
     shares = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
@@ -160,6 +163,7 @@ def _sheet(arguments: ArchehrSheet) -> int:
 
 
 def _import(arguments: ArchehrImport) -> int:
+    """Reads the sheets of a round, and prints counts and the command to build the dataset."""
     options = ReviewOptions(
         **{
             field.name: getattr(arguments, field.name)

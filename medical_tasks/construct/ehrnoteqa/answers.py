@@ -353,6 +353,7 @@ def write_scores(
 def _read(
     folder: Path, name: str, ids: Sequence[str], answers: Mapping[Answer, AnswerRecord]
 ) -> _Marks:
+    """Reads the sheet of one clinician."""
     own_ids = set(ids)
     expected = frozenset(
         answer
@@ -372,6 +373,7 @@ def _read(
 
 
 def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
+    """Lists the problems of a sheet: of its rows, lost rows, and rows without a verdict."""
     problems = list(sheet.problems)
     lost = len(sheet.expected - sheet.seen)
     if lost and not sheet.problems:
@@ -392,6 +394,7 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
 def _with_empty(
     sheet: _Marks, ids: Sequence[str], answers: Mapping[Answer, AnswerRecord]
 ) -> dict[Answer, bool]:
+    """Adds the empty answers, which are wrong, to a clinician's marks."""
     # Empty answers to questions that were not marked do not count: otherwise a larger
     # share of a model's empty answers would count than of its other answers.
     unmarked_questions = {question for question, _ in sheet.expected} - {
@@ -409,6 +412,7 @@ def _with_empty(
 def _percent(
     marks: Mapping[Answer, bool], answers: Mapping[Answer, AnswerRecord], model: str
 ) -> str:
+    """Formats the share of a model's answers that are right; "" if none was marked."""
     verdicts = [
         right for answer, right in marks.items() if answers[answer]["model"] == model
     ]

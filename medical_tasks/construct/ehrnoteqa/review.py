@@ -405,6 +405,7 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[Change]] | N
 def _history(
     identifier: str, reviewer: str, before: Content, opinion: _Opinion
 ) -> Iterator[Change]:
+    """Yields a reviewer's changes and comment as lines of history."""
     changes = (
         changed_fields(before, opinion.content)
         if opinion.inclusion == "keep"

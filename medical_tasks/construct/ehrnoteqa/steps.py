@@ -31,6 +31,7 @@ from medical_tasks.io.table import align, decimals
 
 
 def _sample(arguments: EhrnoteqaSample) -> int:
+    """Samples patients, and prints the paper's table 2."""
     spec = sample.SampleSpec(
         cells=sample.CELLS
         if arguments.cells is None
@@ -74,6 +75,7 @@ def _sample(arguments: EhrnoteqaSample) -> int:
 
 
 def _generate(arguments: EhrnoteqaGenerate) -> int:
+    """Drafts questions; exit code 5 if some patients have no draft."""
     drafts = protocol.generate_drafts(arguments)
     figures = drafts["figures"]
     places = ", ".join(
@@ -100,6 +102,7 @@ def _generate(arguments: EhrnoteqaGenerate) -> int:
 
 
 def _sheet(arguments: EhrnoteqaSheet) -> int:
+    """Writes the reviewers' sheets, and prints how to fill them in."""
     shares = export_sheets(
         arguments.folder,
         parse_names(arguments.reviewers),
@@ -118,6 +121,7 @@ def _sheet(arguments: EhrnoteqaSheet) -> int:
 
 
 def _import(arguments: EhrnoteqaImport) -> int:
+    """Reads the reviewed sheets, and prints the paper's counts and the agreement."""
     review = import_sheets(
         arguments.folder,
         arguments.paths,
@@ -146,6 +150,7 @@ def _import(arguments: EhrnoteqaImport) -> int:
 
 
 def _answer_sheet(arguments: EhrnoteqaAnswerSheet) -> int:
+    """Writes sheets of models' answers without the models' names."""
     key = export_answers(arguments)
     tell(
         f"{len(key['first']):,} questions with the answers of {len(key['models'])} models, in "
@@ -165,6 +170,7 @@ def _answer_sheet(arguments: EhrnoteqaAnswerSheet) -> int:
 
 
 def _scores(arguments: EhrnoteqaScores) -> int:
+    """Reads the marked answers, and prints the score of each model."""
     if len(arguments.paths) != 1:
         raise UsageError(
             "construct ehrnoteqa scores needs the one DIR of answer-sheet, got "

@@ -103,6 +103,7 @@ def _open_operation(
 def _open_throat(
     calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]
 ) -> Chart:
+    """Opens a case with a sore throat in a child or an adult."""
     if "near" in case:
         person = (
             draw_person(draw, 3, 64, near=case["near"])
@@ -123,6 +124,7 @@ def _open_throat(
 def _open_insulin(
     calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]
 ) -> Chart:
+    """Opens a case with suspected insulin resistance."""
     reason = draw.pick(_DATA["reasons"]["insulin_resistance"])
     # Irregular periods are a reason only for women, and not in later years.
     person = (
@@ -139,6 +141,7 @@ _GERIATRIC_AGE: Final = 68
 def _open_charlson(
     calculator: AnyCalculator, draw: Draw, case: Mapping[str, Any]
 ) -> Chart:
+    """Opens a case with a review; some reasons are only for geriatric patients."""
     person = draw_person(draw, *case["ages"], near=case["near"])
     reasons = _DATA["reasons"]["reviews"]
     reasons = reasons if person.age >= _GERIATRIC_AGE else reasons[:-1]
@@ -148,6 +151,7 @@ def _open_charlson(
 def _open_fluids(
     calculator: AnyCalculator, draw: Draw, case: Mapping[str, object]
 ) -> Chart:
+    """Opens a case with fasting, in an infant, a child or an adult, with a weight."""
     low, high, months, light, heavy = draw.pick(_TEXTS["fluid_ages"])
     person = draw_person(draw, low, high, months=months)
     setting, voice, reason = (
@@ -177,6 +181,7 @@ _OPENINGS: Final[
 
 
 def drinks(chart: Chart) -> None:
+    """Drinks a week, often close to the limit of 8."""
     draw = chart.draw
     count = draw.pick((7, 8, 9)) if draw.chance(0.35) else draw.whole(0, 21)
     chart.concepts.add("alcohol")
@@ -197,6 +202,7 @@ def surgery_or_bed(chart: Chart) -> None:
 
 
 def hormones(chart: Chart) -> None:
+    """Hormone therapy, which only women below 52 can have."""
     woman = chart.person.sex == "female" and chart.person.age < 52
     chart.find(
         "hormone_use",
@@ -319,6 +325,7 @@ def gap(chart: Chart) -> None:
 
 
 def lipids(chart: Chart) -> None:
+    """Lipids that fit together: the total is the sum of its parts, by Friedewald's formula."""
     draw = chart.draw
     hdl, triglycerides, rest = (
         draw.between(29, 82),
@@ -332,6 +339,7 @@ def lipids(chart: Chart) -> None:
 
 
 def child_pugh(chart: Chart) -> None:
+    """The INR, the ascites and the encephalopathy of the Child-Pugh score."""
     draw = chart.draw
     # Published tables end the middle class at 2.2 or at 2.3, so that values in between
     # would be ambiguous.
@@ -349,6 +357,7 @@ def child_pugh(chart: Chart) -> None:
 
 
 def dialysis(chart: Chart) -> None:
+    """Dialysis, and a creatinine that fits it."""
     dialyzed = chart.find("dialysis_twice", present=0.15, mentioned=0.5)
     if not dialyzed:
         dialyzed = chart.find(
@@ -360,12 +369,14 @@ def dialysis(chart: Chart) -> None:
 
 
 def transaminases(chart: Chart) -> None:
+    """An AST, and an ALT in proportion to it."""
     ast = chart.draw.between(21, 168)
     chart.measure("ast_u_l", "ast", ast, ast)
     chart.measure("alt_u_l", "alt", ast * 0.6, ast * 1.7)
 
 
 def bleeding_hemoglobin(chart: Chart) -> None:
+    """A hemoglobin, often close to a limit of bleeding scores, which depend on sex."""
     near = (10, 12, 13) if chart.person.sex == "male" else (10, 12)
     chart.measure("hemoglobin_g_dl", "hemoglobin", 7.2, 14.6, near=near)
 
@@ -395,6 +406,7 @@ def burden(chart: Chart) -> None:
 
 
 def coma(chart: Chart) -> None:
+    """The three responses of the Glasgow Coma Scale, all of a similar depth."""
     depth = chart.draw.between(0, 1)
     for parameter in ("eye_response", "verbal_response", "motor_response"):
         share = min(max(depth + chart.draw.between(-0.3, 0.3), 0), 1)
@@ -439,6 +451,7 @@ def oxygen(chart: Chart) -> None:
 
 
 def renal_failure(chart: Chart) -> None:
+    """A creatinine, and an acute or chronic renal failure that fits it."""
     failing = chart.draw.chance(0.3)
     low, high = (1.6, 5.2) if failing else (0.6, 1.9)
     chart.measure(
@@ -454,6 +467,7 @@ def renal_failure(chart: Chart) -> None:
 
 
 def admission(chart: Chart) -> None:
+    """The kind of admission; surgical patients had an operation."""
     if chart.scene == "surgical":
         chart.choose("surgery", "admission", 1, 2)
     elif chart.draw.chance(0.6):
@@ -461,6 +475,7 @@ def admission(chart: Chart) -> None:
 
 
 def ventilation(chart: Chart) -> None:
+    """Mechanical ventilation or, without it, CPAP."""
     if not chart.find(
         "mechanical_ventilation", "ventilation", present=0.5, mentioned=0.7
     ):

@@ -28,6 +28,7 @@ _BMI_BELT: Final = 0.25
 
 
 def draw_height(chart: Chart) -> Reading:
+    """States a height; the mean of two draws makes extremes rare."""
     low, high = (160, 194) if chart.person.sex == "male" else (148, 180)
     height = (chart.draw.between(low, high) + chart.draw.between(low, high)) / 2
     return chart.measure("height_cm", "height", height, height)
@@ -67,6 +68,7 @@ def size_on_a_bound(chart: Chart) -> None:
 
 
 def body_size(chart: Chart) -> None:
+    """The height and weight that the calculator needs, with the sex if it counts."""
     parameters = {item.parameter for item in chart.calculator.inputs}
     if "sex" in parameters:
         chart.sex()
@@ -80,6 +82,7 @@ def body_size(chart: Chart) -> None:
 
 
 def target_weight(chart: Chart) -> None:
+    """A height, and the BMI that the patient wants to reach."""
     draw_height(chart)
     reading = AMOUNTS["bmi"].read(chart.draw, chart.system, 18.5, 25)
     chart.enter("bmi_kg_m2", reading.entity)
@@ -209,6 +212,7 @@ def written_date(draw: Draw, day: datetime.date) -> str:
 
 
 def last_period(chart: Chart) -> datetime.date:
+    """The first day of the last period."""
     day = _FIRST_DAY + datetime.timedelta(days=chart.draw.whole(0, _SPAN_DAYS))
     chart.enter("last_menstrual_date", f"{day:%m/%d/%Y}", what="lmp")
     chart.say(
@@ -221,6 +225,7 @@ def last_period(chart: Chart) -> datetime.date:
 
 
 def cycle(chart: Chart) -> None:
+    """The length of the cycle, if the note mentions it."""
     draw = chart.draw
     if draw.chance(0.8):
         length = draw.pick((27, 28, 29)) if draw.chance(0.3) else draw.whole(22, 36)
@@ -231,11 +236,13 @@ def cycle(chart: Chart) -> None:
 
 
 def regular_cycle(chart: Chart) -> None:
+    """A regular cycle, mentioned in half of the notes."""
     if chart.draw.chance(0.5):
         chart.say("story", chart.draw.pick(_TEXTS["regular_cycle"]))
 
 
 def visit(chart: Chart) -> None:
+    """The first day of the last period and the day of the visit, often close to a full week."""
     draw, last = chart.draw, last_period(chart)
     days = (
         draw.whole(3, 40) * 7 + draw.pick((-1, 0, 1))

@@ -207,6 +207,7 @@ def _card_note(attribute: str, value: str) -> str:
 
 
 def _attribute_and_value(text: str) -> tuple[str, str]:
+    """Parses `ATTRIBUTE=VALUE`."""
     attribute, _, value = text.partition("=")
     if attribute not in ATTRIBUTES:
         raise UsageError(

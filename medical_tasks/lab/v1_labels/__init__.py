@@ -17,6 +17,13 @@
 These rules are deliberately separate from the published calculators: neither imports
 the other, and no answer for a patient may come from here. `docs/v1_labels.md` lists the
 quirks and the share of labels that is reproduced.
+
+All rules round every step of a conversion: 3 decimals above 0.001, otherwise (negative
+numbers too) 3 significant digits, so that creatinine in µmol/L comes in steps of 0.1
+mg/dL. A value in the rule's own unit is not rounded. Units are exact words: `mg/dL` but
+not `mg/dl`, and the file's `degrees celsisus` becomes Fahrenheit. A weight that is
+neither in `lbs` nor in `g` is in kg. Age is the first pair of value and unit, in whole
+years. A finding counts as present whenever its text is not empty, even "Not mentioned".
 """
 
 from __future__ import annotations

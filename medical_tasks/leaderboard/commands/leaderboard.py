@@ -48,6 +48,7 @@ def run(arguments: Leaderboard) -> int:
 
 
 def _serve(arguments: Leaderboard) -> int:
+    """Serves the pages until stopped."""
     from medical_tasks.leaderboard.serving import DEFAULT_PORT, serve
 
     port = DEFAULT_PORT if arguments.port is None else arguments.port
@@ -56,6 +57,7 @@ def _serve(arguments: Leaderboard) -> int:
 
 
 def _list(board: Board, arguments: Leaderboard) -> int:
+    """Prints submissions, all or those in one state."""
     submissions = board.submissions(arguments.state)
     return _tell_lines(
         maintaining.submission_lines(submissions, board.submissions("accepted")), board
@@ -63,6 +65,7 @@ def _list(board: Board, arguments: Leaderboard) -> int:
 
 
 def _show(board: Board, arguments: Leaderboard) -> int:
+    """Prints a submission with its metrics."""
     submission = board.submission(arguments.what or "")
     package = board.package(submission.id)
     return _tell_lines(
@@ -71,12 +74,14 @@ def _show(board: Board, arguments: Leaderboard) -> int:
 
 
 def _submit(board: Board, arguments: Leaderboard) -> int:
+    """Stores a package as pending, and prints notes on its name."""
     submission = board.submit(package_bytes(Path(arguments.what or "")))
     _tell_submission(submission)
     return _tell_notes(name_notes(submission, board.submissions("accepted")))
 
 
 def _reject(board: Board, arguments: Leaderboard) -> int:
+    """Rejects a pending submission, or withdraws an accepted one."""
     submission = board.decide(
         arguments.what or "",
         "rejected",
@@ -88,6 +93,7 @@ def _reject(board: Board, arguments: Leaderboard) -> int:
 
 
 def _history(board: Board, arguments: Leaderboard) -> int:
+    """Prints the events of one submission or all."""
     submissions = (
         [board.submission(arguments.what)] if arguments.what else board.submissions()
     )
@@ -95,6 +101,7 @@ def _history(board: Board, arguments: Leaderboard) -> int:
 
 
 def _entries(board: Board, arguments: Leaderboard) -> int:
+    """Prints the entries of one task or all."""
     task = None if arguments.task is None else task_spec(arguments.task)
     entries = [
         entry for entry in entries_of(board) if task is None or entry.task == task.name
@@ -103,6 +110,7 @@ def _entries(board: Board, arguments: Leaderboard) -> int:
 
 
 def _check_store(board: Board, _: Leaderboard) -> int:
+    """Prints the problems of the store; exit code 5 if it has any."""
     report = maintaining.check_store(board)
     _tell_lines(maintaining.check_lines(report))
     return 5 if report.problems else 0
@@ -173,6 +181,7 @@ def _accept(board: Board, arguments: Leaderboard) -> int:
 
 
 def _site(board: Board, arguments: Leaderboard) -> int:
+    """Writes the pages, and prints how to open them."""
     from medical_tasks.leaderboard.site import write_site
 
     out = arguments.out or Path()
@@ -201,6 +210,7 @@ _ACTIONS: Final[Mapping[str, Callable[[Board, Leaderboard], int]]] = {
 
 
 def _tell_submission(submission: Submission, state: str = "") -> None:
+    """Prints a submission with its state."""
     last = submission.history[-1]
     since = (
         f"{state}, since {last.at} by {last.by}"
@@ -223,12 +233,14 @@ def _tell_notes(notes: list[str]) -> int:
 
 
 def _tell_lines(report: maintaining.Listing, board: Board | None = None) -> int:
+    """Prints lines for people, or their content as JSON, and what was left out."""
     lines, content = report
     tell("\n".join(lines), content)
     return _damaged(board)
 
 
 def _damaged(board: Board | None) -> int:
+    """Prints what the last listing left out."""
     for name, problem in (board.damaged if board is not None else {}).items():
         print(f"note: {name} is left out: {problem}", file=sys.stderr)
     for line in maintaining.unshown_lines(board.unshown if board is not None else ()):

@@ -4,7 +4,21 @@
 
 The content hash detects changes but does not authenticate the author: whoever changes a
 number can compute a new hash.
-"""
+
+In `items.jsonl` `"nan"` is a value without a denominator, and `null` one not decided
+(reason in `unscored`). `answer_sha256` is over the answer as UTF-8; `verdicts_sha256`
+over the item's lines of `verdicts.jsonl`, each as JSON with sorted names, without
+spaces and with a line feed. `content_sha256` is over `package.json` in that form,
+without itself; its first 16 digits are the package's id.
+
+| file | content |
+|---|---|
+| `package.json` | format, suite, submitter, tasks, why tasks are partial, length and SHA-256 of every other file, `content_sha256` |
+| `results.json` | metrics with intervals and bounds, coverage, breakdowns and recipes |
+| `items.jsonl` | each item's columns of `items.parquet` (without `sources`), `answer_sha256`, `verdicts_sha256` |
+| `answers.jsonl` | answers (`task`, `id`, `response`), for open data only, unless they are published elsewhere |
+| `verdicts.jsonl` | questions to the judge; for credentialed data without text |
+"""  # noqa: E501
 
 from __future__ import annotations
 

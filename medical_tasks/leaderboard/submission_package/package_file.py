@@ -167,6 +167,7 @@ def chosen_tasks(
 
 
 def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
+    """Refuses runs that a package cannot represent, with the next step."""
     if any("repeats" in entry["recipe"] for entry in entries.values()):
         raise UsageError(
             f"{folder}: asked each question several times (--repeats), and a package has one "
@@ -211,6 +212,7 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
 
 
 def _check_published(folder: Path, entries: Mapping[str, Entry]) -> None:
+    """Refuses to leave out answers that are not published elsewhere."""
     for name, entry in entries.items():
         if not published_at(entry["recipe"]):
             raise UsageError(
@@ -311,6 +313,7 @@ def _item_rows(
     verdicts: Sequence[Row],
     answers: Mapping[str, str] | None,
 ) -> Iterator[Row]:
+    """Yields the lines of items, with the hashes of answers and verdicts."""
     by_item, _ = verdicts_of_items(verdicts, {row["id"] for row in rows})
     columns = item_columns(task)
     for row in rows:

@@ -159,6 +159,7 @@ def _value(name: str, value: object) -> Any:
 
 
 def _named(name: str, identity: Recipe) -> str:
+    """Removes the folder from the name of a model whose weights are local."""
     plain = _text(name)
     kind, slash, rest = plain.partition("/")
     if (
@@ -172,6 +173,7 @@ def _named(name: str, identity: Recipe) -> str:
 
 
 def _text(text: str) -> str:
+    """Removes keys, addresses and paths from a text."""
     text = _SECRET.sub(SECRET, text)
     if not any(sign in text for sign in "/\\:.~"):
         return text
@@ -180,6 +182,7 @@ def _text(text: str) -> str:
 
 
 def _word(word: str) -> str:
+    """Scrubs one word: a model's name keeps its kind, other paths their last part."""
     kind, slash, rest = word.partition("/")
     if not slash or kind not in {*_KINDS, *_BY_FILE, "imported"}:
         return _plain(word)
@@ -198,6 +201,7 @@ def _word(word: str) -> str:
 
 
 def _plain(word: str) -> str:
+    """Keeps the last part of a path, unless it is a home folder; Hub names are unchanged."""
     if not ("/" in word or "\\" in word or word.startswith("~")) or _HUB_NAME.fullmatch(
         word
     ):

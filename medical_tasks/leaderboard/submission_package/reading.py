@@ -281,6 +281,7 @@ def _normal(name: str) -> str:
 
 
 def _check_data(where: str, recipe: Recipe, task: TaskSpec) -> None:
+    """Checks that a recipe is of this task and of a configuration of its dataset."""
     data, spec = recipe["data"], dataset_spec(task.dataset)
     own = (recipe["task"], data["name"]) == (task.name, spec.name)
     if not own or data["config"] not in spec.configs:

@@ -219,6 +219,7 @@ def _groups(
 
 
 def _score(task: TaskSpec, row: Row) -> ItemScore:
+    """Makes the score of an item from its row."""
     decided = [
         metric
         for metric in task.metrics
@@ -270,6 +271,7 @@ def result_differences(
 
 
 def _may_be_estimate(stated: object, reasons: Container[str]) -> bool:
+    """Whether a stated value can be an estimate, or the reason why there is none."""
     if isinstance(stated, str):
         return stated in reasons
     return not isinstance(stated, bool | Mapping | list)
@@ -357,6 +359,7 @@ class _Undecided:
 
 
 def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
+    """Determines which figures of a task its items leave open."""
     metrics = {metric.name: metric for metric in task.metrics}
     unbounded = {
         name

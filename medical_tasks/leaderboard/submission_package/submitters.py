@@ -3,6 +3,15 @@
 Names that people cannot distinguish are equal, by Unicode Technical Standard 39:
 `Identifier_Status=Allowed` and printable ASCII, "highly restrictive" in scripts, bounded
 marks; compared by appearance (NFKC, case, `confusables.txt`). Data: `name_data.json`.
+
+A model is its name and organisation. Names that a reader cannot tell apart are the
+same: case, accents, spaces and punctuation do not count (except `+`, and separators
+between digits: `1.3b` is not `13b`), and look-alikes (`1 l I`, `0 O`, `m rn`) are
+equal.
+
+Names are letters and digits of one script (Latin may be mixed with Chinese, Japanese or
+Korean), spaces and ASCII punctuation, by Unicode Technical Standard 39 (highly
+restrictive).
 """
 
 from __future__ import annotations

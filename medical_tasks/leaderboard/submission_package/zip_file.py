@@ -4,6 +4,15 @@ Only the plainest zip files are read: contiguous members from the first byte on,
 list, the end record, and nothing else. So there can be no overlapping members, hidden
 data, zip64, links or streams of unknown length. Sizes are checked before anything is
 unpacked, and nothing is written to disk.
+
+| limit | |
+|---|---|
+| package; one file; all files unpacked | 32 MiB; 64 MiB; 96 MiB |
+| unpacked to packed, above 64 KiB | 200 to 1 |
+| a line | 1 MiB, 5,000 values |
+| tasks; items; verdicts | 64; 50,000; 300,000 |
+| groups of a breakdown; groups an item is in | 400; 10 |
+| depth; a number; values in `results.json`; values in all | 24; 40 characters; 400,000; 3,000,000 |
 """
 
 from __future__ import annotations

@@ -151,8 +151,8 @@ def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:
     if not depth:
         raise ExpressionError(f"nested deeper than {MAX_DEPTH}")
 
-    def of(part: ast.expr) -> Value:
-        return _value(part, names, depth - 1)
+    def of(operand: ast.expr) -> Value:
+        return _value(operand, names, depth - 1)
 
     match node:
         case ast.Constant(
@@ -178,13 +178,13 @@ def _value(node: ast.expr, names: Mapping[str, Value], depth: int) -> Value:
         case ast.List(elts=members):
             return [*map(of, members)]
         case ast.Subscript(value=whole, slice=index) if isinstance(
-            found := of(whole), list | tuple
+            sequence := of(whole), list | tuple
         ):
-            return found[of(index)]
+            return sequence[of(index)]
         case ast.Call(func=function, args=arguments, keywords=keywords) if all(
-            each.arg for each in keywords
+            keyword.arg for keyword in keywords
         ):
-            named = {str(each.arg): of(each.value) for each in keywords}
+            named = {str(keyword.arg): of(keyword.value) for keyword in keywords}
             return _bounded(of(function)(*map(of, arguments), **named))
 
     raise ExpressionError("no arithmetic")
@@ -219,8 +219,8 @@ def _signed(node: ast.UnaryOp, of: Callable[[ast.expr], Value]) -> Value:
 
 def _chosen(node: ast.BoolOp, of: Callable[[ast.expr], Value]) -> Value:
     """The first part that decides an `and` or `or`, else the last."""
-    for part in node.values:
-        value = of(part)
+    for operand in node.values:
+        value = of(operand)
         if bool(value) is isinstance(node.op, ast.Or):
             break
     return value

@@ -233,9 +233,9 @@ def unit_of(text: str) -> Unit:
     """Reads a unit as it is written; one that is not known has no dimension."""
     dimensions: list[str] = []
     names: list[str] = []
-    for part in _SURFACE.sub("", text.lower().replace(" per ", "/")).split("/"):
-        power = _POWER.search(part.strip())
-        word = part.strip()[: power.start()] if power else part.strip()
+    for unit in _SURFACE.sub("", text.lower().replace(" per ", "/")).split("/"):
+        power = _POWER.search(unit.strip())
+        word = unit.strip()[: power.start()] if power else unit.strip()
         kind, name = _KNOWN.get(word, ("", ""))
         if not kind:
             return Unit("", text.lower())
@@ -297,7 +297,7 @@ _OUT_OF: Final = Pattern(
 )
 _WITH_UNIT: Final = Pattern(rf"{_POINTS}|\s?-?(?P<unit>{_MEASURE})")
 _ORDINAL: Final = Pattern(r"(?:st|nd|rd|th|x)\b")
-_ITEM: Final = Pattern(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
+_ITEM: Final = Pattern(r"(?m)^[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
 _CALENDAR: Final = Pattern(
     # A date, or a row of numbers that is a name: "the 4-2-1 rule".
     r"[0-9](?<![0-9/.-][0-9])(?:[0-9]{0,3}([-/.])[0-9]{1,2}\1[0-9]{2,4}|-[0-9]-[0-9])(?![0-9/])"
@@ -452,24 +452,24 @@ def _digits(words: re.Match[str]) -> str:
         number.
     """
     whole, _, decimals = words[0].lower().partition(" point ")
-    total = part = 0
+    total = below_thousand = 0
     last = 10**9
     for word in re.split(r"[\s-]+", whole):
         if word in ("hundred", "thousand"):
             last = 100 if word == "hundred" else 1000
-            part *= last
+            below_thousand *= last
         elif word != "and":
             value = _WORDS[word]
             if value >= last or (last < 100 and value > 9):
                 return words[0]  # "three five" is no number
 
-            part += value
+            below_thousand += value
             last = value if value >= 20 else 1
 
         if word == "thousand":
-            total, part = total + part, 0
+            total, below_thousand = total + below_thousand, 0
 
-    number = f"{total + part}" + "".join(
+    number = f"{total + below_thousand}" + "".join(
         f".{_WORDS[word]}" for word in decimals.split()[:1]
     )
     number += "".join(str(_WORDS[word]) for word in decimals.split()[1:])
@@ -584,7 +584,7 @@ def ages(text: str) -> list[Quantity]:
     quantities: list[Quantity] = []
     # which signs a notation that says more has read already
     taken = bytearray(len(text))
-    for place, pattern in enumerate(_AGES):
+    for notation, pattern in enumerate(_AGES):
         for match in pattern.finditer(text):
             start, end = match.span()
             if any(taken[start:end]):
@@ -593,7 +593,7 @@ def ages(text: str) -> list[Quantity]:
             taken[start:end] = b"\1" * (end - start)
             quantities.append(Quantity(_days(match), start, end))
 
-        if quantities and place >= _BOTH_PARTS:
+        if quantities and notation >= _BOTH_PARTS:
             break
 
     return sorted(quantities, key=lambda age: age.start)[-MAX_QUANTITIES:]

@@ -3,6 +3,24 @@ r"""Finds where a reply gives its answer, and reads it: `docs/medcalc_scoring.md
 In this order: the form that was asked for (an object's "answer", `<answer>`, `\boxed`,
 "Final answer:", "####"), wherever it is closed, broken or decorated; then the running
 text.
+
+How values are read:
+
+- Markup, dashes, minus signs and digits of all scripts are normalised; struck-out text
+  is removed.
+- **Numbers**: thousands separators (1,234; 1'234), decimal commas ("12,95"; "25,238" is
+  25238), `1.2 × 10⁻⁴`, mixed fractions, words ("twenty-five point two"). Digits in
+  names, ages, stages, days and steps do not count.
+- **Scores** must be whole. "3/9" and "3 out of 9" are 3. A number with a unit that a
+  score cannot have (`7 %`) is no score.
+- **Measurements**: the number decides. Another unit counts in
+  `right_number_wrong_unit`.
+- **Per cent**: "84 %" may also mean 0.84 where the gold is a fraction (calculators 40
+  and 46 give percentages).
+- **Dates**: M/D/Y, ISO 8601, and written out. Day-first dates are wrong; two-digit
+  years are 1970 to 2069.
+- **Gestational age**: weeks and days in any notation ("34w3d", "34 3/7").
+- **Limits** that coincide require the gold's every digit. Rows without limits get 5 %.
 """
 
 from __future__ import annotations
@@ -16,15 +34,14 @@ from medical_tasks.io.patterns import Pattern
 from medical_tasks.scoring.normal_form import MAX_REPLY
 from medical_tasks.scoring.numbers.quantities import plain
 from medical_tasks.scoring.numbers.rules import (
-    MAY_REFUSE,
     NAME,
     OTHER_COLUMN,
-    REFUSAL,
     RETRACTION,
-    patterns_for,
+    refusals,
 )
 from medical_tasks.scoring.numbers.statements import (
     BY_NAME,
+    RESULT,
     Statement,
     read_statement,
 )
@@ -158,8 +175,8 @@ def _read_prose(text: str, subject: Subject) -> Statement:
     body = "\n".join(lines[:closing]).rstrip()
     sentence = body[max(body.rfind("\n"), body.rfind(". ")) + 1 :]
     statement = read_statement(sentence[-MAX_PASSAGE:], subject)
-    if statement.closing == BY_NAME or (
-        statement.closing and not _refuses(body[-ENDINGS[0] :])
+    if statement.tier == BY_NAME or (
+        statement.tier == RESULT and not refusals(body[-ENDINGS[0] :].lower())
     ):
         return statement
 
@@ -207,11 +224,6 @@ def _lines(text: str) -> tuple[list[str], int | None]:
         lines.append(_BULLETS.sub("", line) if first in "-*•>" else line)
 
     return lines, closing
-
-
-def _refuses(text: str) -> bool:
-    small = text.lower()
-    return bool(patterns_for(small) & MAY_REFUSE) and REFUSAL.search(small) is not None
 
 
 def _without_other_columns(lines: Sequence[str], subject: Subject) -> list[str]:
@@ -346,14 +358,16 @@ def _form(text: str, match: re.Match[str]) -> Form | None:
 
     end = text.find("\n", start)
     stop = min(end if end >= 0 else len(text), start + MAX_FORM)
-    said = re.search(r"isn|wasn|cannot", match[0][-8:])
+    negation = re.search(r"isn|wasn|cannot", match[0][-8:])
     content = (
         _NEXT_LINE.sub("", text[start:stop])
         if "\n" in match[0].lstrip()
         else text[start:stop]
     )
 
-    return Form(match.start(), stop, ("not " if said else "") + content, strict=False)
+    return Form(
+        match.start(), stop, ("not " if negation else "") + content, strict=False
+    )
 
 
 _NEXT_LINE: Final = Pattern(r"^(?:[\s>*•]|-\s+(?=\*))+")
@@ -363,10 +377,10 @@ _NEXT_LINE: Final = Pattern(r"^(?:[\s>*•]|-\s+(?=\*))+")
 def _closing_brace(text: str, start: int) -> int:
     """Where the brace closes that is open before `start`; 0 when none does."""
     depth = 1
-    for place in range(start, min(len(text), start + MAX_FORM)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
+    for position in range(start, min(len(text), start + MAX_FORM)):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
         if depth == 0:
-            return place
+            return position
     return 0
 
 

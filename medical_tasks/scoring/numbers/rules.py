@@ -1,4 +1,4 @@
-r"""What the words around a quantity make of it: the rules by which answers are read.
+"""What the words around a quantity make of it: the rules by which answers are read.
 
 A rule looks at a sentence in small letters in which signs stand for what matters: `§`
 for the name of what is asked, `▣` for the quantity that is looked at, `¤` for any other
@@ -7,13 +7,26 @@ at, and no word of a name can mislead a rule.
 
 Each `Rule` has a law, and sentences for which it holds and does not hold; a test runs
 them all.
+
+Quantities that are not the answer:
+
+| the quantity is | as in | the reply is |
+|---|---|---|
+| denied, quoted, or somebody else's word | `The § is not ▣.`; `Some might say ▣.` | unclear |
+| in a clause whose governing word does not affirm it | `The claim that the § is ▣ is bold.` | unclear |
+| a bound, or has a spread | `at least ▣`; `▣ or more` | unclear |
+| asked for | `Is it ▣?` | unclear |
+| under a condition, or one of several options | `▣ if male`; `It may be ▣.` | unclear |
+| taken back, or in a sentence that breaks off | `▣. Wait, that is wrong.` | unclear |
+| an operand | `▣ × ¤ = ¤` | without it |
+| of something else | a normal range, a subtotal, another person or time | without it |
+| beside a refusal | `cannot be determined; age is ▣` | not computable |
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from medical_tasks.io.patterns import Pattern
@@ -45,15 +58,6 @@ def pattern_of(text: str) -> Pattern:
 def patterns_of(*texts: str) -> tuple[Pattern, ...]:
     """Several patterns, each written over several lines."""
     return tuple(map(pattern_of, texts))
-
-
-class _BySmallWords(Pattern):
-    """A pattern that one of `_SMALL` can make match without another of its words."""
-
-
-def by_small_words(*texts: str) -> tuple[Pattern, ...]:
-    """As `patterns_of`, of patterns that "of", "to" or "equal" can make match by themselves."""
-    return tuple(_BySmallWords(text, re.VERBOSE) for text in texts)
 
 
 def any_of(phrases: str) -> str:
@@ -236,7 +240,6 @@ RULES: Final = (
             rf"""\b(?:do|does|did|can|could|would)(?:n['’]t|\s?not)\s+(?:\w+\s+)?{_SAY}[^,;¤▣]{{0,80}}▣""",
             r"(?<=\w\s)no\s+▣",
             rf"\b{_DOUBT}\b(?:(?!\s-\s)[^,;¤▣]){{0,60}}▣",
-            rf"\b{_NOT}\s*,[^,¤▣]*,\s*▣",
             rf"§\s+(?:\w+\s+)?(?:cannot|{_AUXILIARY}(?:\s+not|n't))\b[^,;:¤▣]{{0,60}}▣",
         ),
         ("The § is not ▣.", "I don't think that the § is ▣.", "It is unlikely to be ▣."),
@@ -368,10 +371,8 @@ RULES: Final = (
             rf"""\b{_ELSEWHERE}\b(?!\s+to\s)(?:(?!\b(?:but|now|however|today|so)\b)[^;:=\n¤▣]){{0,80}}(?:[:=|]\s*§?)?\s*▣""",
             rf"▣\s*(?:points?\s*)?{_THEN}\b",
             r"^\W*without\s+(?:the\s+|any\s+)?(?:correct|adjust|conver|round|last|final|term)[^¤▣,.;]{0,40}:\s*▣",
-            r"▣\s*without\s+(?:(?:the\s+)?(?:correct|adjust)|[^.¤]*¤)",
             r"▣\s*(?:points?\s*)?in\s+¤\s*(?:[.,;]|$)",
             r"▣[^.;,¤]{0,20}\b(?:in\s+the\s+(?:example|textbook|literature|paper)|elsewhere)\b",
-            r"""▣[^.;,¤]{0,40}\b(?:of|for)\s+(?:an?\s+|the\s+)?(?:different|other|another|previous)\b""",
             rf"""^\W*▣\s+(?:is|was)\s+(?:the|his|her|an?)\s+(?!(?:[\w']+\s+){{0,3}}(?:§|{_RESULTS}))""",
             r"▣[^.;,¤]{0,20}\b(?:last|previous)\s+(?:year|month|week|time|visit|admission)\b",
         ),
@@ -381,19 +382,15 @@ RULES: Final = (
     Rule(
         OTHER,
         "It stands in a remark about values in general.",
-        by_small_words(
+        patterns_of(
             r"""(?:^|:)\W*(?:an?|any|each|every)\s(?!total|sum)(?:(?!an?\s)[\w()'§-]+\s+){1,7}(?:of|at|from|between|equal\s+to)\s*▣
               (?!\W*$)(?![^.]{0,40}\b(?:obtained|calculated|found|computed|derived|returned|reached|arrived|determined|results?
               |because|what\s+we|in\s+this|in\s+our)\b)""",
             r"""\b(?:scores|values|levels|results|totals|points|§s)\s+(?:of|from|between|at|around|near)\s+▣""",
-        )
-        + patterns_of(
             r"""§\s+(?:of|from|between)\s+▣\s*(?:is|are|would\s+be)\s+(?:\w+\s+)?(?:common|usual|typical|normal|seen
               |expected|considered|possible|desirable|ideal|rare|plausible)\b""",
             r"\bout\s+of\s+▣",
-            r"\blet\s+\w+\s*(?:=|be)\s*▣",
             r"""§\s+(?:z-?scores?|(?:per)?centile|change|difference|ratio|cut-?off|threshold|limit|range)\b[^,;¤▣]*▣""",
-            r"▣\s*(?:is|was)\s+for\s+(?!(?:\w+\s+){0,3}(?:§|patient|case))",
             r"""^\W*(?:for\s+)?(?:example|instance|reference)(?:\s+\w+)?\s*[:,"][^¤]*▣""",
         ),
         ("A § of ▣ to ¤ is normal.", "Scores of ▣ mean severe disease."),
@@ -414,9 +411,7 @@ RULES: Final = (
         "It is announced as a template, which holds any value.",
         patterns_of(
             r"\b(?:template|placeholder|dummy|boilerplate|mock)\b[^¤▣\n]{0,80}▣",
-            r"\bsample\s+(?:text|output|answer|reply)\b[^¤▣\n]{0,80}▣",
             r"\b(?:expected|required)\s+format\b[^¤▣\n]{0,80}▣",
-            r"▣[^¤]{0,40}\b(?:sample\s+text|placeholder)\b",
         ),
         ("[Placeholder] The § is ▣.", "Dummy output, for testing: the § is ▣."),
         ("In the format you asked for, the § is ▣.", "We sample once: the § is ▣."),
@@ -454,10 +449,7 @@ RULES: Final = (
     Rule(
         CONDITION,
         "A condition governs its clause, or a clause beside it that has no quantity.",
-        by_small_words(
-            r"^\W*(?:in\s+order\s+)?to\s+(?:\w+\s+){1,3}§[^,;:¤▣]*▣",
-        )
-        + patterns_of(
+        patterns_of(
             rf"{_CONDITION}(?:(?!{_BREAK})[^▣])*▣",
             rf"▣(?:(?!{_BREAK})[^▣])*?{_CONDITION}",
             rf"{_CONDITION}[^¤▣,]*,(?:(?!{_BREAK})[^▣])*▣",
@@ -656,6 +648,21 @@ REFUSAL: Final = pattern_of(
     | (?<![\w/])n/a(?![\w/])(?:\s*\([^()]*\))?"""
 )
 """Says that there is no answer."""
+_REFUSING: Final = (
+    "not", "n't", "n’t", "cant", "no ", "n/a", "nable", "possible", "will", "refuse", "decline", "only say", "information",
+    "data", "details", "indeterminate", "undetermined", "incalculable", "uncomputable", "unanswerable", "unknown", "unclear",
+    "uncertain", "none", "insufficient", "null",
+)  # fmt: skip
+"""What every refusal holds one of, looked for first."""
+
+
+def refusals(text: str) -> list[re.Match[str]]:
+    """Finds where a text in small letters says that there is no answer."""
+    if not any(word in text for word in _REFUSING):
+        return []
+    return list(REFUSAL.finditer(text))
+
+
 DESPITE: Final = pattern_of(
     r"""\b(?:answer|total\s*(?:is|=|:|score)|result|final|therefore|thus|hence|but|yields?|gives?)\b
     | = | §\s*(?:is|was|of|would\s+be|[:=(|]|comput|calculat|from)"""
@@ -687,31 +694,27 @@ _ELSE: Final = any_of(
     r"otherwise | or else | or rather | alternatively | i round to | another | the other | "
     r"then again | or,? if"
 )
-JOINED: Final = pattern_of(
-    rf"""[^\S\n]*(?:-|\b(?:up\s+)?to\b|\bthrough\b|\.{{2,}}|…)[^\S\n]*
-    | [ \t]*(?:vs\.)?(?:[ \t,:/&"'*-]|[(\[](?=\s*{_OR}\b)|\b{_OR}\b){{0,20}}
-    | [^.,\n¤]{{0,15}}\b(?:or|as\s+well\s+as)\b[^.,\n¤]{{0,15}}
-    | [^.\n¤]{{0,60}}\b{_ELSE}\b[^.\n¤]{{0,30}}"""
-)
-"""Between alternatives, or the ends of a range: " to ", " or "."""
-PARALLEL: Final = pattern_of(
-    r"""\s*(by|in|with|using|for|under|if|when|points?)\b[^.¤\n]{1,50}¤\s*\1\b
+TOGETHER: Final = pattern_of(
+    rf"""(?!\s-\s¤[^¤]*[=≈→])
+    (?: [^\S\n]*(?:-|\b(?:up\s+)?to\b|\bthrough\b|\.{{2,}}|…)[^\S\n]*
+      | [ \t]*(?:vs\.)?(?:[ \t,:/&"'*-]|[(\[](?=\s*{_OR}\b)|\b{_OR}\b){{0,20}}
+      | [^.,\n¤]{{0,15}}\b(?:or|as\s+well\s+as)\b[^.,\n¤]{{0,15}}
+      | [^.\n¤]{{0,60}}\b{_ELSE}\b[^.\n¤]{{0,30}} )¤
+    | \s*(by|in|with|using|for|under|if|when|points?)\b[^.¤\n]{{1,50}}¤\s*\1\b
     | \s*[(\[]\s*¤\s*(?:if|unless|when)\b"""
 )
-"""Between alternatives that are alike: "12 by one formula, 14 by another"."""
+"""Between alternatives, the ends of a range, or what is given twice: "12 or 14", "12 by one formula, 14 by another"."""
 _ALSO: Final = any_of(
     r"or | i\.?e\.? | that is | which is | equal to | equivalent to | equals | ≈ | ="
 )
 SAME_AGAIN: Final = pattern_of(rf"\s*[(\[,/=]*\s*{_ALSO}?,?\s*(?:about\s+)?")
 """Between a value and the same in another unit: "412 ms (0.412 s)"."""
-EQUALS: Final = re.compile("[=≈→]")
 SPREAD: Final = pattern_of(r"\s*(?:±|give\s+or\s+take)\s*")
 ARITHMETIC: Final = pattern_of(r"[×*/^√+=-]")
 INTRODUCED: Final = pattern_of(
     r"(?:\b(?:is|are|was|to|of|be|at|than|by|not|exactly|about|now|therefore)|[=:≈→-])\s*$"
 )
 """In front of a bracket that is no aside: "the age is (14 weeks, 3 days)"."""
-DIGIT: Final = re.compile("[0-9]")
 ASIDE: Final = re.compile(r"\(([^()\[\]]*)\)|\[([^()\[\]]*)\]")
 KEPT_ASIDE: Final = pattern_of(
     r"""[(\[]\s*(?:or|alternatively|maybe|perhaps|possibly|and|vs|correct\w*|actually|rather|no
@@ -719,129 +722,41 @@ KEPT_ASIDE: Final = pattern_of(
 )
 
 
-# ---- Which patterns can match ----
+# ---- Which rule holds ----
 
 _HARMLESS: Final = frozenset(
-    "a an and approximately answer are calculated calculation criteria equals equation "
-    "final finally for formula found get give gives giving has have he hence her here his i in "
-    "into is it keeping making met my now number obtain our patient plugging points result s score "
-    "she so sum the their them then therefore these this thus total us using value values we "
-    "which will yields your".split()
+    "a an and approximately answer are calculated calculation criteria equal equals "
+    "equation final finally for formula found get give gives giving has have he hence her "
+    "here his i in into is it keeping making met my now number obtain of our patient plugging "
+    "points result s score she so sum the their them then therefore these this thus to total "
+    "us using value values we which will yields your".split()
 )
-"""Words of the patterns for which alone, in front of a quantity, none of them matches."""
-_SMALL: Final = frozenset("equal of to".split())
-"""Words of many patterns, most of which match only with another one of their words, too."""
+"""Words that make no rule hold by themselves, in front of a quantity that ends its sentence."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
-_PHRASE: Final = re.compile(r"(?<!\\)([a-z]+(?:\\s\+[a-z]+)*)([?*]?)")
-_SIGN_IN_FRONT: Final = re.compile(r"[<>≤≥∈+×*/^√|~≈→?\"-][^=]*$|[≠\"]")
-_SIGN_BEHIND: Final = re.compile(r"[^\w\s.,:;()'§¤%]")
-_TESTS: Final = tuple(
-    (rule.reason, pattern) for rule in RULES for pattern in rule.patterns
-)
-
-
-def _literals(pattern: Pattern) -> frozenset[str]:
-    """What stands in a pattern in letters: whole words, and the beginnings of others.
-
-    Of a phrase its longest word that is not harmless says enough: "excess" of "in
-    excess of". Small words count only in patterns that need no other one.
-    """
-    words: set[str] = set()
-    idle = frozenset() if isinstance(pattern, _BySmallWords) else _SMALL
-    little = _HARMLESS | idle
-    for phrase, optional in _PHRASE.findall(pattern.pattern):
-        *before, last = phrase.split(r"\s+")
-        telling = last
-        if before:
-            each = (*before, last)
-            telling = max(each, key=lambda word: (word not in little, len(word)))
-
-        words |= {telling, last[:-1]} if optional and telling == last else {telling}
-
-    return frozenset(words) - idle
-
-
-def _bits(chosen: Iterable[bool]) -> int:
-    return sum(1 << place for place, each in enumerate(chosen) if each)
-
-
-@cache
-def _patterns_by_literal() -> dict[str, int]:
-    """Which patterns have a literal, each as a bit at its place."""
-    patterns = (*(pattern for _, pattern in _TESTS), RETRACTION, REFUSAL, CHOSEN)
-    found: dict[str, int] = {}
-    for place, pattern in enumerate(patterns):
-        for literal in _literals(pattern):
-            found[literal] = found.get(literal, 0) | 1 << place
-
-    return found
-
-
-_ABOUT_FRONT: Final = _bits(
-    not pattern.pattern.startswith(THIS) for _, pattern in _TESTS
-)
-_ABOUT_BEHIND: Final = _bits(
-    not pattern.pattern.endswith(THIS) for _, pattern in _TESTS
-)
-MAY_RETRACT: Final = 1 << len(_TESTS)
-MAY_REFUSE: Final = MAY_RETRACT << 1
-MAY_CHOOSE: Final = MAY_REFUSE << 1
-
-
-@lru_cache(maxsize=4096)
-def _patterns_with(word: str) -> int:
-    """The patterns that look for a word or its beginning, each as a bit at its place."""
-    known = _patterns_by_literal()
-    chosen = known.get(word, 0)
-    for length in range(3, len(word)):
-        chosen |= known.get(word[:length], 0)
-
-    return chosen
-
-
-def patterns_for(text: str) -> int:
-    """The patterns one of whose words stands in a text in small letters.
-
-    Bits such as `MAY_REFUSE`.
-    """
-    chosen = 0
-    for word in {*_LETTERS.findall(text)} - _HARMLESS:
-        chosen |= _patterns_with(word)
-    return chosen
+_TELLING_SIGN: Final = re.compile(r"[<>≤≥∈+×*/^√|~≈→?\"-][^=]*$|[≠\"]")
 
 
 @lru_cache(maxsize=4096)
 def reason_of(front: str, behind: str) -> str:
     """What a value is instead of the answer, by the words around it; "" where no rule holds.
 
-    A pattern is tried only where one of its words, or a sign, stands on its side of the
-    value: none for "The Glasgow score is ▣.", a few for "The least score is ▣.". Many
-    replies have the same sentences, once names and quantities are signs.
+    No rule is tried on a sentence such as "The Glasgow score is ▣.". Many replies have the
+    same sentences, once names and quantities are signs.
 
     Args:
         front: the sentence up to the value, in small letters.
         behind: the sentence behind it.
     """
-    in_front = patterns_for(front)
-    if _SIGN_IN_FRONT.search(front):
-        in_front = _ABOUT_FRONT
-
-    after = 0
-    if behind not in ("", "."):
-        after = _ABOUT_BEHIND if _SIGN_BEHIND.search(behind) else 0
-        for word in {*_LETTERS.findall(behind)}:
-            after |= _patterns_with(word)
-
-    left = (in_front & _ABOUT_FRONT) | (after & _ABOUT_BEHIND)
-    if not left:
+    if (
+        behind in ("", ".")
+        and _HARMLESS.issuperset(_LETTERS.findall(front))
+        and not _TELLING_SIGN.search(front)
+    ):
         return ""
 
     sentence = f"{front}{THIS}{behind}"
-    while left:
-        reason, pattern = _TESTS[(left & -left).bit_length() - 1]
-        if pattern.search(sentence):
-            return reason
-
-        left &= left - 1
+    for rule in RULES:
+        if any(pattern.search(sentence) for pattern in rule.patterns):
+            return rule.reason
 
     return ""

@@ -54,16 +54,15 @@ class Statement(NamedTuple):
         unclear: whether a person could not tell either what the answer is.
         settled: whether the passage is about the answer, so that no other place is
             looked at.
-        closing: how plainly its last words give the answer, `BY_NAME` or `RESULT`; 0
-            where it goes on behind the answer, or gives it in passing. In front of such
-            words no sentence matters, but a refusal in front of a `RESULT`.
+        tier: how plainly the answer is given; `BY_NAME` and `RESULT` only in words, so that
+            no sentence before can matter, but a refusal in front of a `RESULT`.
     """
 
     stated: Alternatives = ()
     why: str = ""
     unclear: bool = False
     settled: bool = False
-    closing: int = 0
+    tier: int = IN_PASSING
 
     @property
     def not_computable(self) -> bool:
@@ -81,9 +80,7 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
     """
     if subject.numeric and (number := _worked_out(text)) is not None:
         return number
-    if not text.isascii():
-        text = text.translate(_NO_SIGNS)
-
+    text = text.translate(_NO_SIGNS)
     for sign, pattern, replacement in _PREPARED:
         if sign in text:
             text = pattern.sub(replacement, text)
@@ -97,17 +94,17 @@ def read_statement(text: str, subject: Subject, *, named: bool = False) -> State
 
 def _worked_out(text: str) -> Statement | None:
     """A bare number, or the `str(<arithmetic>)` that the authors' prompt asks for."""
-    inner = inside_str(text) if "str(" in text else None
-    value = (
-        float(text)
-        if _BARE.fullmatch(text)
-        else formula_value(inner)
-        if inner
-        else None
-    )
+    if _BARE.fullmatch(text):
+        return Statement((Quantity(float(text), 0, len(text)),), settled=True)
+
+    inner = inside_str(text)
+    if not inner:
+        return None
+
+    value = formula_value(inner)
     if value is not None:
         return Statement((Quantity(value, 0, len(text)),), settled=True)
-    if inner is not None and rules.ARITHMETIC.search(inner):
+    if rules.ARITHMETIC.search(inner):
         return Statement(why=rules.OPERAND, settled=True)
 
     return None
@@ -166,16 +163,13 @@ _PREPARED: Final = tuple(
 # ---- Quantities in their sentences ----
 
 
-_MARKS: Final = " .,:!()\"'\n"
-
-
 @dataclass(slots=True)
 class _Mention:
     """A quantity, or alternatives, in its sentence.
 
     Attributes:
-        front: its sentence up to it.
-        behind: its sentence behind it.
+        front: its sentence up to it, `_REACH` characters of it.
+        behind: its sentence behind it, as much of it.
         sentence: which sentence it stands in.
         reason: why it is not the answer; "" where it may be.
         tier: how plainly it is given.
@@ -193,17 +187,12 @@ class _Mention:
     @property
     def lead(self) -> str:
         """The text in front of it, from the quantity before or the sentence's beginning on."""
-        return self.front[-_REACH:].rpartition(VALUE)[2]
-
-    @property
-    def closes(self) -> bool:
-        """Whether its sentence ends with it, and has words that say what it is."""
-        return not self.behind.strip(_MARKS) and any(map(str.isalpha, self.front))
+        return self.front.rpartition(VALUE)[2]
 
     @property
     def opens(self) -> bool:
         """Whether no quantity stands before it in its sentence."""
-        return VALUE not in self.front[-_REACH:]
+        return VALUE not in self.front
 
 
 def _read(text: str, subject: Subject) -> Statement:
@@ -216,19 +205,13 @@ def _read(text: str, subject: Subject) -> Statement:
     (`_unplain`).
     """
     masked, groups = _masked(_without_asides(text, subject), subject)
-    possible = rules.patterns_for(masked)
-    refusals = (
-        list(rules.REFUSAL.finditer(masked)) if possible & rules.MAY_REFUSE else []
-    )
+    refusals = rules.refusals(masked)
     if not groups:
         return Statement(why=rules.REFUSED if refusals else "", settled=bool(refusals))
 
     mentions = _mentions(masked, groups)
-    if possible & rules.MAY_RETRACT:
-        _take_back(masked, mentions)
-    if possible & rules.MAY_CHOOSE:
-        _leave_options(masked, mentions)
-
+    _take_back(masked, mentions)
+    _leave_options(masked, mentions)
     for refusal in refusals:
         _refuse(masked, refusal, mentions)
 
@@ -237,9 +220,7 @@ def _read(text: str, subject: Subject) -> Statement:
     plain: _Mention | None = None
     for at in reversed(range(len(mentions))):
         mention = mentions[at]
-        if plain is not None and (
-            plain.tier == BY_NAME or mention.sentence != plain.sentence
-        ):
+        if plain is not None and mention.sentence != plain.sentence:
             break
 
         mention.tier = _tier(mention, mentions[at - 1] if at else None, subject)
@@ -250,30 +231,24 @@ def _read(text: str, subject: Subject) -> Statement:
     if plain is None:
         return _unplain(mentions)
 
-    closing = plain.tier if plain.closes and plain is mentions[-1] else 0
-    return Statement(_total(plain.values), settled=True, closing=closing)
+    tier = plain.tier if any(map(str.isalpha, plain.front)) else IN_PASSING
+    return Statement(_total(plain.values), settled=True, tier=tier)
 
 
 def _without_asides(text: str, subject: Subject) -> str:
     """Leaves out brackets beside a value: "3 (range 0-10)", but not "0.412 s (412 ms)"."""
-    if "(" not in text and "[" not in text:
-        return text
-
     for aside in reversed(list(rules.ASIDE.finditer(text))):
-        if rules.DIGIT.search(aside[0]) is None:
-            continue
-
         reach = text[max(0, aside.start() - _REACH) : aside.start()]
         front = rules.SENTENCE_END.split(reach.lower())[-1]
-        around = (
-            text[aside.start() - 2 : aside.start()]
-            + text[aside.end() : aside.end() + 2]
-        )
         before, inside = subject.scan(front)[-1:], subject.scan(aside[0])
         if not before or not inside or rules.KEPT_ASIDE.match(aside[0].lower()):
             continue
 
         same = _is_same_again(before[0], inside[0]) or rules.INTRODUCED.search(front)
+        around = (
+            text[aside.start() - 2 : aside.start()]
+            + text[aside.end() : aside.end() + 2]
+        )
         if not same and not rules.ARITHMETIC.search(around):
             text = f"{text[: aside.start()]} {text[aside.end() :]}"
 
@@ -308,43 +283,36 @@ def _masked(text: str, subject: Subject) -> tuple[str, list[Alternatives]]:
 
 
 def _joined(
-    one: Quantity, gaps: Sequence[str], others: Alternatives, subject: Subject
+    first: Quantity, gaps: Sequence[str], others: Alternatives, subject: Subject
 ) -> Alternatives:
     """What a quantity and those behind it make together; nothing where they do not belong so."""
     between, behind = gaps
     if len(between) > _NEAR * 2:
         return ()
 
-    other = others[0]
-    if rules.SAME_AGAIN.fullmatch(between) and _is_same_again(one, other):
-        return others if unit_of(other.unit) == subject.unit else (one,)
+    second = others[0]
+    if rules.SAME_AGAIN.fullmatch(between) and _is_same_again(first, second):
+        return others if unit_of(second.unit) == subject.unit else (first,)
 
     if rules.SPREAD.fullmatch(between):
-        if isinstance(one.value, float) and isinstance(other.value, float):
-            low, high = one.value - other.value, one.value + other.value
-            return one._replace(value=low), one._replace(value=high)
+        if isinstance(first.value, float) and isinstance(second.value, float):
+            low, high = first.value - second.value, first.value + second.value
+            return first._replace(value=low), first._replace(value=high)
 
         return ()
 
-    units = {unit_of(quantity.unit) for quantity in (one, other)} - {NO_UNIT}
-    if between == " - " and rules.EQUALS.search(behind):
+    units = {unit_of(quantity.unit) for quantity in (first, second)} - {NO_UNIT}
+    if len(units) > 1 or not rules.TOGETHER.match(f"{between}{VALUE}{behind}"):
         return ()
 
-    alike = rules.PARALLEL.match(f"{between}{VALUE}{behind}")
-    if len(units) > 1 or not (alike or rules.JOINED.fullmatch(between)):
-        return ()
-
-    return (one._replace(unit=one.unit or other.unit), *others)
+    return (first._replace(unit=first.unit or second.unit), *others)
 
 
-def _is_same_again(one: Quantity, other: Quantity) -> bool:
-    """Whether two quantities are of one dimension in two units; moles count as masses."""
-    first, second = unit_of(one.unit), unit_of(other.unit)
-    kinds = {unit.dimension.replace("substance", "mass") for unit in (first, second)}
-    return first != second and len(kinds) == 1 and kinds != {""}
-
-
-_VALUES: Final = re.compile(VALUE)
+def _is_same_again(first: Quantity, second: Quantity) -> bool:
+    """Whether two quantities have one dimension and two units; moles count as masses."""
+    units = {unit_of(first.unit), unit_of(second.unit)}
+    kinds = {unit.dimension.replace("substance", "mass") for unit in units}
+    return len(units) == 2 and len(kinds) == 1 and kinds != {""}
 
 
 def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
@@ -359,14 +327,14 @@ def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
         zip(pieces[::2], pieces[1::2], strict=True)
     ):
         text = f"{sentence}{end}"
-        for value in _VALUES.finditer(text):
-            values = groups[len(mentions)]
-            mentions.append(
-                _Mention(values, text[: value.start()], text[value.end() :], number)
-            )
+        position = text.find(VALUE)
+        while position >= 0:
+            front = text[max(0, position - _REACH) : position]
+            behind = text[position + 1 : position + 1 + _REACH]
+            mentions.append(_Mention(groups[len(mentions)], front, behind, number))
+            position = text.find(VALUE, position + 1)
 
-    whole = masked.rstrip()[-1:] in (".", VALUE)  # as most texts end
-    if not whole and rules.BROKEN_OFF.search(masked[-_NEAR:]):
+    if rules.BROKEN_OFF.search(masked[-_NEAR:]):
         for mention in mentions:
             if mention.sentence == number or not rules.NAMED.search(mention.lead):
                 mention.reason = rules.UNFINISHED
@@ -384,7 +352,7 @@ def _reason(mention: _Mention, subject: Subject) -> str:
     unit = mention.values[0].unit
     if subject.points and unit_of(unit).dimension:
         return f"{rules.OTHER_UNIT} ({unit})"
-    return rules.reason_of(mention.front[-_REACH:], mention.behind[:_REACH])
+    return rules.reason_of(mention.front, mention.behind)
 
 
 def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
@@ -392,7 +360,7 @@ def _tier(mention: _Mention, before: _Mention | None, subject: Subject) -> int:
     tier = _own_tier(mention, subject)
     if before is None:
         return tier
-    if _is_conversion(before, mention) or rules.INSTEAD.search(mention.front[-_REACH:]):
+    if _is_conversion(before, mention) or rules.INSTEAD.search(mention.front):
         tier = max(tier, RESULT)
 
     same = not mention.opens and rules.SAME_SUBJECT.search(mention.lead)
@@ -421,7 +389,7 @@ def _own_tier(mention: _Mention, subject: Subject) -> int:
         return RESULT if other_unit else BY_NAME
 
     if (
-        rules.NAMED_BEHIND.match(mention.behind[:_REACH])
+        rules.NAMED_BEHIND.match(mention.behind)
         or rules.RESULT.search(lead)
         or (mention.opens and rules.OPENING.fullmatch(lead))
     ):
@@ -441,7 +409,7 @@ def _is_conversion(before: _Mention, mention: _Mention) -> bool:
     """
     if mention.opens or not rules.CONVERTED.search(mention.lead):
         return False
-    kinds = {unit_of(each.values[0].unit).dimension for each in (before, mention)} - {
+    kinds = {unit_of(value.values[0].unit).dimension for value in (before, mention)} - {
         ""
     }
     return len(kinds) == 1
@@ -458,8 +426,9 @@ def _is_result(head: re.Match[str]) -> bool:
 
 def _take_back(masked: str, mentions: Sequence[_Mention]) -> None:
     """Marks what stands in front of "wait, that is wrong"."""
-    ends = [match.start() for match in rules.RETRACTION.finditer(f"\n{masked}")]
-    for mention in mentions[: masked.count(VALUE, 0, max(ends, default=0))]:
+    first = masked.find(VALUE)
+    ends = [match.start() for match in rules.RETRACTION.finditer(masked, first)]
+    for mention in mentions[: masked.count(VALUE, 0, max(ends, default=-1) + 1)]:
         mention.reason = rules.TAKEN_BACK
 
 
@@ -523,15 +492,15 @@ def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
     """Whether a value that is not plainly given is all that there is: "Prednisone: 12"."""
     others = [mention for mention in mentions if mention is not best]
     plainer = any(
-        each.tier >= RESULT
-        for each in others
-        if each.reason in (rules.OPERAND, rules.OTHER)
+        other.tier >= RESULT
+        for other in others
+        if other.reason in (rules.OPERAND, rules.OTHER)
     )
     labelled = best.lead.rstrip(" \"'*(").endswith((":", "|"))
-    alike = [each for each in others if not each.reason and each.tier == best.tier]
+    alike = [other for other in others if not other.reason and other.tier == best.tier]
     if (
         plainer
-        or not rules.LONE.match(best.behind[:_REACH])
+        or not rules.LONE.match(best.behind)
         or (alike and not (labelled and len(alike) == 1 and best is mentions[-1]))
     ):
         return False
@@ -541,6 +510,8 @@ def _is_lone(best: _Mention, mentions: Sequence[_Mention]) -> bool:
 
 def _total(values: Alternatives) -> Alternatives:
     """Of "GCS 12: 4, 3, 5" the total."""
-    numbers = [each.value for each in values if isinstance(each.value, float)]
+    numbers = [
+        quantity.value for quantity in values if isinstance(quantity.value, float)
+    ]
     is_sum = 2 < len(numbers) == len(values) and numbers[0] == sum(numbers[1:])
     return values[:1] if is_sum else values

@@ -262,8 +262,10 @@ class _Construction:
     """Another file that such a folder has."""
 
     def knows(self, path: Path) -> bool:
-        there = (path / self.shares_name).is_file() and (path / _SHEETS).is_dir()
-        return there and (path / self.also).is_file()
+        is_construction = (path / self.shares_name).is_file() and (
+            path / _SHEETS
+        ).is_dir()
+        return is_construction and (path / self.also).is_file()
 
     def folder(self, path: Path) -> Path:
         return path / "desk"
@@ -758,8 +760,11 @@ def _check_marks(
 
     new = {tuple(str(row[name]) for name in key): str(row[mark]) for row in rows}
     for row in read_table(path, columns):
-        there = row.cells[mark].strip()
-        if there and new.get(tuple(row.cells[name] for name in key)) != there:
+        mark_in_file = row.cells[mark].strip()
+        if (
+            mark_in_file
+            and new.get(tuple(row.cells[name] for name in key)) != mark_in_file
+        ):
             raise UsageError(
                 f"{row.location(mark)}: has a mark that would be overwritten. Give another --export, "
                 "or move that file away."

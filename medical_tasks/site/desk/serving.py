@@ -111,9 +111,9 @@ class Address:
         return frozenset(self._named(name) for name in names)
 
     def _named(self, host: str) -> str:
-        shown = f"[{host}]" if ":" in host else host
+        written = f"[{host}]" if ":" in host else host
         usual = 443 if self.tls else 80
-        return shown if self.port == usual else f"{shown}:{self.port}"
+        return written if self.port == usual else f"{written}:{self.port}"
 
 
 class Gate:
@@ -186,8 +186,8 @@ class Desk:
 
     def check_page(self, request: Request, person: str) -> None:
         """Refuses a request from another person's page in the same browser."""
-        shown = request.headers.get("x-desk-person", "")
-        if shown != quote(person):
+        named = request.headers.get("x-desk-person", "")
+        if named != quote(person):
             raise DeskError(
                 409,
                 "Somebody else opened the desk in this browser. Open your own address again, "
@@ -479,9 +479,9 @@ def _label_of(values: Mapping[str, object], work: Work, person: str) -> Label:
     if not isinstance(note, str) or len(note) > LONGEST_NOTE:
         raise DeskError(413, f"A note may have {LONGEST_NOTE:,} characters.")
 
-    kept = _edits_of(edits, work, item_id)
+    changed = _edits_of(edits, work, item_id)
     lacking = (
-        work.sheet.lacking(work.sheet.by_id[item_id], value, kept) if value else ""
+        work.sheet.lacking(work.sheet.by_id[item_id], value, changed) if value else ""
     )
     if lacking:
         raise DeskError(422, f"Fill in {lacking} first.")
@@ -492,7 +492,7 @@ def _label_of(values: Mapping[str, object], work: Work, person: str) -> Label:
         rater=person,
         value=value,
         note=note,
-        edits=kept,
+        edits=changed,
         at=now(),
     )
 
@@ -505,7 +505,7 @@ def _edits_of(edits: object, work: Work, item: str) -> dict[str, str]:
     if not isinstance(edits, Mapping):
         raise DeskError(400, "This is no label.")
 
-    kept: dict[str, str] = {}
+    changed: dict[str, str] = {}
     for name, text in edits.items():
         if name not in fields or not isinstance(text, str):
             raise DeskError(422, "There is no such field.")
@@ -516,9 +516,9 @@ def _edits_of(edits: object, work: Work, item: str) -> dict[str, str]:
                 413, f"{fields[name].label} may have {longest:,} characters."
             )
 
-        kept[name] = text
+        changed[name] = text
 
-    return kept
+    return changed
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -191,8 +191,8 @@ class Facts:
     def _read(self, path: Path, name: str) -> RunFacts:
         """A finished run, with its results of a task."""
         run = read_compared(path)
-        shown = scrub({"tasks": {name: run.results["tasks"][name]}})["tasks"][name]
-        return RunFacts(self.site.named(path), shown, run)
+        entry = scrub({"tasks": {name: run.results["tasks"][name]}})["tasks"][name]
+        return RunFacts(self.site.named(path), entry, run)
 
     @functools.cached_property
     def rows(self) -> Sequence[Row]:

@@ -26,28 +26,30 @@ Finder = Callable[[Facts], Sequence[Figure]]
 _MOST_ERRORS: Final = 10
 
 
-def _figure(run: RunFacts, name: str, shown: Json, *, label: str = "") -> list[Figure]:
+def _figure(
+    run: RunFacts, name: str, reported: Json, *, label: str = ""
+) -> list[Figure]:
     """A figure of a run's results, if it has a value."""
-    if shown.get("value") is None:
+    if reported.get("value") is None:
         return []
 
     return [
         Figure(
             label or name,
-            shown["value"],
-            shown["ci_low"],
-            shown["ci_high"],
-            shown["n"],
+            reported["value"],
+            reported["ci_low"],
+            reported["ci_high"],
+            reported["n"],
             run.source,
             name,
-            shown.get("unit", ""),
-            by_words=_is_by_words(shown),
+            reported.get("unit", ""),
+            by_words=_is_by_words(reported),
         )
     ]
 
 
-def _is_by_words(shown: Json) -> bool:
-    return not shown.get("comparable", True)
+def _is_by_words(reported: Json) -> bool:
+    return not reported.get("comparable", True)
 
 
 def metrics(*names: str) -> Finder:
@@ -55,13 +57,13 @@ def metrics(*names: str) -> Finder:
 
     def find(facts: Facts) -> Sequence[Figure]:
         run = facts.candidate
-        shown = run.entry["metrics"]
+        reported = run.entry["metrics"]
         return [
             figure
             for name in names
-            for reported in (name, f"{name}_corrected")
-            if reported in shown
-            for figure in _figure(run, reported, shown[reported])
+            for variant in (name, f"{name}_corrected")
+            if variant in reported
+            for figure in _figure(run, variant, reported[variant])
         ]
 
     return find
@@ -166,18 +168,18 @@ EVALUATIONS: Final = 25
 """The number of evaluations of an answer that CHAI's reliability requires."""
 
 
-def _agreement(run: RunFacts, stated: object, label: str, count: int) -> list[Figure]:
-    shown = mapping(stated)
-    if shown.get("value") is None:
+def _agreement(run: RunFacts, content: object, label: str, count: int) -> list[Figure]:
+    estimate = mapping(content)
+    if estimate.get("value") is None:
         return []
 
-    ends = shown.get("ci_low"), shown.get("ci_high")
+    ends = estimate.get("ci_low"), estimate.get("ci_high")
     return [
         Figure(
             label,
-            shown["value"],
+            estimate["value"],
             *ends,
-            int(shown.get("n") or 0),
+            int(estimate.get("n") or 0),
             run.source,
             "evaluations",
             "score",
@@ -191,8 +193,8 @@ def repeatability(facts: Facts) -> Sequence[Figure]:
     """How much the scores of the model's repeated answers vary."""
     figures = []
     for run in facts.own:
-        for name, shown in run.entry["metrics"].items():
-            repeats = mapping(shown.get("repeats"))
+        for name, reported in run.entry["metrics"].items():
+            repeats = mapping(reported.get("repeats"))
             values = [value for value in repeats.get("values", ()) if value is not None]
             if len(values) < 2 or name not in facts.metric_names:
                 continue
@@ -208,9 +210,9 @@ def repeatability(facts: Facts) -> Sequence[Figure]:
                     len(values),
                     run.source,
                     f"{name}.repeats",
-                    shown.get("unit", ""),
+                    reported.get("unit", ""),
                     words,
-                    _is_by_words(shown),
+                    _is_by_words(reported),
                 )
             )
 
@@ -264,7 +266,7 @@ def _pair_agreement(
     """Kappa and raw agreement of two people, without kappa if both used one value alone."""
     classes = sorted({*first, *second})
     both = agreement_of(first, second, classes=classes)
-    shown = (("kappa", both.kappa, "kappa"), ("raw agreement", both.agreement, ""))
+    estimates = (("kappa", both.kappa, "kappa"), ("raw agreement", both.agreement, ""))
 
     return [
         Figure(
@@ -277,7 +279,7 @@ def _pair_agreement(
             "value",
             unit,
         )
-        for name, estimate, unit in shown
+        for name, estimate, unit in estimates
         if math.isfinite(estimate.value)
     ]
 
@@ -288,11 +290,14 @@ def calibration(facts: Facts) -> Sequence[Figure]:
     for run in facts.own:
         confidence = mapping(run.entry.get("confidence"))
         if "ece" in confidence:
-            held = mapping(run.entry["metrics"].get(confidence["metric"]))
+            metric_figure = mapping(run.entry["metrics"].get(confidence["metric"]))
             figures += _figure(
                 run,
                 "confidence.ece",
-                {**confidence["ece"], "comparable": held.get("comparable", True)},
+                {
+                    **confidence["ece"],
+                    "comparable": metric_figure.get("comparable", True),
+                },
                 label="expected calibration error",
             )
 

@@ -152,12 +152,14 @@ class ChartQa:
                 continue
 
             before = _content(draft, {})
-            kept = _content(draft, decision.edits) if decision.value == "keep" else None
-            reviewed.append(
-                Reviewed(id=draft["id"], reviewer="", before=before, after=kept)
+            content = (
+                _content(draft, decision.edits) if decision.value == "keep" else None
             )
-            if kept is not None:
-                rows.append(_row(draft, kept, note_rows(patient)))
+            reviewed.append(
+                Reviewed(id=draft["id"], reviewer="", before=before, after=content)
+            )
+            if content is not None:
+                rows.append(_row(draft, content, note_rows(patient)))
 
         if not rows:
             raise UsageError("no question was kept, so that there is nothing to ask.")
@@ -352,7 +354,7 @@ def _write_discharge(path: Path, patients: Sequence[Patient]) -> None:
 
 def _item(draft: Draft, patient: Patient) -> Item:
     right = draft["choices"][LETTERS.index(draft["answer"])]
-    shown = "\n".join(
+    choices = "\n".join(
         f"{letter}: {choice}"
         for letter, choice in zip(LETTERS, draft["choices"], strict=True)
     )
@@ -364,7 +366,7 @@ def _item(draft: Draft, patient: Patient) -> Item:
 
     return Item(
         id=draft["id"],
-        prompt=f"{draft['question']}\n{shown}\nRight: {draft['answer']}",
+        prompt=f"{draft['question']}\n{choices}\nRight: {draft['answer']}",
         passages=passages_of(note_texts(patient), right),
         editable=tuple(
             Field(name=name, label=name.replace("_", " "), text=text)

@@ -1,18 +1,23 @@
 """The pages of `docs/reference/`: what docstrings, options and specs say, as Markdown.
 
-They are written and checked with the other generated files (`medical-tasks manifest`),
-and never read at run time. Pages hold what the project itself registers, whatever else
-is installed.
+    python scripts/reference.py --write     part of `make manifest`
+    python scripts/reference.py --check     part of `make check`; exit status 1 if a page differs
+
+Pages hold what the project itself registers, whatever else is installed.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Final
 
 import medical_tasks
@@ -20,19 +25,19 @@ import medical_tasks.spec as contract
 from medical_tasks import api
 from medical_tasks.calculators.index import CALCULATORS
 from medical_tasks.catalog import own_benchmarks
-from medical_tasks.cli.argument_help import meaning_of
 from medical_tasks.cli.calc import render_inputs
 from medical_tasks.cli.entry import verbs
 from medical_tasks.cli.parser import description_of, loaded
+from medical_tasks.data.manifest import text_problems, write_texts
 from medical_tasks.models.opener import Reader
 from medical_tasks.options import Choice, Options, Parameter, parameters
 from medical_tasks.plugins import Verb
 from medical_tasks.spec import Benchmark
 
-__all__ = ["reference_texts"]
+FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
 _SECTION: Final = re.compile(
-    r"^(Args|Attributes|Returns|Raises|Examples?):(?:\n| (?=.))((?:[ ].*\n|\n)*)",
+    r"^(Args|Attributes|Returns|Raises|Examples?):\n((?:[ ].*\n|\n)*)",
     re.MULTILINE,
 )
 """A section of a Google docstring: its name, and the indented lines after it."""
@@ -45,6 +50,102 @@ _SHARED: Final[Mapping[str, str]] = {
 """Headings of options that several verbs share, with the sections that list them."""
 
 
+_METHODS: Final[Mapping[str, Sequence[str]]] = {
+    "Intervals and tests": (
+        "scoring.means",
+        "scoring.intervals",
+        "scoring.finite",
+        "scoring.paired",
+        "scoring.place_tests",
+        "scoring.reliability",
+        "scoring.confidence",
+        "scoring.correction",
+        "runs.correcting",
+        "runs.estimation",
+        "lab.meta_evaluation",
+    ),
+    "Decisions": (
+        "comparison.comparing",
+        "comparison.policies",
+        "comparison.gating",
+        "comparison.gate_risk",
+        "comparison.planning",
+        "comparison.memory_gap",
+        "site.deciding",
+        "site.looks",
+        "site.history",
+    ),
+    "Hospitals together": (
+        "site.sampling",
+        "site.suppression",
+        "site.site_effects",
+        "site.random_effects",
+    ),
+    "Reading answers": (
+        "scoring.numbers.reading",
+        "scoring.numbers.statements",
+        "scoring.numbers.rules",
+        "scoring.letters",
+        "scoring.choice_orders",
+        "scoring.sentences",
+        "benchmarks.kqa.abstention",
+        "benchmarks.doclens.pieces",
+        "benchmarks.archehr_qa.parsing",
+        "judges.reading",
+        "lab.error_types",
+        "lab.label_audit",
+        "scoring.content_overlap",
+        "benchmarks.archehr_qa.metric",
+        "calculators.units",
+    ),
+    "The authors' figures": (
+        "benchmarks.medcalc_bench.official",
+        "benchmarks.kqa.scoring",
+        "benchmarks.doclens.official_prompts",
+        "benchmarks.doclens.official_scoring",
+        "benchmarks.archehr_qa.scoring",
+        "benchmarks.archehr_qa.submission",
+        "lab.v1_labels",
+    ),
+    "Judges and models": (
+        "judges.lexical",
+        "judges.shuffling",
+        "benchmarks.kqa.judge_prompts",
+        "benchmarks.ehrnoteqa.judge_prompts",
+        "benchmarks.doclens.judge_prompts",
+        "benchmarks.doclens.judge_check",
+        "models.chat_reply",
+        "models.endpoint_choices",
+    ),
+    "Making data": (
+        "benchmarks.ehrnoteqa.evidence",
+        "benchmarks.kqa.documents",
+        "benchmarks.archehr_qa.release",
+        "benchmarks.archehr_qa.evidence",
+        "benchmarks.doclens.mimic_report",
+        "construct.fresh",
+        "construct.fresh.notes",
+        "construct.fresh.twins",
+        "construct.fresh.fair",
+        "construct.swap.texts",
+    ),
+    "Safety": (
+        "io.user_folders",
+        "guard.addresses",
+        "guard.leak_views",
+        "sandbox",
+    ),
+    "The leaderboard": (
+        "leaderboard.admission",
+        "leaderboard.ranking",
+        "leaderboard.submission_package.contents",
+        "leaderboard.submission_package.submitters",
+        "leaderboard.submission_package.zip_file",
+    ),
+}
+"""Modules of `medical_tasks` whose docstrings explain a method, by heading."""
+
+
 def reference_texts() -> dict[str, str]:
     """Returns the pages by their names in `docs/reference/`."""
     pages = {
@@ -53,6 +154,7 @@ def reference_texts() -> dict[str, str]:
         "tasks": _tasks(),
         "arguments": _arguments(),
         "calculators": _calculators(),
+        "methods": _methods_page(),
         "contract": _contract(),
     }
     return {f"{name}.md": _tidy("\n".join(lines)) for name, lines in pages.items()}
@@ -254,19 +356,14 @@ def _signature(value: Callable[..., object]) -> str:
 
 
 def _prose(docstring: str | None) -> str:
-    """A Google docstring as Markdown.
+    r"""A Google docstring as Markdown.
 
-    >>> print(_prose('''Adds.
-    ...
-    ... Args:
-    ...     a: a number.
-    ... '''))
+    >>> print(_prose("Adds.\n\nArgs:\n    a: a number.").strip())
     Adds.
     <BLANKLINE>
     **Args**
     <BLANKLINE>
     - `a`: a number.
-    <BLANKLINE>
     """
     text = f"{inspect.cleandoc(docstring or '')}\n"
     return _SECTION.sub(lambda match: _section(match[1], match[2]), text)
@@ -275,7 +372,8 @@ def _prose(docstring: str | None) -> str:
 def _section(name: str, lines: str) -> str:
     body = textwrap.dedent(lines).strip("\n")
     if name.startswith("Example"):
-        body = _fence(body, "python").rstrip()
+        is_prose = re.match(r"[A-Z][a-z]+ ", body)
+        body = body if is_prose else _fence(body, "python").rstrip()
     elif name != "Returns":
         body = re.sub(r"(?m)^(\w+): ", r"- `\1`: ", body)
     return f"**{name}**\n\n{body}\n\n"
@@ -396,6 +494,21 @@ def _calculators() -> Iterator[str]:
         yield f"## {calculator.name}\n\n{_fence(render_inputs(calculator))}"
 
 
+# --- Methods
+
+
+def _methods_page() -> Iterator[str]:
+    """What the modules of `_METHODS` say of themselves."""
+    yield _page("Methods", "the docstrings of modules")
+    yield "How figures are computed, with sources, in the words of the code.\n"
+    for heading, modules in _METHODS.items():
+        yield f"## {heading}\n"
+        for name in modules:
+            module = import_module(f"medical_tasks.{name}")
+            yield f"### {name}\n"
+            yield _prose(module.__doc__)
+
+
 # --- The contract
 
 
@@ -435,3 +548,115 @@ def _methods(node: ast.ClassDef) -> Iterator[str]:
                 f"{member.name}({ast.unparse(member.args)}){returns}", "python"
             )
             yield _prose(ast.get_docstring(member))
+
+
+# --- What arguments of models and judges mean
+
+_MEANINGS: Final[Mapping[str, str]] = {
+    "adaptive_connections": "the number of calls in flight adapts to the provider, up to this many (default false)",
+    "api_key_env": "variable that holds the key (default: that of the alias or provider, such as `OPENAI_API_KEY`)",
+    "base_url": "address up to the version, or those of replicas with spaces between (default: the variable of the alias)",
+    "batch_poll": "seconds until a batch is first checked; up to 12 times as long later (default 5)",
+    "batch_size": "most requests of one batch; fewer where the account may not have so many waiting (default 50000)",
+    "cache_prompt": "inspect's caching of prompts (default: the provider's)",
+    "chunk_size": "prompts per call of lighteval; a kill loses at most one chunk (default: batch size × processes; `vllm` 1024)",
+    "concurrency": "requests in flight, of all replicas (default: 16 per replica; a judge 32; `transformers-server` 4)",
+    "context": "length of the model's context, for the length of questions (default: from the server)",
+    "cpus_per_worker": "CPUs of each worker",
+    "data_parallel_size": "vLLM's data parallelism (in `vllm` all prompts are then one chunk)",
+    "device": "`cpu` where this vLLM is built for the CPU; of `transformers-server` any device (default cpu)",
+    "dtype": "type of the weights in memory; `4bit` and `8bit` need bitsandbytes (default auto: that of the saved weights)",
+    "enable_thinking": "switch of that name in some reasoning models' templates (default: the template's own)",
+    "engine": "backend of each worker; its own arguments are accepted too (default hf)",
+    "executable": "the program (default: `$MEDICAL_TASKS_VLLM`, `.env-vllm/bin/vllm` or `vllm` on `PATH`)",
+    "extra_body": "further JSON fields of the request; in Python a dict (default: not sent)",
+    "flags": "other flags of the server's command, except address, key, name, `--config` and request logs",
+    "frequency_penalty": "sampling (default: not sent)",
+    "gpu_memory_utilization": "as in lighteval's `VLLMModelConfig`",
+    "gpus_per_worker": "GPUs of each worker",
+    "load_format": "as in lighteval's `VLLMModelConfig`",
+    "log_level": "of the libraries (default error)",
+    "logprobs": "how probabilities of answers are asked for (default auto: `top` for choices of one character, else `prompt`)",
+    "max_completion_tokens": "longest answer with its reasoning, sent by that name (default: the task's limit)",
+    "max_length": "longest prompt and answer together, in tokens (default: the model's own)",
+    "max_model_length": "as in lighteval's `VLLMModelConfig`",
+    "max_num_batched_tokens": "as in lighteval's `VLLMModelConfig`",
+    "max_num_seqs": "as in lighteval's `VLLMModelConfig`",
+    "max_retries": "attempts after the first; a 429 uses up none, except with inspect (default 6)",
+    "max_tokens_field": "the name under which the task's limit is sent (default max_tokens; detected)",
+    "min_p": "sampling (default: not sent)",
+    "model_args": "what inspect's class of the provider passes on, such as `{\"provider\": {\"order\": [\"Novita\"]}}`",
+    "model_parallel": "spread one model over the GPUs of a process (default auto)",
+    "n_choices": "a question's votes share one request (`n`), where the server supports it (default false)",
+    "pipeline_parallel_size": "vLLM's pipeline parallelism",
+    "presence_penalty": "sampling (default: not sent)",
+    "price_cached": "price of cached input tokens, for the cost in results (default: unknown)",
+    "price_in": "price of input tokens (default: unknown)",
+    "price_out": "price of output tokens (default: unknown)",
+    "quantization": "as in lighteval's `VLLMModelConfig`",
+    "reasoning_effort": "how long the model reasons, in the server's words (default: not sent)",
+    "reasoning_summary": "as in inspect's `GenerateConfig` (default: not sent)",
+    "reasoning_tokens": "budget for reasoning (Anthropic), on top of the task's limit (default: none)",
+    "repetition_penalty": "sampling (default: none)",
+    "revision": "branch, tag or commit of a repository (default main)",
+    "seed": "seed of sampling (default: not sent; 0 in this process); repeats and votes add one each",
+    "served": "names replicas' answers in the store, in place of their addresses (default: the model's name)",
+    "start_timeout": "seconds until the server must answer (default 1800)",
+    "structured": "the server holds replies to our prompts' JSON form (`response_format`); helps small models (default false)",
+    "temperature": "sampling; some reasoning models accept only `none` (default 0; of a judge with several votes 1)",
+    "tensor_parallel_size": "vLLM's tensor parallelism",
+    "timeout": "seconds for one attempt (default 600)",
+    "tokenizer": "folder of the tokenizer that counts the tokens of questions (default: from the server)",
+    "top_k": "sampling (default: not sent)",
+    "top_logprobs": "how many tokens the server names with their log-probabilities (default 20)",
+    "top_p": "sampling (default: not sent)",
+    "total_time": "seconds for one question, waits included (default 1800)",
+    "varies": "replies differ at temperature 0 too, so that several votes are allowed (default false)",
+    "verbosity": "as in inspect's `GenerateConfig` (default: not sent)",
+    "workers": "number of workers",
+}  # fmt: skip
+"""What each argument of `--model-args` and `--judge-args` means; one without a meaning fails the check."""
+_OF_KIND: Final[Mapping[tuple[str, str], str]] = {
+    ("hf", "batch_size"): "prompts answered together; your own number is often faster (default auto on an NVIDIA GPU, else 8)",
+    ("judge nli", "batch_size"): "rows per batch, halved when memory is full (default: by tokens, 2,048 on a CPU, 32,768 on a GPU)",
+    ("judge nli", "dtype"): "type of the weights in memory (default auto: bfloat16 on GPUs that support it, else float32)",
+    ("judge nli", "labels"): "what a classifier's outputs mean, in their order, where its label names do not say",
+    ("judge nli", "max_length"): "tokens read at once, special ones included (default: a classifier's limit; T5: 2048)",
+    ("judge nli", "official"): "read the premise and decide as DocLens' authors do (default false)",
+    ("ray", "address"): "`local`, `auto` or HOST:PORT (default: `RAY_ADDRESS`, else a local cluster that ends with the run)",
+    ("ray", "batch_size"): "prompts given to a worker at once",
+    ("transformers-server", "dtype"): "type of the weights in memory (default float32)",
+}  # fmt: skip
+"""Meanings that hold for one kind alone."""
+
+
+def meaning_of(kind: str, argument: str) -> str:
+    """Returns the meaning of an argument of a kind of model or judge."""
+    return _OF_KIND.get((kind, argument)) or _MEANINGS[argument]
+
+
+# --- The command
+
+
+def main() -> int:
+    """Writes or checks the pages."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--write", action="store_true")
+    action.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    pages = {FOLDER / name: text for name, text in reference_texts().items()}
+
+    if arguments.write:
+        print(*(f"wrote {path}" for path in write_texts(pages)), sep="\n")
+        return 0
+
+    problems = text_problems(pages)
+    print(*problems, sep="\n", file=sys.stderr)
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
