@@ -23,7 +23,7 @@ def read_row(row: object, columns: Columns, where: str) -> object:
 
     Example:
         >>> read_row({"Must_have": ["Rest."], "id": 3}, {"must_have": ("Must_have",)}, "row")
-        {"must_have": ["Rest."]}
+        {'must_have': ['Rest.']}
     """
     if not isinstance(row, Mapping):
         return row

@@ -91,7 +91,13 @@ def score_checked(
 
 
 class HarnessJudge:
-    """Scores answers of judged tasks from whatever thread a harness calls in."""
+    """Scores answers of judged tasks from whatever thread a harness calls in.
+
+    The judge is opened with the first answers, or in `check` where that costs little, and
+    stays open. Verdicts are stored in one private folder for all harnesses, so that a vote
+    that is stored is not asked for again. A judge on this machine scores one call at a time;
+    one with an endpoint scores several.
+    """
 
     def __init__(self, request: JudgeRequest) -> None:
         self._request = request
@@ -218,6 +224,11 @@ def pooled_mean(values: Iterable[float]) -> float:
     """Returns the sum of the numerators over the sum of the denominators.
 
     Without denominators, the smallest value without a weight, or nan.
+
+    Example: 1 of 2 claims of one answer and 1 of 1 of another.
+
+        >>> round(pooled_mean([Weighted(0.5, 2.0), Weighted(1.0, 1.0)]), 3)
+        0.667
     """
     weighted, unweighted = [], []
     for value in values:

@@ -61,7 +61,14 @@ def was_cut(finish: str, *, tokens: int | None, longest: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How every question is asked."""
+    """How every question is asked.
+
+    Attributes:
+        identity: what determines the judge's verdicts, part of every key in the store.
+        reads: `prompt` for a chat model, `pair` for an entailment model, which depends
+            neither on prompts nor on the length of replies.
+        votes: how many votes a question gets at most; one if it is asked `once`.
+    """
 
     identity: Mapping[str, str]
     reads: Literal["prompt", "pair"]
@@ -91,7 +98,16 @@ class Thread:
 
 
 class Case:
-    """A question, the votes on it so far, and finally its outcome."""
+    """A question, the votes on it so far, and finally its outcome.
+
+    The caller sends `messages` of each vote in `waiting` and passes what comes back to `hear`
+    or `fail`, until `outcome` is set. In between the list changes: a vote with an unreadable
+    reply waits again with a longer chat, and further votes open only if the first ones did
+    not decide.
+
+    Example, with three votes: two are open at first. They say yes and no, so a third opens;
+    it says yes, and the outcome is the verdict yes with the votes (yes, no, yes).
+    """
 
     def __init__(self, question: Question, rules: Rules) -> None:
         """Opens the first votes; ends at once if the judge needs a pair and there is none."""
@@ -222,6 +238,11 @@ class Case:
             )
 
     def _key(self, content_sha256: str, vote: int) -> str:
+        """The key of a vote in the store.
+
+        It is the same for the same judge, content and vote, so that a vote that is stored is
+        not asked for again.
+        """
         # A judge that reads pairs depends neither on the wording of prompts nor on the
         # length of replies.
         prompted = self.rules.reads == "prompt"
@@ -289,7 +310,16 @@ def decide(votes: Sequence[object | None], k: int) -> Decided | int:
 
 
 def _certain(votes: Sequence[object | None], k: int) -> object | None:
-    """The value that stays the mode even if all failed and all open votes name the same other value."""
+    """The value that stays the mode even if all failed and all open votes name the same other value.
+
+    Example: with two yes of three no other value can have more votes; with one, two can
+    still say no.
+
+        >>> _certain(["yes", "yes"], 3)
+        'yes'
+        >>> _certain(["yes"], 3) is None
+        True
+    """
     modes = []
     for other in (*_named(votes), _OTHER):
         full = [

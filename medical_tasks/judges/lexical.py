@@ -138,7 +138,15 @@ def _decide(premise: _Premise, text: str) -> Label:
 
 @dataclass(frozen=True)
 class _Premise:
-    """A text in the forms that are compared with hypotheses, each computed when needed."""
+    """A text in the forms that are compared with hypotheses, each computed when needed.
+
+    Attributes:
+        text: the text.
+        sentences: its sentences that have a word.
+        windows: the content words of each run of `WINDOW` neighbouring sentences; the last
+            is shorter.
+        content: the content words of all sentences.
+    """
 
     text: str
 
@@ -244,7 +252,15 @@ def split_sentences(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A text as words."""
+    """A text as words.
+
+    Example:
+        >>> sentence = Sentence("Do not take more than 1,000.50 mg.")
+        >>> sentence.words
+        ('do', 'not', 'take', 'more', 'than', '1000.5', 'mg')
+        >>> dict(sentence.numbers), sentence.negated
+        ({'mg': {'1000.5'}}, True)
+    """
 
     text: str
 
@@ -284,7 +300,13 @@ class Sentence:
         return {name: side for name, side in held if (name, 1 - side) not in held}
 
     def clashes(self, other: Sentence) -> bool:
-        """Whether negation and opposites differ an odd number of times (`not safe`/`unsafe`: twice), or a unit's numbers all do."""
+        """Whether negation and opposites differ an odd number of times (`not safe`/`unsafe`: twice), or a unit's numbers all do.
+
+        Example:
+            >>> twice, thrice = Sentence("Take 2 tablets."), Sentence("Take 3 tablets.")
+            >>> twice.clashes(thrice), twice.clashes(Sentence("Take 3 drops."))
+            (True, False)
+        """
         flips = self.negated != other.negated
         for name, side in self.sides.items():
             flips ^= other.sides.get(name, side) != side
@@ -295,6 +317,12 @@ class Sentence:
 
 
 def _plain(word: str) -> str:
+    """A word in its form for comparison.
+
+    Example:
+        >>> [_plain(word) for word in ("%", "1,000", "2.50", "1,5", "7.0")]
+        ['percent', '1000', '2.5', '1.5', '7']
+    """
     if word == "%":
         return "percent"
     if not word[0].isdigit():

@@ -430,7 +430,16 @@ def read_object(text: str, keys: Mapping[str, Check]) -> dict[str, Any] | Unread
 def _checked(
     value: Mapping[str, object], keys: Mapping[str, Check], what: str
 ) -> dict[str, Any] | Unreadable:
-    """The normalised values of an object, under the expected keys."""
+    """The normalised values of an object, under the expected keys.
+
+    Args:
+        value: the object of the reply.
+        keys: the check of each expected key.
+        what: the beginning of the message about missing or unexpected keys.
+
+    Two keys that differ only in case make the reply unreadable, since it would be unclear
+    which one counts. A broken explanation (`Checker.aside`) does not.
+    """
     folded = {key.strip().casefold(): content for key, content in value.items()}
     names = {key.casefold(): key for key in keys}
     needed = {key for key, check in keys.items() if not getattr(check, "aside", False)}
@@ -782,7 +791,16 @@ def _unfenced(text: str) -> str:
 def _read_line(
     text: str, label: str, read: Callable[[str], _Value | Unreadable]
 ) -> _Value | Unreadable:
-    """Reads the text after a label on the last line, or the reply's only line."""
+    """Reads the text after a label on the last line, or the reply's only line.
+
+    A judge may quote the answer that it judges, so a value that may be a quotation does not
+    count: after a line that introduces one, or beside another line with a different value.
+
+    Args:
+        text: the reply.
+        label: the word before the colon, as in `entailed: yes`.
+        read: reads what follows it.
+    """
     answer = _after_reasoning(text)
     if answer is None:
         return _NO_ANSWER

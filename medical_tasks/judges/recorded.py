@@ -28,7 +28,16 @@ OTHER_QUESTION = "judge: recorded for another question"
 
 
 class RecordedJudge:
-    """Looks verdicts up in a file. Implements `judges.base.Judge`."""
+    """Looks verdicts up in a file. Implements `judges.base.Judge`.
+
+    A line of the file has a question's id and either a value or why there is none, and may
+    have the hash of what was asked, so that a verdict is used only for the same content:
+
+        {"id": "17/must/1", "value": "entailment", "sha256": "..."}
+        {"id": "17/must/2", "unscored": "judge: unreadable"}
+
+    Without a hash the id alone decides.
+    """
 
     endpoint: None = None
     trouble: None = None  # no connection that could fail
@@ -79,7 +88,11 @@ class RecordedJudge:
         """Does nothing: the file was read at the start."""
 
     def _add(self, where: str, value: object) -> None:
-        """Adds one line. The same id may appear with the hashes of different questions."""
+        """Adds one line. The same id may appear with the hashes of different questions.
+
+        Raises:
+            UsageError: an id has two different verdicts for the same hash, or for none.
+        """
         row = _checked(where, value)
         if row.get("evaluation", 1) != 1:
             return  # of several evaluations (`--evaluations`) the first counts

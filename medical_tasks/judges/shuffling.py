@@ -121,7 +121,12 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def place_in(number: int, of: int) -> float:
-    """Position of a statement in a list: the middle of its share, 0.5 for the only one."""
+    """Position of a statement in a list: the middle of its share, 0.5 for the only one.
+
+    Example:
+        >>> [place_in(number, 4) for number in range(4)], place_in(0, 1)
+        ([0.125, 0.375, 0.625, 0.875], 0.5)
+    """
     return (number + 0.5) / of
 
 

@@ -35,6 +35,19 @@ def plan_windows(text: str, room: int, count: Count) -> list[tuple[int, int]]:
 
     A sentence longer than the room is cut at white space, else anywhere, into pieces of
     a quarter of the room.
+
+    Args:
+        text: the text.
+        room: the most tokens of a window.
+        count: counts the tokens of texts.
+
+    Example, with words for tokens and room for four:
+
+        >>> def words(texts):
+        ...     return [len(text.split()) for text in texts]
+        >>> text = "No fever. No cough. No pain."
+        >>> [text[start:end] for start, end in plan_windows(text, 4, words)]
+        ['No fever. No cough. ', 'No cough. No pain.']
     """
     spans = sentence_spans(text)
     sizes = list(count([text[start:end] for start, end in spans]))
@@ -101,7 +114,15 @@ def _step_back(lengths: Sequence[int], start: int, end: int, room: int) -> int:
 def _divide(
     text: str, span: tuple[int, int], limit: int, count: Count
 ) -> list[tuple[int, int]]:
-    """Halves a span at the white space nearest to its middle until each part has at most `limit` tokens."""
+    """Halves a span at the white space nearest to its middle until each part has at most `limit` tokens.
+
+    Example, with words for tokens: seven words, in pieces of at most four.
+
+        >>> text = "one two three four five six seven"
+        >>> spans = _divide(text, (0, len(text)), 4, lambda texts: [len(texts[0].split())])
+        >>> [text[start:end] for start, end in spans]
+        ['one two three ', 'four five six seven']
+    """
     done: list[tuple[int, int]] = []
     waiting = [span]
     while waiting:

@@ -126,7 +126,11 @@ class Status:
 
 
 class Provider:
-    """The batches of one endpoint."""
+    """The batches of one endpoint.
+
+    Methods that ask the provider raise `CallFailed`. Only `create` is never repeated by the
+    client; after a failure that may have worked, `find_batch` says whether it did.
+    """
 
     def __init__(self, settings: ChatSettings) -> None:
         self._settings = settings

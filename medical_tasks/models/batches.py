@@ -98,7 +98,16 @@ def _say(entry: Entry, message: str) -> None:
 
 
 class Batches:
-    """Asks one endpoint in batches, on behalf of a model or a judge."""
+    """Asks one endpoint in batches, on behalf of a model or a judge.
+
+    A batch may take a day, and goes on and is paid for when the command ends early. So the
+    journal records each batch before it exists. `ask` first goes on with the batches of earlier
+    commands that hold some of the requests, sends the first request ever by itself, and
+    creates batches of the rest.
+
+    Example: a command is killed while a batch of 500 requests runs. Given again with 600
+    questions, it sends one of the other 100 alone, creates a batch of 99, and waits for both.
+    """
 
     def __init__(self, settings: ChatSettings, journal: Path) -> None:
         """Rejects what a batch cannot do.

@@ -181,7 +181,12 @@ class RunBudget:
         return f"{self.tokens:,} tokens{cost}"
 
     def _ceiling(self, most: Amount) -> str:
-        """Returns the ceiling that a request would exceed; "" for none."""
+        """Returns the ceiling that a request would exceed; "" for none.
+
+        Requests in flight count with the most that each may use. Example: of 1,000 tokens 700 are
+        spent, and requests in flight may use 200. One of up to 100 is admitted, one of 101 is
+        not.
+        """
         tokens = self.tokens + self._reserved.tokens + most.tokens
         cost = self.cost + self._reserved.cost + most.cost
         minutes = (time.monotonic() - self._began) / _MINUTE

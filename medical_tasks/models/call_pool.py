@@ -208,7 +208,12 @@ def _first_interrupt(on_interrupt: Callable[[], int]) -> Iterator[list[int]]:
 
 
 class _Pool(Generic[Client, Job, Result]):
-    """An event loop on a thread of its own, with one worker for each slot."""
+    """An event loop on a thread of its own, with one worker for each slot.
+
+    The caller's thread calls `start`, takes results from `finished` until it gets None, calls
+    `join`, and then finds in `error` what ended the pool early, if anything did. A slot takes
+    its next job only once the caller has handled the last result.
+    """
 
     def __init__(
         self,

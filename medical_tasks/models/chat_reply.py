@@ -412,7 +412,18 @@ def read_error(
     sent: Sequence[str],
     secret: str = "",
 ) -> AttemptError:
-    """Classifies a response that is not a success; 408, 409, 429 and 5xx may be retried."""
+    """Classifies a response that is not a success; 408, 409, 429 and 5xx may be retried.
+
+    What follows from a status:
+
+        3xx, 401, 404      ends the run: every other call would fail too
+        408, 409, 5xx      may be retried; 501 not
+        429                may be retried after the wait that it names; without quota ends the run
+        others             this question alone fails: too long, filtered, or another reason
+
+    `refused` names the settings that the server rejects, so that the request can be repeated
+    without them.
+    """
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):

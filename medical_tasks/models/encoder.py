@@ -409,7 +409,13 @@ def require_finite(numbers: object, name: str) -> None:
 
 
 class Batches:
-    """Processes rows in batches, longest first; smaller ones once the device's memory is full."""
+    """Processes rows in batches, longest first; smaller ones once the device's memory is full.
+
+    Example: with 100 tokens a batch, rows of 40, 30, 20 and 10 tokens are two batches, (40,
+    30) and (20, 10), since each row is padded to the longest of its batch. If the device has
+    too little memory for the first, batches have 40 tokens from then on: (40), (30), (20,
+    10).
+    """
 
     def __init__(
         self,

@@ -242,6 +242,14 @@ def _set_decoding(
 
 
 class _HfModel(LocalModel):
+    """A model that lighteval's transformers backend runs, on one or several processes.
+
+    Attributes:
+        _chunk: prompts between two writes to the store, if set (`chunk_size`).
+        _given_batch: the batch size of the settings; None to try the largest that fits.
+        _text_batch: how many texts are scored at once.
+    """
+
     def __init__(
         self,
         setup: LocalSetup,

@@ -130,7 +130,18 @@ class Pace:
         self._rate = min(2 * self._rate, (self._rate + self._refused_rate) / 2)
 
     def _learn(self, paused: float) -> None:
-        """Sets the rate after a pause, by what the server accepted before it."""
+        """Sets the rate after a pause, by what the server accepted before it.
+
+        By what happened since the last pause:
+
+            a rate that was just raised was refused    back to the last one accepted for a while
+            several refused, no rate yet               the rate of the accepted requests
+            several refused                            that rate, or 0.9 of the present one if lower
+            one refused, `_BURST` or more accepted     0.9 of the present one, if there is one
+            none accepted                              the same; waits without a named time double
+
+        The first line that applies counts.
+        """
         began = paused if self._began is None else self._began
         accepted = self._sent - self._refused
         # A pause that the server did not ask for says nothing about its rate.

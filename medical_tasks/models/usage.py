@@ -107,7 +107,13 @@ def cost_usd(
 
 
 def _completed(stated: Mapping[str, Any], prices: Prices | None) -> Usage:
-    """Makes a usage: the counts, and what follows from them and the prices."""
+    """Makes a usage: the counts, and what follows from them and the prices.
+
+    Args:
+        stated: what records add up to: the fields of `_STATED`, and those of `_PARTS`,
+            `providers` and `served_models` where reported.
+        prices: what tokens cost; None leaves the cost unknown.
+    """
     requests, prompt, output, seconds = (stated[name] for name in _STATED)
     seconds = None if seconds is None else round(seconds, 3)
     parts = {name: stated[name] for name in _PARTS if stated.get(name)}
@@ -148,7 +154,20 @@ def reply_metadata(reply: object) -> dict[str, object]:
 
 
 class Meter:
-    """Adds up the usage in records of the store, each once."""
+    """Adds up the usage in records of the store, each once.
+
+    A sum is None as soon as one record does not report its number: a partial sum would look
+    like a cheap run.
+
+    Example: the record `a` is added twice and counts once; `b` does not report its output.
+
+        >>> meter = Meter()
+        >>> meter.add({"a": {"prompt_tokens": 10, "output_tokens": 2}})
+        >>> meter.add({"a": {}, "b": {"prompt_tokens": 20}})
+        >>> usage = meter.usage(None)
+        >>> usage["requests"], usage["prompt_tokens"], usage["output_tokens"]
+        (2, 30, None)
+    """
 
     def __init__(self) -> None:
         """Starts at zero."""
@@ -221,7 +240,10 @@ def _is_tally(value: object) -> bool:
 
 
 def _is_usage(value: object) -> bool:
-    """Returns whether a value is a usage, also of an older suite, with consistent numbers."""
+    """Returns whether a value is a usage, also of an older suite, with consistent numbers.
+
+    Consistent means that the rate and the cost are what the counts and prices give.
+    """
     if not isinstance(value, dict) or not _has_names_of_usage(value):
         return False
 

@@ -150,7 +150,14 @@ class _Factor:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """A task's scores, whose verdicts are corrected."""
+    """A task's scores, whose verdicts are corrected.
+
+    Attributes:
+        items: all items of the task, also those without a score.
+        scores: the uncorrected scores, by item id.
+        estimator: estimates values as the raw figures do, from the same scores.
+        answers: the answers and the name of the model, for factors such as their length.
+    """
 
     task: TaskSpec
     items: Sequence[Item]
@@ -203,6 +210,13 @@ class _Run:
 
         The unit is what one verdict adds; the fixed part needs no judge. None for an item
         without a value, or whose value is only estimated from other items.
+
+        Example: an answer has four statements, of which three have verdicts and two hold. Its
+            value in a mean is 2/3, and each of the three known verdicts adds 1/3: 2 hits, 1 other
+            verdict, a unit of 1/3, no fixed part, and the denominator 1. In a pooled metric the
+            denominator is 4 and a verdict adds 4/3.
+        Example: an answer whose value needed no verdict, such as 0 for an empty one, has no
+            hits and no unit, and its whole value is the fixed part.
         """
         value, of = self.estimator.item_value(metric, score)
         if not of or math.isnan(value):
@@ -245,7 +259,15 @@ class _Run:
 def _correct(
     calibration: Calibration, metric: MetricSpec, run: _Run, corrections: Corrections
 ) -> None:
-    """Adds a metric's corrected figure, and its items' values."""
+    """Adds a metric's corrected figure, and its items' values.
+
+    The steps: keep the labels whose class is decided, count the run's verdicts in the same
+    classes, find the factors in which labels and run differ, learn the judge's errors within
+    the strata of these factors, and compute the value from the verdicts with those errors.
+
+    Raises:
+        NotCorrectableError: the labels do not suffice, or do not apply to the metric.
+    """
     labels = _decided_labels(calibration.check["labels"])
     gold, judged, clusters = (labels[name] for name in ("gold", "judge", "cluster"))
     _check_verdicts(metric, judged)
@@ -317,7 +339,12 @@ def _correct(
 
 
 def _merge_rest(labels: Sequence[str], classes: Sequence[str]) -> list[str]:
-    """Replaces labels of other classes by the last class, which stands for the rest."""
+    """Replaces labels of other classes by the last class, which stands for the rest.
+
+    Example:
+        >>> _merge_rest(["entailment", "neutral"], ("entailment", "not entailment"))
+        ['entailment', 'not entailment']
+    """
     return [label if label in classes else classes[-1] for label in labels]
 
 
@@ -348,7 +375,10 @@ def _form(
 
 
 def _is_elsewhere(calibration: Calibration) -> bool:
-    """Whether the labels come from another kind of text than the task's answers."""
+    """Whether the labels come from another kind of text than the task's answers.
+
+    Then no factors, such as the answers' length, are compared.
+    """
     in_general = calibration.check["set"] in GENERAL
     return in_general or bool(calibration.check.get("elsewhere"))
 
@@ -413,6 +443,12 @@ def _by_class(
 
     All classes are used if the items name the class of every verdict and each class has
     enough labels; otherwise the one that scores (`hit`) and the rest, as counted in `sides`.
+
+    Args:
+        hit: the class that scores, such as `entailment`.
+        class_counts: each item's known verdicts by class.
+        sides: each item's hits and other known verdicts, of shape (items, 2).
+        labels: the people's labels and the judge's, of the labelled pairs.
     """
     classes = (hit, *(name for name in THREE_WAY.classes if name != hit))
     counts = np.array(

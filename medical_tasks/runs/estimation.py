@@ -678,7 +678,11 @@ def _undecided(metric: MetricSpec, scores: Iterable[ItemScore]) -> str:
 def _official_end(
     metric: MetricSpec, scores: Mapping[str, ItemScore], items: int
 ) -> str:
-    """Says why an official figure has no value, with the number of items; "" if it has one."""
+    """Says why an official figure has no value, with the number of items; "" if it has one.
+
+    The authors' scripts have no missing values: they need a verdict on every item, and some
+    end with an error on an unanswered one. A figure of the rest would not be theirs.
+    """
     official = metric.official
     if (
         official is None or metric.kind == "average"
@@ -787,7 +791,12 @@ def estimated(
 
 
 class _Rates:
-    """Rates of hits in the verdicts of judged answers, which estimate missing verdicts."""
+    """Rates of hits in the verdicts of judged answers, which estimate missing verdicts.
+
+    A rate is that of the answer's own known verdicts of the kind; if it has none, that of all
+    judged answers; if these have none either, that of the more general kind
+    (`subjective/entailed`, then `subjective`, then all verdicts).
+    """
 
     def __init__(self, judged: Collection[Counts], *, by_item: bool) -> None:
         self._judged, self._by_item = judged, by_item
@@ -816,7 +825,11 @@ class _Rates:
         return math.fsum(hits), math.fsum(of) if counts.is_share else 1.0
 
     def _unlisted(self, verdicts: Verdicts) -> float:
-        """Estimates the length of a list that could not be made: the others' mean, 1 at least."""
+        """Estimates the length of a list that could not be made: the others' mean, 1 at least.
+
+        Example: the other lists have 2, 3 and 4 entries, and this one could have 10. Three
+            entries are assumed; at most 2 if it could have only 2.
+        """
         return (
             min(max(self._length(verdicts.kind), 1.0), verdicts.more)
             if verdicts.more
@@ -859,7 +872,12 @@ class _Rates:
         return hits / n_known if n_known else self._rate(kind, counts.how)
 
     def _rate(self, kind: str, how: str) -> float:
-        """Returns the share of hits in a kind: a mean over answers for shares, else over verdicts."""
+        """Returns the share of hits in a kind: a mean over answers for shares, else over verdicts.
+
+        Example: of one answer's verdicts 1 of 1 is a hit, of another's 1 of 3. The mean over
+            answers is 2/3, as for a metric that averages items; over verdicts it is 2/4, as for
+            one that pools them (`ratio`).
+        """
         if kind not in self._sums:
             pairs = [_within(kind, counts.verdicts) for counts in self._judged]
             pairs = [(hits, n_known) for hits, n_known in pairs if n_known]
@@ -888,6 +906,12 @@ class _Rates:
 
 
 def _is_within(kind: str, other: str) -> bool:
+    """Whether a kind is another one or one of its sub-kinds.
+
+    Example:
+        >>> [_is_within("plan/entailed", kind) for kind in ("", "plan", "plan/entailed", "pla")]
+        [True, True, True, False]
+    """
     return not other or kind == other or kind.startswith(f"{other}/")
 
 

@@ -159,7 +159,12 @@ def _metric_agreement(
 
 
 def _alike(table: Floats) -> Floats:
-    """Whether each item has the same value in all evaluations; `nan` if one evaluation lacks it."""
+    """Whether each item has the same value in all evaluations; `nan` if one evaluation lacks it.
+
+    Example:
+        >>> _alike(np.array([[1.0, 1.0], [0.0, 1.0], [np.nan, 1.0]])).tolist()
+        [1.0, 0.0, nan]
+    """
     reach = np.ptp(table, axis=1)
     return np.where(np.isnan(reach), np.nan, reach <= ALIKE)
 
@@ -178,6 +183,11 @@ def _verdict_agreement(scored: ScoredTask, decided: Sequence[Row]) -> JsonDict:
 
     Questions about texts that the judge itself wrote, such as claims that it extracted, may
     occur in one evaluation only; these are left out.
+
+    A unit is one statement of one question, with its class in each evaluation: for a batch
+    whose verdicts are (True, False) and then (True, True) there are two, of which the first
+    agrees. The key holds the hash of what was asked, since the same id may ask about another
+    text.
     """
     evaluations = len(scored.repeats)
     units: dict[tuple[str, str, int], list[Hashable | None]] = {}

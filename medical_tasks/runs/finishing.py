@@ -158,7 +158,11 @@ def _columns(
     private: bool,
     evaluations: int,
 ) -> list[str]:
-    """Names the columns of a task's rows: those of its first row, and those of a judge's errors."""
+    """Names the columns of a task's rows: those of its first row, and those of a judge's errors.
+
+    The file of items has one table for all tasks, so that its columns must be known before
+    the first row.
+    """
     first = task.items[:1]
     unanswered = replace(task, unanswered={item.id: "" for item in first})
     columns = [
@@ -232,7 +236,14 @@ def _add_asking(entry: TaskEntry, task: AnsweredTask) -> None:
 
 @dataclass
 class _Scoring:
-    """Scores a task block by block, writes the items' rows and keeps what its summary needs."""
+    """Scores a task block by block, writes the items' rows and keeps what its summary needs.
+
+    Attributes:
+        task: the answers, with those of further repeats.
+        judge: the judge; None for a task without one.
+        calibration: the judge's check by which scores are corrected; None for none.
+        private: whether rows may hold no text of the data.
+    """
 
     task: AnsweredTask
     judge: TaskJudge | None
@@ -268,7 +279,11 @@ class _Scoring:
         return entry
 
     def _score(self, items: ItemsFile) -> ScoredTask:
-        """Scores all repeats of all items, or all evaluations; rows go to `items`."""
+        """Scores all repeats of all items, or all evaluations; rows go to `items`.
+
+        All repeats go through the blocks together: a row has the values of each of them, and the
+        items' texts need not stay in memory once it is written.
+        """
         task = self.task
         judges: list[Judging | None] = [None]
         if self.judge is not None:
@@ -471,6 +486,9 @@ def _blocks(answered: AnsweredTask) -> Iterator[Sequence[Item]]:
     """Cuts a task's items into blocks; a task without items has one empty block.
 
     Adjacent items of one cluster are scored at once, since some metrics compare them.
+
+    Example: with blocks of two, items of the clusters a, a, a, b are the blocks (a, a, a) and
+    (b). A judge is asked about all items at once: they are one block.
     """
     items = answered.items
     size = max(1, len(items)) if answered.task.judge else _BLOCK

@@ -480,7 +480,11 @@ def _scoring_args(whole: _Whole, task_args: Mapping[str, str]) -> dict[str, str]
 
 
 def _next_step(answered: Sequence[AnsweredTask], runs: Sequence[ShardRun]) -> str:
-    """Says which parts would bring missing answers; items that were never asked come first."""
+    """Says which parts would bring missing answers; items that were never asked come first.
+
+    Example: item number i, counted from 0, is in part i mod n + 1 of n. Of two parts, items 2
+    and 4 are missing: both are in `--shard 1/2`.
+    """
     reasons = {reason for task in answered for reason in task.unanswered.values()}
     relevant = {_MISSING} & reasons or reasons
     lines, numbers = [], set[int]()

@@ -38,7 +38,18 @@ def too_few_to_tell(
 
 
 def group_too_few(group: Json, whole: Json, *, parts: bool = False) -> bool:
-    """Applies `too_few_to_tell` to a group of one run, or (`parts`) to a part of each item."""
+    """Applies `too_few_to_tell` to a group of one run, or (`parts`) to a part of each item.
+
+    A group is part of the whole it is compared with, so that the error of their difference is
+    the group's own error times the root of the share of items outside of it. For `parts` it
+    is the group's own error.
+
+    Example: half of the items reach 0.5, with 0.1 on either side.
+
+        >>> group = {"value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n": 50}
+        >>> [group_too_few(group, {"value": value, "n": 100}) for value in (0.55, 0.8)]
+        [True, False]
+    """
     value, of_all = group["value"], whole.get("sample", whole)["value"]
     if (
         value is None

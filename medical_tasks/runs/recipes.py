@@ -346,7 +346,15 @@ def recipe_differences(
 def _forbidding(
     name: str, first: Json, second: Json, metrics: Sequence[MetricSpec]
 ) -> list[str]:
-    """Reports differences of version, data, metrics and items: each forbids a comparison."""
+    """Reports differences of version, data, metrics and items: each forbids a comparison.
+
+    Args:
+        name: the task.
+        first: the recipe of one run.
+        second: the recipe of the other.
+        metrics: the metrics to compare. If one `needs` a task argument that either run has,
+            all task arguments must be the same.
+    """
     refused: list[str] = []
     versions = _versions(first, second)
     if not _is_same_test(*versions):
@@ -376,7 +384,12 @@ def _versions(first: Json, second: Json) -> tuple[str, str]:
 
 
 def _is_same_test(first: str, second: str) -> bool:
-    """Whether the scores of two task versions, such as `2-A` and `2-B`, mean the same."""
+    """Whether the scores of two task versions, such as `2-A` and `2-B`, mean the same.
+
+    Example:
+        >>> _is_same_test("2-A", "2-B"), _is_same_test("2-A", "3-A")
+        (True, False)
+    """
     return first.partition("-")[0] == second.partition("-")[0]
 
 

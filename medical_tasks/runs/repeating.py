@@ -155,7 +155,14 @@ def _set_counts(figure: Figure, scored: int, items: int, estimated: int) -> None
 
 
 class RepeatedEstimator(Estimator):
-    """Estimates a task whose items were answered, or whose answers were judged, several times."""
+    """Estimates a task whose items were answered, or whose answers were judged, several times.
+
+    A figure's value is the mean of the values that the repeats give, so that a pooled metric
+    (`ratio`) is computed within each repeat. Its interval is that of all answers together,
+    where the answers to an item count as one item or one cluster: repeats make the items no
+    more numerous. Between repeats of a model it is widened by how much whole runs differ,
+    since one run may shift all items at once.
+    """
 
     def __init__(
         self,
@@ -187,7 +194,11 @@ class RepeatedEstimator(Estimator):
         self._repeats, self._votes, self._source = repeats, votes, source
 
     def entry(self, metric: MetricSpec, items: Sequence[Item]) -> Figure:
-        """Computes a metric's figure: the mean over repeats, the interval of all answers."""
+        """Computes a metric's figure: the mean over repeats, the interval of all answers.
+
+        An official figure that one repeat lacks has no value, like that of the repeat. Any other
+        is the mean over the repeats that have one.
+        """
         if self._source == "evaluations" and not metric.judged:
             return self._estimators[0].entry(metric, items)
 

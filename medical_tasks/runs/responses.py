@@ -362,7 +362,13 @@ def _checked_text(where: str, text: object) -> str:
 
 
 class _Names:
-    """Identifies items by their ids, also as a spreadsheet rewrites them, or by their questions."""
+    """Identifies items by their ids, also as a spreadsheet rewrites them, or by their questions.
+
+    Example:
+        >>> names = _Names(["17", "007", "x1"], [])
+        >>> names.by_id("17.0"), names.by_id("7"), names.by_id("x1"), names.by_id("8")
+        (['17'], ['007'], ['x1'], [])
+    """
 
     def __init__(self, ids: Collection[str], items: Sequence[Item]) -> None:
         """Keeps ids and items; the indexes are built only for tables and authors' files.

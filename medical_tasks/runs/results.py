@@ -276,8 +276,10 @@ def flat(figures: Mapping[str, Figure]) -> JsonDict:
     """Flattens figures for `evaluate` modules, nan where there is no number; `reasons` says why.
 
     Example:
-        >>> flat({"accuracy": figure})
-        {"accuracy": 0.5, "accuracy_ci_low": 0.1, ..., "reasons": {}}
+        >>> figure = dict.fromkeys(ENDS, 0.5) | {"ci_high": None, "n": 4}
+        >>> numbers = flat({"accuracy": figure})
+        >>> numbers["accuracy"], numbers["accuracy_ci_high"], numbers["reasons"]
+        (0.5, nan, {})
     """
     numbers: JsonDict = {}
     for name, figure in figures.items():
@@ -467,7 +469,7 @@ def in_order(groups: Iterable[str]) -> list[str]:
 
     Example:
         >>> in_order(["10", "5 or more", "other", "3 to 4", "up to 2", "renal"])
-        ["up to 2", "3 to 4", "5 or more", "10", "renal", "other"]
+        ['up to 2', '3 to 4', '5 or more', '10', 'renal', 'other']
     """
     return sorted(groups, key=_order_key)
 

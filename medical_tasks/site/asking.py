@@ -81,7 +81,11 @@ def _requested_roles(site: Site, only: Sequence[str]) -> list[str]:
 
 
 def state(site: Site) -> State:
-    """The state of the step."""
+    """The state of the step.
+
+    Beyond the journal: stale if the items, or what people decided on them, changed after they
+    were built; next if a role has unscored items, since the command goes on where it ended.
+    """
     cost = _cost(site)
     by_journal = journal_state(site, "run", ready="ask the models", cost=cost)
     built = last(site, BUILT)

@@ -184,6 +184,16 @@ def rules(materials: Materials) -> list[RuleTable]:
 
 
 def _preset_rules(materials: Materials) -> Iterator[RuleTable]:
+    """Yields the rules of a preset, by the measures of the use.
+
+    Each measure gets a limit, in a strict policy a narrower one if it counts harm. Except in
+    an exploratory one, measures that do not count harm get a wider limit for the groups of
+    each stratum. Then follow the coverage and, except in an exploratory policy, the kappa of
+    the judge of a judged task.
+
+    Raises:
+        MissingError: the preset needs a check of the judge, and there is none.
+    """
     preset, task = materials.preset, {"task": materials.task}
     measures = MEASURES[materials.use]
     for measure in measures:
@@ -230,7 +240,11 @@ def _limit(
 
 
 def _about(rule: RuleTable) -> tuple[str, ...]:
-    """The subject of a rule, on which a policy has only one."""
+    """The subject of a rule, on which a policy has only one.
+
+    Example: a rule on accuracy by sex replaces the preset's rule on accuracy by sex, and not
+    that on accuracy for all items. A corrected metric and its raw one are one subject.
+    """
     if "coverage_at_least" in rule:
         return (str(rule["task"]), "coverage")
     if "judge_kappa_at_least" in rule:

@@ -262,7 +262,15 @@ def changed(site: Site, done: Done) -> list[str]:
 
 
 def digest(site: Site, name: str) -> str:
-    """The SHA-256 of a setting, a file, or a folder's files; "" if it does not exist."""
+    """The SHA-256 of a setting, a file, or a folder's files; "" if it does not exist.
+
+    A folder's digest covers the names and contents of its files, not hidden ones, so that it
+    changes with each file that is added, removed or changed.
+
+    Args:
+        site: the site.
+        name: a path as the journal has it, or `site.toml:KEY` or `site.toml:TABLE.KEY`.
+    """
     file, _, key = name.partition(":")
     if file == SETTINGS_NAME and key:
         value: object = site.settings

@@ -118,7 +118,19 @@ def exchange_p(table: SeriesTable) -> tuple[float, float]:
 
 
 def _counted_out(table: SeriesTable) -> tuple[float, float] | None:
-    """The two tails over all permutations; None unless results are small whole numbers."""
+    """The two tails over all permutations; None unless results are small whole numbers.
+
+    Without a change, the newest run's result in a cluster is equally likely to be that of
+    any of the runs. Clusters are independent, so the distribution of its sum is the
+    convolution of their distributions.
+
+    Example: two runs of two items, both right before and both wrong now. The newest run has
+        no right answer in one of the four permutations.
+
+        >>> sums = np.array([[[1.0, 1.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0]]])
+        >>> _counted_out(SeriesTable((1.0,), sums))
+        (0.25, 1.0)
+    """
     if len(table.shares) != 1:
         return None
 
@@ -143,7 +155,12 @@ def _counted_out(table: SeriesTable) -> tuple[float, float] | None:
 
 
 def _dealt(table: SeriesTable) -> tuple[float, float]:
-    """The two tails over random permutations of each cluster's results among the runs."""
+    """The two tails over random permutations of each cluster's results among the runs.
+
+    For what `_counted_out` leaves: varying denominators, averages of metrics, fractional
+    results, and sums too large to count. The observed arrangement counts as one of the
+    permutations (`below` and `above` begin at 1), so that no tail is 0.
+    """
     value = average_of(table.shares)
     runs, _, clusters = table.sums.shape
     total = table.sums.sum(axis=0).sum(axis=1)
@@ -170,7 +187,13 @@ def _dealt(table: SeriesTable) -> tuple[float, float]:
 
 
 def normal_scores(p_values: Sequence[float]) -> Floats:
-    """The normal quantile of each p value, positive for small ones."""
+    """The normal quantile of each p value, positive for small ones.
+
+    Example: no evidence, and the 2.5 % that a 95 % interval leaves on each side.
+
+        >>> [abs(round(float(score), 2)) for score in normal_scores([0.5, 0.025])]
+        [0.0, 1.96]
+    """
     inside = [min(max(p, _SURE), 1.0 - _SURE) for p in p_values]
     return np.array([-normal_quantile(p) for p in inside])
 
@@ -252,6 +275,11 @@ def boundaries(
 def _boundaries(
     cumulative: tuple[float, ...], statistic: Statistic
 ) -> tuple[float, ...]:
+    """Finds the limits by simulating scores without a change.
+
+    A look's limit is where just the planned share of all draws has crossed it or an earlier
+    one. A look that may spend less than one draw has no limit (infinity).
+    """
     drawn = statistic(_paths(len(cumulative)))
     alive = np.ones(_DRAWS, dtype=np.bool_)
     limits: list[float] = []

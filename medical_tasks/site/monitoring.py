@@ -320,7 +320,17 @@ def _measured(
     aligned: Sequence[Sequence[Json]],
     limit: float,
 ) -> MeasureLook:
-    """Tests a metric of the newest run against all earlier runs."""
+    """Tests a metric of the newest run against all earlier runs.
+
+    Args:
+        series: the series, with the p values of earlier looks in its lines.
+        task: the task.
+        metric: the metric.
+        aligned: the rows of each run for the same items, the gated run first and the newest
+            last.
+        limit: what the statistic must exceed at this look; infinite if no alpha may be spent
+            on it.
+    """
     declared = {spec.name: spec for spec in task.metrics}
     clusters = (
         [row.get("cluster") for row in aligned[0]] if task.cluster is not None else None
@@ -373,6 +383,12 @@ def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
     Args:
         sums: an array of shape (runs, columns, items); `nan` marks an undecided item.
         clusters: the cluster of each item; None if items are independent.
+
+    Example: three items of two clusters; one run lacks a value of the third item.
+
+        >>> sums = np.array([[[1.0, 0.0, 1.0]], [[1.0, 1.0, np.nan]]])
+        >>> by_cluster(sums, ["a", "a", "b"]).tolist()
+        [[[1.0]], [[2.0]]]
     """
     counted = np.asarray(np.isfinite(sums).all(axis=(0, 1)))
     decided = sums[:, :, counted]
@@ -390,7 +406,11 @@ def by_cluster(sums: Floats, clusters: Sequence[object] | None) -> Floats:
 
 
 def _since(columns: Sequence[Columns], since: int) -> Columns:
-    """Pools the runs before a look into one run, and those from it on into another."""
+    """Pools the runs before a look into one run, and those from it on into another.
+
+    Run 0 is the gated one and run i that of look i, so that a change at look `since` puts the
+    runs 0 to since - 1 before it.
+    """
     before, after = columns[:since], columns[since:]
     pooled = replace(columns[-1].metric, kind="ratio")
     return replace(

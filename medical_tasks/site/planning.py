@@ -178,7 +178,15 @@ def _labels(decision: Decision, accuracy: float) -> int:
 
 
 def labels_for(half_width: float, accuracy: float) -> int:
-    """The number of labels that leave the error of a simulated judge at a half-width."""
+    """The number of labels that leave the error of a simulated judge at a half-width.
+
+    The simulated judge gives `_PLANTED` verdicts, with `SENSITIVITY` and `SPECIFICITY`.
+
+    Args:
+        half_width: the half-width of the interval from the judge's error alone, on the
+            metric's scale: 0.05 is five percentage points.
+        accuracy: the true share of hits that is assumed.
+    """
     import numpy as np
 
     from medical_tasks.scoring.correction import (

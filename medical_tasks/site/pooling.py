@@ -227,7 +227,11 @@ def _check_recipes(shares: Sequence[Shared], accept: frozenset[str]) -> list[Jso
 
 
 def _recipe_differences(shares: Sequence[Shared], name: str) -> Iterator[JsonDict]:
-    """How the recipes of a task differ: the sites with each value of a part."""
+    """How the recipes of a task differ: the sites with each value of a part.
+
+    Example: two sites asked with one prompt and a third with another. The difference is
+        `{"task": ..., "kind": "prompts", "values": {"ab12": ["a", "b"], "cd34": ["c"]}}`.
+    """
     parts = {
         share.site: _parts(share.content["tasks"][name])
         for share in shares
@@ -270,7 +274,14 @@ class _LineKey:
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """Pools a task of several hospitals."""
+    """Pools a task of several hospitals.
+
+    A line of the report is one metric of one role, or the difference between the roles, for
+    all items or for one group. Each site that shares the figure contributes an effect; a
+    line has at least two. For a judged metric a second line follows, with each site's value
+    corrected for the errors of its own judge: as the site shared it, else by the confusion
+    matrix that the site shared.
+    """
 
     task: TaskSpec
     shares: Sequence[Shared]
@@ -379,7 +390,15 @@ class _Pool:
     def _line(
         self, key: _LineKey, effects: Sequence[Effect], without: Sequence[JsonDict]
     ) -> JsonDict | None:
-        """A pooled line; None for fewer than two hospitals."""
+        """A pooled line; None for fewer than two hospitals.
+
+        Args:
+            key: what the line is about.
+            effects: the sites' values with intervals. One whose interval has no width, or is as
+                wide as that of less than one item, has no usable weight; it is listed under
+                `without`.
+            without: sites that are left out for another reason, with the reason.
+        """
         scale = self._scale(key)
         silent = [effect for effect in effects if not is_poolable(effect, scale)]
         effects = [effect for effect in effects if is_poolable(effect, scale)]
@@ -455,7 +474,13 @@ def largest_difference(effects: Sequence[Effect], scale: Scale) -> JsonDict:
 
 
 def _held(low: float, high: float, limit: float) -> str:
-    """Whether all sites are within the limit of each other: yes, no or not decided."""
+    """Whether all sites are within the limit of each other: yes, no or not decided.
+
+    Example, with an interval of the largest difference and a limit of 0.05:
+
+        >>> [_held(low, high, 0.05) for low, high in ((0.0, 0.04), (0.06, 0.1), (0.01, 0.1))]
+        ['yes', 'no', 'not decided']
+    """
     if high <= limit:
         return "yes"
     return "no" if low > limit else "not decided"

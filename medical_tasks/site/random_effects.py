@@ -133,7 +133,13 @@ def pooled(values: npt.ArrayLike, variances: npt.ArrayLike) -> Pooled:
 
 
 def hartung_knapp(y: Floats, v: Floats, tau2: Floats) -> tuple[Floats, Floats]:
-    """The weighted mean for a given tau², and its standard error by the observed spread."""
+    """The weighted mean for a given tau², and its standard error by the observed spread.
+
+    Args:
+        y: the values, of shape (..., hospitals).
+        v: their variances, of the same shape.
+        tau2: the variance between hospitals, of shape (...).
+    """
     weights = 1.0 / (v + tau2[..., None])
     mean = (weights * y).sum(axis=-1) / weights.sum(axis=-1)
     scale = spread(y, v, tau2) / (y.shape[-1] - 1.0)
@@ -252,7 +258,12 @@ def chi2_tail(x: npt.ArrayLike, freedom: int) -> Floats:
 
 @functools.cache
 def chi2_quantile(p: float, freedom: int) -> float:
-    """The quantile of chi² for probability p, 0 < p < 1."""
+    """The quantile of chi² for probability p, 0 < p < 1.
+
+    Example:
+        >>> round(chi2_quantile(0.95, 1), 2)
+        3.84
+    """
     low, high = 0.0, 1.0
     while float(chi2_tail(high, freedom)) > 1.0 - p:
         high *= 2.0
@@ -269,6 +280,11 @@ def range_quantile(p: float, means: int) -> float:
 
     Divided by the square root of 2 it is the number of standard errors for simultaneous
     intervals of all pairwise differences.
+
+    Example: two means have one difference, whose interval is the usual one.
+
+        >>> round(range_quantile(0.95, 2) / math.sqrt(2.0), 2)
+        1.96
     """
     z = np.linspace(-9.0, 9.0, 3001)
     density = np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)

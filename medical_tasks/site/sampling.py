@@ -148,7 +148,19 @@ def _check_strata(site: Site, patients: Sequence[Patient]) -> None:
 
 
 def placed(patients: Sequence[Patient]) -> list[Patient]:
-    """Sorts patients into the order of drawing; see the module."""
+    """Sorts patients into the order of drawing; see the module.
+
+    Example: four women and two men. However many are drawn, the first ones have about the
+    same mix.
+
+        >>> patients = [
+        ...     Patient(id=f"{sex}{number}", strata={"sex": sex}, rows=())
+        ...     for sex, size in (("f", 4), ("m", 2))
+        ...     for number in range(size)
+        ... ]
+        >>> [patient.id for patient in placed(patients)]
+        ['f0', 'm0', 'f1', 'f2', 'm1', 'f3']
+    """
     sizes = Counter(tuple(patient.strata.values()) for patient in patients)
     seen: Counter[tuple[str, ...]] = Counter()
     positions: dict[str, tuple[float, int]] = {}

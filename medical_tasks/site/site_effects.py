@@ -102,7 +102,14 @@ def is_poolable(effect: Effect, scale: Scale) -> bool:
 def on_scale(
     effects: Sequence[Effect], scale: Scale, shift: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Values and variances of hospitals, each shifted by `shift` times its `off`."""
+    """Values and variances of hospitals, each shifted by `shift` times its `off`.
+
+    Args:
+        effects: one per hospital.
+        scale: `share` for the arcsine of the square root, `plain` for the values themselves.
+        shift: -1 and 1 are the ends between which the true values lie: one that is shared
+            for a hidden small count may be off by up to `off`.
+    """
     values = np.array([effect.value + shift * effect.off for effect in effects])
     if scale == "plain":
         return values, np.array([effect.variance for effect in effects])
@@ -112,7 +119,12 @@ def on_scale(
 
 
 def _items(effects: Sequence[Effect]) -> Floats:
-    """The number of independent items that each hospital's share is worth."""
+    """The number of independent items that each hospital's share is worth.
+
+    A raw share's number follows from its own interval. A corrected share's is p (1 - p) /
+    variance, where p is the mean of all hospitals: with its own value in place of p, a share
+    corrected to 1 would be worth no items at all.
+    """
     own = np.array([effect.items for effect in effects])
     corrected = np.array([effect.how != RAW for effect in effects])
     if not corrected.any():

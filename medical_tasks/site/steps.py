@@ -158,7 +158,11 @@ def step_named(name: str) -> Step | None:
 
 
 def states(site: Site) -> dict[str, State]:
-    """The state of every step, in the order of the work."""
+    """The state of every step, in the order of the work.
+
+    A step is blocked by those that it needs and that are not done. A stale step blocks
+    nothing.
+    """
     step_states: dict[str, State] = {}
     for step in STEPS:
         missing = [
@@ -187,6 +191,9 @@ def journal_state(site: Site, step: str, *, ready: str = "", cost: str = "") -> 
         step: its name.
         ready: the text if it can be done now.
         cost: what it then costs.
+
+    Example: `sample` was done with the seed 1, whose hash is in the journal. With another seed
+    in site.toml it is stale, "done ...; changed since: site.toml:seed".
     """
     done = last(site, step)
     if done is None:

@@ -197,7 +197,16 @@ def ranked(similarities: Sequence[float]) -> list[int]:
 def lexical_similarities(
     sentences: Sequence[str], queries: Sequence[str]
 ) -> list[float]:
-    """BM25 of each sentence of one note, as the mean over the questions; 0 without a shared word or a question."""
+    """BM25 of each sentence of one note, as the mean over the questions; 0 without a shared word or a question.
+
+    How rare a word is is counted among the note's own sentences. The values are in the order
+    of the sentences.
+
+    Example:
+        >>> values = lexical_similarities(["Fever began.", "He ate."], ["When did fever begin?"])
+        >>> values[0] > values[1] == 0.0
+        True
+    """
     counts = [Counter(_words(sentence)) for sentence in sentences]
     lengths = [sum(count.values()) for count in counts]
     usual = sum(lengths) / len(lengths) if any(lengths) else 1.0
@@ -313,6 +322,11 @@ def _embedder(task: TaskSpec, arguments: Mapping[str, str]) -> str | None:
 
 
 def _answer(item: Item, similarities: Sequence[float]) -> str:
+    """Takes sentences, the most similar first, until the next no longer fits into 75 words.
+
+    Sentences that are longer by themselves are passed over. The chosen ones are in the note's
+    order, and each line cites itself: `He was given lasix. |4|`.
+    """
     sentences = note_sentences(item)
     chosen: list[int] = []
     left = WORD_LIMIT

@@ -470,7 +470,17 @@ def _answer_id(name: str, answer_ids: Sequence[str]) -> str:
 def _json_rows(
     value: object, known_ids: Collection[str], answer_ids: Sequence[str]
 ) -> list[tuple[str, Sequence[str]]] | None:
-    """Pairs of a JSON reply, by the answer's sentence; None for an unknown form."""
+    """Pairs of a JSON reply, by the answer's sentence; None for an unknown form.
+
+    Example, of the three known forms:
+
+        >>> forms = {"2": ["1", "4"]}, [["1"], ["4"]], [{"answer_id": "1", "evidence_id": ["4"]}]
+        >>> for form in forms:
+        ...     print([(name, list(ids)) for name, ids in _json_rows(form, ["1", "4"], ["1", "2"])])
+        [('2', ['1', '4'])]
+        [('1', ['1']), ('2', ['4'])]
+        [('1', ['4'])]
+    """
     pairs: list[tuple[str, object]] = []
     if isinstance(value, dict):
         pairs = [(str(name).strip(), ids) for name, ids in value.items()]
@@ -663,7 +673,14 @@ def pipe_groups(line: str, known_ids: Collection[str]) -> list[Group]:
 
 
 def _listed_between_bars(line: str) -> Iterator[tuple[int, int]]:
-    """The spans of bars with only lists of numbers between them."""
+    """The spans of bars with only lists of numbers between them.
+
+    Example, a line with one group of two lists, and a bar that belongs to the text:
+
+        >>> line = "He bled |1|2|. The ratio a|b fell."
+        >>> [line[start:end] for start, end in _listed_between_bars(line)]
+        ['|1|2|']
+    """
     bars = [position for position, sign in enumerate(line) if sign == "|"]
     first = 0
     for number, (bar, following) in enumerate(pairwise(bars)):

@@ -505,7 +505,14 @@ def _answer_sentence(
 
 
 def _citations(where: str, value: object) -> tuple[str, ...]:
-    """The ids of a list, or of a text with commas; a range stands for all of its ids."""
+    """The ids of a list, or of a text with commas; a range stands for all of its ids.
+
+    Example:
+        >>> _citations("case 1", "1, 3-5, 4")
+        ('1', '3', '4', '5')
+        >>> _citations("case 1", None)
+        ()
+    """
     entries = (
         [] if value is None else value.split(",") if isinstance(value, str) else value
     )

@@ -285,7 +285,11 @@ def _link_problems(item: Item, where: str, link: object) -> list[Problem]:
 
 
 def answer_problems(item: Item, answer: object) -> list[Problem]:
-    """Checks an answer of 2025; it has no problem if the official scorer reads it as intended."""
+    """Checks an answer of 2025; it has no problem if the official scorer reads it as intended.
+
+    The answer is read twice, by this project's rules (`meant`) and by those of the official
+    script (`official`). A form that only the first understands would lose citations there.
+    """
     if not isinstance(answer, str) or not is_text(blank=True).holds(answer):
         return _no_text(item, answer, field="answer")
 

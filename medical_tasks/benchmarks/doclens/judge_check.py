@@ -477,7 +477,11 @@ _WORD: Final = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 
 
 class Record:
-    """The sentences of a patient's notes, searched by words (BM25)."""
+    """The sentences of a patient's notes, searched by words (BM25).
+
+    Example: of two notes with the sentence "No known allergies." only the first one's is kept,
+    as `2101-03-02: No known allergies.`
+    """
 
     def __init__(self, notes: Sequence[tuple[str, str]]) -> None:
         """Splits notes into sentences, and keeps the first copy of each.

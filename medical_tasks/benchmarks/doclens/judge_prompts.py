@@ -134,7 +134,17 @@ def claim_pair(text: str, claim: str) -> Pair:
 
 
 class QuestionMaker:
-    """Makes questions with one set of prompts and one style."""
+    """Makes questions with one set of prompts and one style.
+
+    `name`, the first argument of each method, becomes the id of the question, and the
+    docstring says what the reply's verdict is as a value.
+
+    Attributes:
+        _official: whether the prompts are the authors' files, which have one for each kind,
+            form and, for clinical notes, section.
+        _in_lines: whether replies are lines of text instead of JSON.
+        _explained: whether replies explain their verdicts.
+    """
 
     def __init__(self, prompts: JudgePrompts, style: str) -> None:
         self._prompts, self._style = prompts, style
@@ -595,7 +605,12 @@ def _cited(entailed: bool, provenance: object, numbers: Sequence[int]) -> Cited:
 
 
 def _numbers(provenance: object) -> list[int] | None:
-    """The numbers in a list of numbers, in a text ("3, 7"), or in a list of texts; else None."""
+    """The numbers in a list of numbers, in a text ("3, 7"), or in a list of texts; else None.
+
+    Example:
+        >>> [_numbers(value) for value in ([1, 2], "3, 7", ["1", "2"], "see the third")]
+        [[1, 2], [3, 7], [1, 2], None]
+    """
     if isinstance(provenance, list) and all(
         type(number) is int for number in provenance
     ):

@@ -254,7 +254,12 @@ def claim_line(
 def _question_line(
     unit: Unit, judging: Judging, claims: ClaimsBySide, style: str
 ) -> Line[UnitVerdict]:
-    """Asks about a question's summary, which is one claim: in both directions, and whether both are the same."""
+    """Asks about a question's summary, which is one claim: in both directions, and whether both are the same.
+
+    The judge decides about `recall` (the output entails the reference), `precision` (the
+    reference entails the output) and, if it reads prompts, `same`, which makes both of them
+    hits. An entailment model is not asked the third question.
+    """
     output, reference = (
         " ".join(judged_text(text).split()) for text in (unit.output, unit.reference)
     )
@@ -287,7 +292,11 @@ def _question_line(
 def _sentence_line(
     unit: Unit, judging: Judging, style: str
 ) -> Line[tuple[tuple[SentenceVerdict, ...], tuple[str, ...]]]:
-    """Asks about each sentence that is not blank and cites a sentence of the source."""
+    """Asks about each sentence that is not blank and cites a sentence of the source.
+
+    Numbers of no source are left out of the question; as citations they support nothing. If
+    the sentence is not entailed, none of its citations supports it.
+    """
     sentences = read_sentences("" if unit.output.strip() == EMPTY else unit.output)
     lines = []
     for index, sentence in enumerate(sentences):
@@ -347,6 +356,10 @@ def citation_line(
     """Asks whether the citations of a sentence, in the given order, entail it, and which are needed.
 
     A judge that reads prompts gets one call.
+
+    Returns:
+        Not entailed if nothing is cited. Without a readable reply all is missing; a reply
+        that has the verdict but no readable list of citations leaves only these missing.
     """
     if not cited:
         return CitationVerdict(entailed=False)

@@ -179,7 +179,14 @@ def unsupported(citations: int = 0) -> SentenceVerdict:
 def meqsum_section(
     *, recall: bool | None, precision: bool | None, same: bool | None = False
 ) -> Section:
-    """The section of a question's summary: each question is one claim, entailed either way if both are the same."""
+    """The section of a question's summary: each question is one claim, entailed either way if both are the same.
+
+    Example: a missing verdict on `same` leaves open whether the miss is one.
+
+        >>> section = meqsum_section(recall=False, precision=True, same=None)
+        >>> section.reference_claims, section.output_claims
+        ((None,), (True,))
+    """
     reference, output = (
         True if entailed or same else None if None in (entailed, same) else False
         for entailed in (recall, precision)

@@ -86,7 +86,14 @@ _WORD = re.compile("[A-Z0-9]+")
 
 @lru_cache(maxsize=8192)
 def kind_of(description: str) -> Kind | LeftOut:
-    """Classifies a report; abdomen and pelvis together are `abdomen`, other combinations are ambiguous."""
+    """Classifies a report; abdomen and pelvis together are `abdomen`, other combinations are ambiguous.
+
+    Example:
+        >>> kind_of("CT ABD & PELVIS WITH CONTRAST")
+        Kind(modality='CT', anatomy='abdomen')
+        >>> kind_of("CT CHEST AND HEAD").name
+        'SEVERAL_ANATOMIES'
+    """
     words = _WORD.findall(description.upper())
     modalities = {_MODALITY_OF[word] for word in words if word in _MODALITY_OF}
     if len(modalities) != 1:
@@ -212,7 +219,12 @@ def read_report(text: str) -> Report | LeftOut:
 
 
 def _sections(body: str) -> dict[str, list[str]] | None:
-    """The texts of findings, impression, and examined regions; None if findings and impression share a section."""
+    """The texts of findings, impression, and examined regions; None if findings and impression share a section.
+
+    Returns:
+        The texts under `findings`, `impression` and `examined`, in order. A section `reading`
+        after complete ones is a second reading of the same images, and ends the report.
+    """
     sections: dict[str, list[str]] = {"findings": [], "impression": [], "examined": []}
     headings = [*_headings(body), ("", len(body), len(body))]
     for (name, begin, start), (_, end, _) in itertools.pairwise(headings):

@@ -387,7 +387,12 @@ def _read(upstream: Path | None, path: str) -> tuple[Path, str]:
 
 
 def _wrong(content: object, name: str) -> str | None:
-    """The first fault of the authors' prompt, a list of messages; None if it has none."""
+    """The first fault of the authors' prompt, a list of messages; None if it has none.
+
+    A prompt ends with the user's message. That of GPT is empty in the file, and is replaced by
+    what is judged; that of Mistral has the slots `__TEXT__` and `__CLAIM__`. A prompt that
+    makes claims has slots for their least and largest number in its first message.
+    """
     if not isinstance(content, list) or not content:
         return "a prompt of the authors is a list of messages; this is none"
 

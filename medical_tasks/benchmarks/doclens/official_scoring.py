@@ -329,7 +329,19 @@ _SIDES: Final[tuple[Side, ...]] = ("reference", "output")
 
 
 class _JudgedUnit:
-    """Asks about a unit with the authors' prompts."""
+    """Asks about a unit with the authors' prompts.
+
+    A unit is what the authors' scripts score at once: a text, or a section of a note. Its
+    questions come in two rounds: first the claims of either side that no file has, then all
+    claims in both directions, together with the sentences and their citations. Every question
+    is asked once, without re-asks.
+
+    Attributes:
+        _mistral: whether the prompts are those for Mistral, which get other questions and
+            other readers than those for GPT.
+        _existing: claims from files, by side and unit id.
+        _reasons: why verdicts are missing, each once, in order.
+    """
 
     def __init__(
         self,
@@ -513,7 +525,13 @@ def official_reference(reference: str, form: str) -> str:
 
 
 def official_sources(text: str) -> dict[int, str]:
-    """Splits a numbered input at each number in brackets; of a repeated number the last text counts."""
+    """Splits a numbered input at each number in brackets; of a repeated number the last text counts.
+
+    Example: a number in brackets within a text cuts it short.
+
+        >>> official_sources("[0] Chest pain. [1] See [7] above. [1] No fever.")
+        {0: 'Chest pain.', 1: 'No fever.', 7: 'above.'}
+    """
     _, *pieces = re.split(r"\[(\d+)\]", text)
     numbers = (int(digits[:_MAX_DIGITS]) for digits in pieces[::2])
     texts = (" ".join(piece.split()) for piece in pieces[1::2])
@@ -528,7 +546,17 @@ def _mistral_question(reply: str) -> tuple[bool, ...] | Unreadable:
 def _either(
     entailed: tuple[bool, ...] | None, same: tuple[bool, ...] | None
 ) -> tuple[bool | None, ...]:
-    """Whether a question is entailed, or the same; empty if the authors leave the pair out."""
+    """Whether a question is entailed, or the same; empty if the authors leave the pair out.
+
+    An empty verdict on entailment is a reply from which the authors' script takes the pair
+    out of the score; None is a reply that is missing.
+
+    Example:
+        >>> [_either(entailed, (True,)) for entailed in ((True,), (False,), (), None)]
+        [(True,), (True,), (), (None,)]
+        >>> _either((False,), None)  # the missing verdict could make it a hit
+        (None,)
+    """
     if entailed is None:
         return (None,)
     if not entailed:

@@ -360,6 +360,12 @@ def _runs_on(above: str, line: str) -> bool:
 
     It does if it begins in lower case, or if the line above ends with a comma or is as
     long as a page is wide; not if that one ends with an end mark or a citation.
+
+    Example:
+        >>> _runs_on("He was admitted with pain,", "and was given morphine.")
+        True
+        >>> _runs_on("He was admitted with pain [2]", "and was given morphine.")
+        False
     """
     bare = above.rstrip()
     markers = find_markers(bare)
@@ -378,6 +384,12 @@ def _runs_on(above: str, line: str) -> bool:
 
 
 def _pieces(block: str) -> Iterator[str]:
+    """Cuts a block into sentences, each up to its end mark and the markers after it.
+
+    Example:
+        >>> list(_pieces("He bled. [1][2] Dr. Smith came [3]. Home."))
+        ['He bled. [1][2]', ' Dr. Smith came [3].', ' Home.']
+    """
     markers = {marker.start: marker.end for marker in find_markers(block)}
     ends = frozenset(markers.values())
     start = done = 0
@@ -445,7 +457,21 @@ def _ends(
 
 
 def _point_ends(word: str, following: str, *, before: str) -> bool:
-    """Whether a point after a word and before a space ends a sentence."""
+    """Whether a point after a word and before a space ends a sentence.
+
+    Args:
+        word: the word before the point, "" for none.
+        following: the first character after the space.
+        before: the word before `word` on the same line, "" at its beginning.
+
+    Example: the points of `Dr. Smith`, `2. Aspirin` at the beginning of a line, `5 mg. He`
+    and `b.i.d. for`.
+
+        >>> _point_ends("Dr", "S", before="saw"), _point_ends("2", "A", before="")
+        (False, False)
+        >>> _point_ends("mg", "H", before="5"), _point_ends("b.i.d", "f", before="mg")
+        (True, False)
+    """
     key = word.replace(".", "").casefold()
     if key in _NEVER_LAST:
         return False
@@ -464,7 +490,13 @@ def _point_ends(word: str, following: str, *, before: str) -> bool:
 
 
 def _merged(pieces: Iterable[str]) -> list[str]:
-    """Joins pieces without content to the next piece, or at the end to the previous one."""
+    """Joins pieces without content to the next piece, or at the end to the previous one.
+
+    Example: a piece with only a marker goes to the next sentence.
+
+        >>> _merged(["[1] ", "He bled. ", "Home.", " 5."])
+        ['[1] He bled. ', 'Home. 5.']
+    """
     merged: list[str] = []
     waiting = ""
     for piece in pieces:

@@ -314,7 +314,17 @@ _LAST_MARKS = re.compile(r"[.!?…。！？]+\Z")
 
 
 class Source:
-    """The words of the turns or sentences that can be cited."""
+    """The words of the turns or sentences that can be cited.
+
+    A sentence first cites the text that shares most words with it, then the one that shares
+    most of the words that are left, as long as that adds at least two words, up to three
+    texts. A sentence that shares no word cites the longest text.
+
+    Example:
+        >>> source = Source(["I have chest pain.", "Since Monday morning.", "Okay."])
+        >>> source.cited_by("Chest pain since Monday morning."), source.cited_by("Thanks!")
+        ((0, 1), (1,))
+    """
 
     def __init__(self, texts: Sequence[str]) -> None:
         bare = [
@@ -376,6 +386,10 @@ def _within_sections(piece: str) -> Iterator[str]:
 
 
 def _cited(piece: str, source: Source) -> str:
+    """Adds markers before a sentence's last marks: `Chest pain.` becomes `Chest pain [0].`.
+
+    Sentences with markers, and headings, stay unchanged.
+    """
     body = piece.rstrip()
     if not body or find_markers(body):
         return piece

@@ -127,7 +127,11 @@ def score_items(
 def _official(
     settings: Settings, items: Sequence[Item], outputs: Sequence[str], judging: Judging
 ) -> list[list[OfficialVerdict]] | list[None]:
-    """The verdicts by the authors' scripts on each unchanged output; None for each without their prompts."""
+    """The verdicts by the authors' scripts on each unchanged output; None for each without their prompts.
+
+    Returns:
+        For each item the verdicts on its texts, or sections, by the authors' division.
+    """
     prompts = judging.prompts
     if (
         not settings.official
@@ -473,7 +477,12 @@ def join_claims(
 
 
 class _ClaimFiles:
-    """Claims by their text, or by id and section if the file has no texts."""
+    """Claims by their text, or by id and section if the file has no texts.
+
+    Example: a file has claims of the text "He bled." under the id 7, and of an output without
+    a text under the id 8. A unit with the text "He bled." gets the first, whatever its id. A
+    unit 7 with another text gets none, and unit 8 gets the second whatever its text is.
+    """
 
     def __init__(self, records: Sequence[ClaimRecord]) -> None:
         """Indexes claims by text if the record has it, since a changed text must not get old claims; else by id."""

@@ -134,7 +134,11 @@ class _Unique:
 
 
 class _Notes:
-    """Names the notes; if titles follow their paragraphs, the file is read once more."""
+    """Names the notes; if titles follow their paragraphs, the file is read once more.
+
+    Example: an entry titled `7-DS` has two paragraphs: they are the notes `7-DS` and `7-DS/2`.
+    A second entry with that title and another text gets a name of its own.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -68,7 +68,11 @@ def draw_stays(draw: random.Random, count: int) -> list[Stay]:
 
 
 class Writer:
-    """Writes notes; their filler text depends on the seed alone."""
+    """Writes notes; their filler text depends on the seed alone.
+
+    A note is a head, laboratory lines, the course of the stay, paragraphs of filler, and a
+    tail; what happened to the patient is in head, course and tail.
+    """
 
     def __init__(self, seed: int) -> None:
         draw = random.Random(f"{seed}-filling")  # noqa: S311  # invented notes, not secrets

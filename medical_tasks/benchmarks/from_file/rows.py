@@ -155,7 +155,11 @@ def _column_names(table: Table) -> Collection[str]:
 
 
 class _Reader:
-    """Reads the rows of one table."""
+    """Reads the rows of one table.
+
+    `row` calls the method of the form's kind of answer, which returns the fields that its
+    scorer reads. Messages name the cell, and quote it only if the data is open.
+    """
 
     def __init__(self, form: Described, columns: Collection[str]) -> None:
         self.form = form
@@ -232,6 +236,7 @@ class _Reader:
         )
 
     def _exact(self, row: TableRow) -> dict[str, object]:
+        """All accepted texts; the first is the one to show as the answer."""
         accepted = [
             " ".join(text.split()) for text in self.texts(row, self.form.columns.answer)
         ]
@@ -260,6 +265,11 @@ class _Reader:
         return {"answer": answer.upper(), "choices": choices}
 
     def _number(self, row: TableRow) -> dict[str, object]:
+        """The right answer with the range that its tolerance allows.
+
+        Example: `10` with a relative tolerance of 0.1 gives the answer `10`, from 9 to 11. With
+        both tolerances the wider one counts.
+        """
         text = self.text(row, self.form.columns.answer)
         try:
             value = finite(text)
@@ -306,7 +316,11 @@ class _Reader:
         return {"answer": answer, "criteria": criteria}
 
     def _criterion(self, row: TableRow, number: int, line: object) -> Criterion:
-        """A criterion from a line such as `5: names the emergency number`, or from a record."""
+        """A criterion from a line such as `5: names the emergency number`, or from a record.
+
+        Example: `5: names the emergency number` and `{"points": 5, "text": "names the emergency
+        number"}` are the same; `-3: advises rest` takes points off a reply that does.
+        """
         column = self.form.columns.criteria
         if isinstance(line, Mapping):
             line = f"{line.get('points')}: {line.get('text') or ''}"

@@ -261,7 +261,12 @@ _BLOCKS = frozenset(
 
 
 def html_text(page: str) -> tuple[str, str]:
-    """Extracts a page's title, "" if it has none, and its paragraphs with blank lines between them."""
+    """Extracts a page's title, "" if it has none, and its paragraphs with blank lines between them.
+
+    Example:
+        >>> html_text("<title>Flu</title><p>Rest <b>a lot</b>.<script>f()</script>")
+        ('Flu', 'Rest a lot.')
+    """
     reader = _Reader()
     reader.feed(page)
     reader.close()
@@ -269,6 +274,14 @@ def html_text(page: str) -> tuple[str, str]:
 
 
 class _Reader(HTMLParser):
+    """Collects a page's visible text.
+
+    Attributes:
+        _hidden: the open elements whose text is not shown, the innermost last.
+        _paragraphs: the texts of each paragraph; every block element begins a new one, at
+            its start and its end.
+    """
+
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self._hidden: list[str] = []

@@ -269,6 +269,11 @@ def _places(annotations: Sequence[Annotation], shuffle: Shuffle) -> list[float]:
 
 
 def _judged_label(entry: Annotation, verdict: StatementVerdict) -> Label | Unscored:
+    """The judge's two verdicts on a statement as one label, like those that people gave.
+
+    `not_entailment` is from a judge that tells no more than entailed or not. Unscored if a
+    verdict is missing, or if the statement is both entailed and contradicted.
+    """
     if verdict.entailed and verdict.contradicted:
         return Unscored(id=entry.id, reason=BOTH)
     if verdict.entailed is False and CANNOT_TELL in verdict.reasons:

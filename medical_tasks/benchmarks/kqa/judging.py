@@ -163,7 +163,18 @@ def judge_answers(cases: Sequence[Case], judging: Judging) -> list[AnswerVerdict
 
 
 def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
-    """Asks about the statements and, if the wording does not show it, whether it is an answer."""
+    """Asks about the statements and, if the wording does not show it, whether it is an answer.
+
+    What the wording shows (`abstention`), and what follows:
+
+        sure     it does not answer, so it says and contradicts none of the statements
+        unsure   a judge that reads prompts says whether it answers; None without its reply
+        none     it answers
+
+    With the authors' prompts every statement is asked about all the same, as in their script;
+    that of a blank answer only if the judge reads prompts. The statements do not wait for
+    the reply on whether there is an answer.
+    """
     kind, by_prompt = abstention(case.answer), judging.judge.reads == "prompt"
     official = judging.prompts.name == "official"
     # An entailment model reads no prompt, neither the authors' nor ours.

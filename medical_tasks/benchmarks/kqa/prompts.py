@@ -178,7 +178,10 @@ _CACHED_INDEXES = 2
 
 
 class Index:
-    """A BM25 index over passages."""
+    """A BM25 index over passages.
+
+    Words are compared as in `search_words`; a passage is found by its document's title too.
+    """
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = tuple(chunks)

@@ -270,7 +270,13 @@ def _counts(
     judged: Sequence[StatementVerdict] | Sequence[AnswerVerdict],
     outcome: str,
 ) -> Counts:
-    """Counts one field of verdicts, by the importance of statements; answers have none."""
+    """Counts one field of verdicts, by the importance of statements; answers have none.
+
+    Args:
+        how: what the metric makes of hits, see `Counts`.
+        judged: the verdicts on statements, or that on an answer.
+        outcome: the field to count, such as `entailed`; None in it is a missing verdict.
+    """
     by_kind: dict[str, list[StatementVerdict | AnswerVerdict]] = {}
     for verdict in judged:
         kind = (
@@ -307,7 +313,12 @@ def _verdicts(
 
 
 def _tally(outcomes: Sequence[bool | None]) -> str:
-    """The number of true outcomes, as a range if some are missing."""
+    """The number of true outcomes, as a range if some are missing.
+
+    Example:
+        >>> _tally([True, False]), _tally([True, False, None])
+        ('1', '1 to 2')
+    """
     low, unknown = outcomes.count(True), outcomes.count(None)
     return f"{low} to {low + unknown}" if unknown else f"{low}"
 

@@ -108,7 +108,16 @@ class Work:
         return (self.decision(item.id) for item in self.sheet.items)
 
     def decision(self, item: str) -> Decided:
-        """The decision on an item."""
+        """The decision on an item.
+
+        How it came about (`Decided.how`):
+
+            open          a rater has not labelled it, or it has no rater
+            single        its only rater's label
+            agreed        all raters' labels are alike, see `_comparable`
+            disagreed     they are not, and the adjudicator has not labelled it
+            adjudicated   the adjudicator's label
+        """
         names = self.sheet.assigned[item]
         last_labels = {name: self.store.last(name, item) for name in names}
         labels = {
@@ -138,7 +147,11 @@ class Work:
         )
 
     def _comparable(self, label: Label) -> tuple[object, ...]:
-        """What must be equal for agreement: the value, and the texts if they count."""
+        """What must be equal for agreement: the value, and the texts if they count.
+
+        Example: two raters keep a question. One mended its answer, the other left it: they
+        disagree, unless the answers differ in white space alone.
+        """
         item, choice = (
             self.sheet.by_id[label.item],
             self.sheet.by_value.get(label.value),
