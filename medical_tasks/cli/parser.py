@@ -160,6 +160,12 @@ def _named(typed: Collection[str], options: Mapping[str, str]) -> set[str]:
 
     `--max-s` abbreviates `--max-samples`. `--model` does not abbreviate `--model-args`,
     since there is an option of that name.
+
+    Example:
+        >>> names = ("max-samples", "model", "model-args")
+        >>> options = {name.replace("-", "_"): f"--{name}" for name in names}
+        >>> sorted(_named(["--max-s", "--model"], options))
+        ['max_samples', 'model']
     """
     whole = set(options.values())
     return {
@@ -184,7 +190,16 @@ def loaded(verb: Verb) -> type[Options] | Choice:
 
 
 def declared(verb: Verb, words: Sequence[str] = ()) -> dict[str, Parameter]:
-    """Returns the fields of a command, for the forms that `words` leave open."""
+    """Returns the fields of a command, for the forms that `words` leave open.
+
+    A command with one set of options has one form. A `Choice` has several, selected by its
+    `fields` (of `construct` the benchmark and the step). What only some forms have is
+    optional here, and `_form` checks it when the form is known.
+
+    Args:
+        verb: the command.
+        words: the words typed; without them, the fields of all forms.
+    """
     options = loaded(verb)
     if not isinstance(options, Choice):
         return dict(parameters(options))
@@ -227,7 +242,12 @@ def forms_apart(verb: Verb) -> list[list[str]]:
 
 
 def _form(verb: Verb, typed: Mapping[str, Any]) -> type[Options]:
-    """Returns the options of the selected form, and refuses those of other forms."""
+    """Returns the options of the selected form, and refuses those of other forms.
+
+    Example:
+        `construct medcalc extract` takes the options of that step. An option of
+        `construct archehr sheet` typed with it is refused by name, not ignored.
+    """
     options = loaded(verb)
     if not isinstance(options, Choice):
         return options

@@ -127,7 +127,11 @@ def compare_pairs(
 
 
 def _adjust_over(pairs: Sequence[Pair]) -> None:
-    """Adjusts the p values of each task and metric over pairs of runs."""
+    """Adjusts the p-values of each task and metric over pairs of runs.
+
+    With three runs, all pairs, the accuracy of a task has a family of three tests; other
+    metrics and tasks have their own. Groups are a family with those of all pairs.
+    """
     for name in dict.fromkeys(name for pair in pairs for name in pair.tasks):
         entries = [pair.tasks[name] for pair in pairs if name in pair.tasks]
         families: dict[str, list[Difference]] = {}
@@ -178,7 +182,11 @@ def compare_tasks(
     *,
     selection: Selection | None = None,
 ) -> dict[str, ComparedTask]:
-    """Compares every task of either result, B (`second`) minus A (`first`), by task name."""
+    """Compares every task of either result, B (`second`) minus A (`first`), by task name.
+
+    A task that cannot be compared has its reasons in `refused`: only one run has it, this
+    version lacks it, or the recipes differ in what decides the figures.
+    """
     chosen = selection or Selection()
     names = dict.fromkeys([*first.results["tasks"], *second.results["tasks"]])
     rows = (rows_by_task(first), rows_by_task(second))
@@ -322,7 +330,11 @@ class _TaskPair:
         return reports
 
     def reported(self) -> dict[str, MetricSpec]:
-        """Returns the metrics that both runs report with a figure, as the same measure."""
+        """Returns the metrics that both runs report with a figure, as the same measure.
+
+        With repeats or several evaluations, a metric of 0 or 1 becomes a mean, so that it is
+        tested by the bootstrap and not by McNemar's test.
+        """
         reported = {
             metric.name: metric
             for metric in self.task.metrics
@@ -512,7 +524,11 @@ class _TaskPair:
         )
 
     def _corrected(self, metric: MetricSpec) -> Difference | None:
-        """Compares a metric that both runs corrected by the same labels; None otherwise."""
+        """Compares a metric that both runs corrected by the same labels; None otherwise.
+
+        The limits are infinite here: a corrected value may lie beyond its scale, and cutting it
+        in both runs would move the difference.
+        """
         name = metric.name + SUFFIX
         figures = [
             mapping(mapping(entry.get("metrics")).get(name)) for entry in self.entries
@@ -559,7 +575,12 @@ class _TaskPair:
 
 
 def _unclear_range(metric: MetricSpec, pairs: Sequence[tuple[Row, Row]]) -> str:
-    """Words the range in which unclear answers leave a metric's difference; "" if it is unknown."""
+    """Words the range in which unclear answers leave a metric's difference; "" if it is unknown.
+
+    Example:
+        Of 100 items, one answer of the first run and three of the second are unclear. Were
+        they right, the difference could move by -1 to +3 points.
+    """
     if not metric.read or metric.kind == "ratio" or not pairs:
         return ""
 

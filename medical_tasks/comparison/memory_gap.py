@@ -49,7 +49,13 @@ _NOTE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """The items of a run that count, by value, group and cluster."""
+    """The items of a run that count, one element an item in each sequence.
+
+    Attributes:
+        values: from 0 to 1.
+        groups: what pairs published and fresh items (MedCalc-Bench: the calculator).
+        clusters: the note or patient; items that share one are not independent.
+    """
 
     values: Sequence[float]
     groups: Sequence[str]
@@ -60,6 +66,22 @@ def gap_of(published: Sample, fresh: Sample) -> JsonDict:
     """Computes the gap between two samples of values from 0 to 1, with its 95 % interval.
 
     It averages over the groups that both samples have, at least one.
+
+    Returns:
+        `gap` and its interval; `groups` with the means and numbers of items of each; and
+        `needed`, the items on each side for a half-width of `WIDEST` if all groups had one
+        true gap.
+
+    Example:
+        Calculator a: 4 of 5 published items are right and 3 of 5 fresh ones; calculator b:
+        3 of 5 of both. The gaps of 20 and 0 points average to 10:
+
+        >>> def sample(a: int, b: int) -> Sample:
+        ...     values = [1.0] * a + [0.0] * (5 - a) + [1.0] * b + [0.0] * (5 - b)
+        ...     names = [str(item) for item in range(10)]
+        ...     return Sample(values=values, groups=["a"] * 5 + ["b"] * 5, clusters=names)
+        >>> round(gap_of(sample(4, 3), sample(3, 3))["gap"], 3)
+        0.1
     """
     shared = sorted({*published.groups} & {*fresh.groups})
     k, fewest = len(shared), math.inf
@@ -186,7 +208,14 @@ def memory_gap(
 
 
 def _refused(task: TaskSpec, recipes: Sequence[Json]) -> str:
-    """Says why two runs have no gap, as a sentence; empty if they have one."""
+    """Says why two runs have no gap, as a sentence; empty if they have one.
+
+    Example:
+        Two runs of one model on the official and on fresh rows of one task version have a
+        gap; runs with different prompts, judges or generation settings have none, since the
+        difference could be due to these. If both are files of answers, the model's name is
+        that of the file and may differ.
+    """
     benchmark = task.benchmark
     configs = [mapping(recipe.get("data")).get("config") for recipe in recipes]
     if not benchmark.gap_group:

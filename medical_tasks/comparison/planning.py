@@ -139,6 +139,14 @@ def needed_as_assumed(goal: Goal, whole: int) -> Needed:
     """Computes the number of independent items, right or wrong, that a goal needs.
 
     `whole` is the number of items of the set.
+
+    Example:
+        A gate requires 80 %, and the model is right on 85 %. 481 items let it say GO in
+        `POWER` of the cases; all 500 do in 83 %:
+
+        >>> needed = needed_as_assumed(Goal("at_least", 0.8, truth=0.85), whole=500)
+        >>> needed.clusters, round(needed.whole_set, 2)
+        (481, 0.83)
     """
     truth, apart = goal.truth, goal.apart
     if goal.kind == "half_width" and truth is not None:
@@ -275,7 +283,17 @@ def planted_columns(metric: MetricSpec, items: Sequence[Item], share: float) -> 
 def sample_needed(
     task: TaskSpec, data: TaskData, columns: Columns, half_width: float
 ) -> int:
-    """Computes how many items `run --subset` must draw for this half-width on the whole set."""
+    """Computes how many items `run --subset` must draw for this half-width on the whole set.
+
+    Samples of each size are drawn with the seeds 0 to `_SAMPLES` - 1, so that the plan and
+    a later run choose items by the same rule; their half-widths are averaged.
+
+    Args:
+        task: the task; it names the strata, and whether clusters are drawn whole.
+        data: all items of the split.
+        columns: the values of a past or planted run on these items, in the same order.
+        half_width: half the largest width of the 95 % interval for the whole set.
+    """
     positions = {item.id: number for number, item in enumerate(data.items)}
     alone = columns if task.drawn_whole else replace(columns, clusters=None)
 
@@ -350,6 +368,12 @@ def fewest(enough: Callable[[int], bool], *, teeth: int) -> int:
             alternating like teeth below them.
         teeth: the largest width of a tooth, in items. The search goes upwards until five
             teeth in a row are enough.
+
+    Example:
+        25 and 26 are enough, 27 to 29 are not, and from 30 on all are:
+
+        >>> fewest(lambda n: n >= 30 or n in (25, 26), teeth=5)
+        30
     """
     high = 2
     while not enough(high):
@@ -452,7 +476,15 @@ def _population(goal: Goal, columns: Columns) -> Population | None:
 
 
 def _planted(apart: float) -> Population:
-    """Makes a population of pairs of models that are right on equally many, different items."""
+    """Makes a population of pairs of models that are right on equally many, different items.
+
+    It has three kinds of items: right by the first model alone, by the second alone, and by
+    both. Items that both have wrong change no difference either, so that one kind stands
+    for all on which the models agree.
+
+    Args:
+        apart: the share of items on which exactly one model is right.
+    """
     right = MetricSpec(
         name="right", kind="proportion", description="whether an item is right"
     )
@@ -464,7 +496,15 @@ def _planted(apart: float) -> Population:
 def _simulated(goal: Goal, population: Population, whole: int, *, items: int) -> Needed:
     """Finds the number of clusters by draws at sizes ever closer to it.
 
-    The `whole` set of clusters has this number of `items`.
+    The chance to reach the goal with n clusters is about `normal_cdf(slope * sqrt(n) - z)`.
+    The first slope is the effect in standard deviations of a cluster. Each round draws runs
+    of the size that the present slope gives, and fits the slope to the draws of all rounds.
+
+    Args:
+        goal: the goal.
+        population: the clusters to draw from, with the goal's true value.
+        whole: the number of clusters of the set.
+        items: the number of items in these clusters: a gate needs a minimum of both.
     """
     generator = np.random.default_rng(_SEED)
 
@@ -509,7 +549,11 @@ def _by_signs(goal: Goal, population: Population) -> bool:
 
 
 def _size_at(slope: float) -> int:
-    """Returns the number of clusters whose chance is `POWER` plus the draws' error."""
+    """Returns the number of clusters whose chance is `POWER` plus the draws' error.
+
+    It solves `slope * sqrt(n) - z = q` for n, with the normal quantiles z of the two-sided
+    test at `ALPHA` and q of the power.
+    """
     quantile = normal_quantile(POWER + _ERROR)
     size = ((normal_quantile(1.0 - ALPHA / 2.0) + quantile) / slope) ** 2
     if size > MOST_ITEMS:

@@ -330,7 +330,13 @@ def _scope(name: str, table: object, where: str) -> Scope:
 
 
 def _rule(entry: Any, where: str, folder: Path) -> Rule:
-    """Reads one rule; its paths are relative to the policy's folder."""
+    """Reads one rule; its paths are relative to the policy's folder.
+
+    Args:
+        entry: the [[rule]] table.
+        where: file and number of the rule, for messages.
+        folder: the folder of the policy.
+    """
     kind, words = _kind(entry, where)
     limit = entry[kind]
     if isinstance(limit, bool) or not isinstance(limit, int | float):
@@ -367,7 +373,13 @@ def _rule(entry: Any, where: str, folder: Path) -> Rule:
 
 
 def _kind(entry: Any, where: str) -> tuple[str, frozenset[str]]:
-    """Returns what a rule limits, and all keys that it may have."""
+    """Returns what a rule limits, and all keys that it may have.
+
+    Example:
+        >>> kind, words = _kind({"task": "kqa", "coverage_at_least": 0.98}, "rule 1")
+        >>> kind, sorted(words)
+        ('coverage_at_least', ['coverage_at_least', 'task'])
+    """
     kinds = [kind for kind in KINDS if isinstance(entry, dict) and kind in entry]
     if len(kinds) != 1:
         raise UsageError(
@@ -429,7 +441,13 @@ def _check_breakdown(
 def _check_limit(
     kind: str, limit: float, metric: MetricSpec | None, where: str
 ) -> None:
-    """Refuses limits that are outside the scale, that no run could break, or that none could meet."""
+    """Refuses limits that are outside the scale, that no run could break, or that none could meet.
+
+    Example:
+        Of accuracy, a share: `at_least = 80` is outside the scale (80 % is 0.8);
+        `at_least = 0` could not be broken; `at_least = 1` could not be met, as even the
+        interval of a perfect run begins below it; `at_most = 0.9` passes the worst runs.
+    """
     low, high = metric.limits if metric is not None else (0.0, 1.0)
     if kind in ("margin", "width_at_most"):
         low, high = 0.0, high - low

@@ -140,6 +140,11 @@ class Columns:
         values: both runs' values on each item; None for an average.
         clusters: each item's cluster; None if items are independent.
         missing: metrics of an average that are not reported.
+
+    Example:
+        Recall of 3 of 4 and 1 of 2 facts, a ratio, has the columns [3, 1] and [4, 2] and
+        the shares (1.0,). A metric of 0 or 1 has itself and a column of ones. The average
+        of two ratios has four columns and the shares (0.5, 0.5).
     """
 
     metric: MetricSpec
@@ -184,12 +189,22 @@ def compare_columns(
 ) -> Difference:
     """Compares two runs, the second minus the first.
 
+    `p` is from McNemar's exact test if an item is right or wrong, else from the bootstrap
+    draws of the interval; `p_value` always belongs to the interval, so that the two can
+    differ.
+
     Args:
         columns: a metric of both runs.
         resamples: the draws of the bootstrap.
         whole: False for a group: with few pairs it gets no interval and no test, and it is
             marked if it is `too_few_to_tell`.
         margin: the margin of equivalence; None for no such test.
+
+    Example:
+        Of 100 items, B has 6 right that A has wrong, and A has 1 right that B has wrong:
+        the difference is 5 points, `flips` has 6 improved and 1 worsened, and `p` is that
+        of 6 or more, or 1 or fewer, heads in 7 throws of a fair coin, 0.125. The 93 items
+        on which they agree do not affect it.
     """
     metric, values = columns.metric, columns.values
     limits = metric.limits if all(map(math.isfinite, metric.limits)) else None
@@ -241,7 +256,22 @@ def _mark_group(entry: Difference, *, few: bool) -> None:
 
 
 def with_judge_error(entry: Difference, calibrations: Sequence[Json]) -> None:
-    """Widens the comparison of corrected metrics by the labels' error, which both runs share."""
+    """Widens the comparison of corrected metrics by the labels' error, which both runs share.
+
+    The same labels correct both runs, so that a change of the labels moves both values.
+    The error of the difference is therefore that of the difference of their weights
+    (`scoring.correction.JudgeError`): if both have equal weights, the labels add nothing.
+
+    The ends of the interval become Fieller's, with each distance from the value divided by
+    t as the runs' own error. The p-value is that of a t statistic at no difference, and is
+    never below that of the runs alone.
+
+    Args:
+        entry: the comparison without the labels' error; changed in place.
+        calibrations: `calibration` of the corrected figure of the first and the second
+            run: `weights`, `slope`, `covariance` and `freedom`, and in `widened_by` the
+            judge's drift.
+    """
     first, second = (
         {name: np.array(calibration[name]) for name in ("weights", "slope")}
         for calibration in calibrations
@@ -278,7 +308,25 @@ def with_judge_error(entry: Difference, calibrations: Sequence[Json]) -> None:
 
 
 def _widened(first: Json, second: Json) -> tuple[float, float]:
-    """Returns how far the judge's drift widens a difference, by the distance between both runs."""
+    """Returns how far the judge's drift widens a difference, by the distance between both runs.
+
+    Args:
+        first: `widened_by` of the first run: by the name of what was adjusted for, the
+            `distance` of the run's answers from the labelled ones and the `drift`, the
+            interval of the judge's additional error at a distance of 1.
+        second: the same of the second run.
+
+    Example:
+        The second run is half a step further from the labelled answers. Had the judge the
+        largest drift there, 0.05, its value would be too high by 0.025:
+
+        >>> drift = [-0.02, 0.05]
+        >>> _widened(
+        ...     {"length": {"distance": 0.0, "drift": drift}},
+        ...     {"length": {"distance": 0.5, "drift": drift}},
+        ... )
+        (0.025, 0.01)
+    """
     none = {"distance": 0.0, "drift": (0.0, 0.0)}
     reaches = [
         widening(b["distance"] - a["distance"], [*a["drift"], *b["drift"]])
@@ -341,7 +389,9 @@ def _sides(
 ) -> tuple[Floats, Floats, tuple[float, float] | None]:
     """Returns both runs' values by item, and their limits.
 
-    A statistic of sums is treated as the mean of the items' contributions.
+    A statistic of sums is treated as the mean of the items' contributions, linearised by
+    `bootstrap.linear`. The limits are None then, since an item's contribution can lie
+    outside the metric's scale.
     """
     if columns.metric.kind in ("proportion", "mean") and columns.values is not None:
         return columns.values[0], columns.values[1], limits
@@ -516,6 +566,10 @@ def adjust_breakdowns(all_breakdowns: Sequence[Breakdowns]) -> None:
     """Adjusts p-values by Holm.
 
     A family is one metric over all groups of a breakdown and all given pairs of runs.
+
+    Example:
+        Accuracy in 3 groups and 2 pairs of runs is a family of 6 tests: its smallest p of
+        0.01 becomes 0.06. The tests of another metric do not count.
     """
     families: dict[tuple[str, str], list[Difference]] = {}
     for by, groups in chain.from_iterable(
@@ -536,6 +590,11 @@ def _members(
     """Returns the indexes of the rows in each group of a breakdown.
 
     A row can be in several groups, or in none.
+
+    Example:
+        >>> rows = [{"group_sex": "f"}, {"group_sex": "f m"}, {"group_sex": ""}]
+        >>> {group: at.tolist() for group, at in _members(rows, "sex", ("f", "m")).items()}
+        {'f': [0, 1], 'm': [1]}
     """
     indexes: dict[str, list[int]] = {}
     names, groups_by_text = frozenset(group_names), {}

@@ -207,7 +207,21 @@ def _write_splits(
     stage: Path,
     options: Mapping[str, int],
 ) -> dict[str, BuiltSplit]:
-    """Runs the builder in the stage, and names the files `stage/<config>/<split>-<hash>.parquet`."""
+    """Runs the builder in the stage, and names the files `stage/<config>/<split>-<hash>.parquet`.
+
+    With the hash in its name, a file of a new build does not replace that of the old one
+    before the marker, which is written last, names it.
+
+    Args:
+        source: the dataset.
+        config: the configuration to build.
+        source_path: the official file or folder; None for generated rows.
+        stage: an empty folder that becomes the dataset if everything succeeds.
+        options: settings of generated rows, such as seed and number.
+
+    Returns:
+        The entry of each split for the marker, with its path relative to the stage.
+    """
     from datasets.exceptions import DatasetGenerationError
 
     out = stage / "written"

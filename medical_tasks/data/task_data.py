@@ -376,6 +376,11 @@ def subset(items: Sequence[Item], max_samples: int | None) -> list[Item]:
     """Selects the items with the smallest hashed ids.
 
     The selection does not depend on the order, and a larger one includes a smaller one.
+
+    Example:
+        >>> items = [Item(id=f"q{n}", fields={}, groups={}, cluster="") for n in range(1, 6)]
+        >>> [item.id for item in subset(items, 2)], [item.id for item in subset(items, 3)]
+        (['q4', 'q5'], ['q3', 'q4', 'q5'])
     """
     if max_samples is None or max_samples >= len(items):
         return list(items)
@@ -442,7 +447,16 @@ def read_drawn(
 
 
 def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
-    """Draws a stratified random sample of a task's items, in whole clusters if scores compare them."""
+    """Draws a stratified random sample of a task's items, in whole clusters if scores compare them.
+
+    The units (items or clusters) are ordered by the hash of seed and id, and each stratum
+    takes the first of its own, so that the sample depends on neither the order of the rows
+    nor the version of Python.
+
+    Returns:
+        The data of the sample; `subset` is the recipe's record of the draw, with the sizes
+        of all strata, from which the whole set is estimated.
+    """
     if drawn is None:
         return data
 

@@ -93,6 +93,11 @@ def template_of(
 
     `templates` holds the templates of names, and of whole expressions as `ast.unparse` writes
     them.
+
+    Example:
+        The expression `f"Note: {note}" + end`, where `note` is a slot and `end` is "." in
+        `templates`, gives ("Note: ", Slot("note"), "."). A format or a call
+        raises `unknown`.
     """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return (node.value,)
@@ -127,7 +132,12 @@ def template_of(
 def joined(
     statements: Sequence[ast.stmt], templates: Mapping[str, Template], unknown: Unknown
 ) -> dict[str, Template]:
-    """Returns the texts that successive assignments make, up to a loop; skips lists and numbers."""
+    """Returns the texts that successive assignments make, up to a loop; skips lists and numbers.
+
+    Example:
+        The lines `text = "Note: " + note` and `text += "."` give `text` the pieces
+        "Note: ", the slot of `note` and ".".
+    """
     texts: dict[str, Template] = {}
     for node in statements:
         if isinstance(node, ast.While):

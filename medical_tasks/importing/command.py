@@ -140,7 +140,13 @@ class _Files(PublishedSource):
             )
 
     def _repeats(self, matches: Sequence[Match]) -> list[SourceAnswers]:
-        """Returns the answers of each repeat; two answers to an item in a repeat are an error."""
+        """Returns the answers of each repeat; two answers to an item in a repeat are an error.
+
+        Example:
+            A source that asked each of 100 items twice has answers with the repeats 1 and 2:
+            they become two elements of 100 answers. Two answers to item 7 in repeat 1 are an
+            error, since neither is better than the other.
+        """
         matched = [match for match in matches if match.item is not None]
         numbers = sorted({match.answer.repeat for match in matched})
         texts: dict[int, dict[str, str]] = {number: {} for number in numbers}

@@ -87,13 +87,24 @@ class _ItemTexts:
         return bare and bool(self.question) and self.question in question
 
     def is_part_of(self, other: _ItemTexts) -> bool:
-        """Whether every question that contains the other item contains this shorter one too."""
+        """Whether every question that contains the other item contains this shorter one too.
+
+        Example:
+            An item about "aspirin" is part of one about "aspirin in pregnancy": a question that
+            contains the longer text is not ambiguous, but that of the longer item.
+        """
         return len(self.whole) < len(other.whole) and self.within(other.whole)
 
 
 @dataclass
 class Questions:
-    """The questions of a task's items, to identify published questions."""
+    """The questions of a task's items, to identify published questions.
+
+    Comparing each question with each item would be slow. So each item is filed under the
+    first 40 characters of its longest text (its anchor), all anchors of one length; a
+    question looks up every piece of that length that it contains, and only the items it
+    meets there are compared in full.
+    """
 
     task: TaskSpec
     items: Sequence[Item]

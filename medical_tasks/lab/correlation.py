@@ -40,7 +40,10 @@ scores."""
 class RankCorrelation:
     """Spearman's rho and Kendall's tau-b of two scores.
 
-    `missing` is the number of rows without both scores, which do not count.
+    Attributes:
+        spearman: rho, the correlation of the ranks.
+        kendall: tau-b, from the pairs of rows that both order in the same or in opposite ways.
+        missing: the number of rows without both scores, which do not count.
     """
 
     spearman: Estimate
@@ -67,6 +70,10 @@ def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Spearman's rho of two scores; equal values have their average rank.
 
     Rows with a `nan` do not count.
+
+    Example:
+        >>> spearman_rho([1, 2, 3, 4], [1, 3, 2, 4])
+        0.8
     """
     column, counts, _ = _cells(x, y)
     return float(_spearman(column, [counts])[0])
@@ -76,6 +83,16 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Kendall's tau-b of two scores, which accounts for ties.
 
     Rows with a `nan` do not count.
+
+    Example:
+        Of six pairs, five have the same order in both scores and one the opposite:
+        (5 - 1) / 6. With a tie in the first score, its pair is left out of one factor of
+        the denominator: 5 / sqrt(5 * 6).
+
+        >>> round(kendall_tau([1, 2, 3, 4], [1, 3, 2, 4]), 3)
+        0.667
+        >>> round(kendall_tau([1, 1, 2, 3], [1, 2, 3, 4]), 3)
+        0.913
     """
     column, counts, _ = _cells(x, y)
     return float(_kendall(column, [counts])[0])
@@ -155,7 +172,13 @@ def among_annotators(
 
 
 def mean_score(scores: Sequence[Floats], outputs: int) -> Floats:
-    """The mean of each output over those who scored it, `nan` if nobody did."""
+    """The mean of each output over those who scored it, `nan` if nobody did.
+
+    Example:
+        >>> nan = float("nan")
+        >>> mean_score([np.array([1.0, nan, nan]), np.array([3.0, 2.0, nan])], 3).tolist()
+        [2.0, 2.0, nan]
+    """
     table = np.array(scores).reshape(len(scores), outputs)
     counts = (~np.isnan(table)).sum(axis=0)
     # Summed in the order of size, so that equal means are equal to the last digit,
@@ -178,6 +201,12 @@ def mean_tau_within(
     `first_signs` and `second_signs` are `preferences.preference_signs` with `epsilon=0`, `items` and
     `clusters` those of each pair. `n` is the number of items for which neither metric is always
     the same.
+
+    For the signs a and b of an item's pairs, tau-b is sum(a b) / sqrt(sum(a a) sum(b b)).
+
+    Example:
+        Three outputs of one item have the pairs 1-2, 1-3 and 2-3. Two metrics order the
+        first two pairs in the same way and the third in opposite ways: tau is 1/3.
     """
     check_same_length(
         one=first_signs, other=second_signs, items=items, clusters=clusters
@@ -286,6 +315,13 @@ def _cells(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[_Column, Floats, int]:
 
     Returns:
         The distinct pairs as ranks; their counts; the number of rows without a value.
+
+    Example:
+        The first two rows are one pair of values, and the last has no first value:
+
+        >>> column, counts, missing = _cells([1, 1, 2, math.nan], [5, 5, 7, 1])
+        >>> column.x.tolist(), column.y.tolist(), counts.tolist(), missing
+        ([0, 1], [0, 1], [[2.0, 1.0]], 1)
     """
     first, second = as_column("x", x), as_column("y", y)
     check_same_length(x=first, y=second)
@@ -358,7 +394,11 @@ def _by_row(column: _Column, drawn: Sequence[Floats]) -> Iterator[Floats]:
 
 
 def _spearman(column: _Column, drawn: Sequence[Floats]) -> Floats:
-    """Rho of each draw, shape (draws,). Twice the centred ranks are whole numbers."""
+    """Rho of each draw, shape (draws,).
+
+    A draw's rank of a value is the mean place of its drawn rows. Twice the rank, centred,
+    is a whole number (2 cumulative count - own count - n), so that sums are exact.
+    """
     coefficients = []
     for counts in _by_row(column, drawn):
         ranks, squares = [], []
@@ -380,7 +420,10 @@ def _spearman(column: _Column, drawn: Sequence[Floats]) -> Floats:
 def _kendall(column: _Column, drawn: Sequence[Floats]) -> Floats:
     """Tau-b of each draw, shape (draws,).
 
-    All sums are over ordered pairs, so each pair counts twice.
+    All sums are over ordered pairs, so each pair counts twice. Concordant minus discordant
+    pairs of a draw are a quadratic form c' S c: c has how often each cluster is drawn, and
+    S the sum of the signs of all pairs between two clusters. S is made in blocks of rows,
+    so that memory does not grow with the square of the rows.
     """
     surplus = [np.zeros(len(counts)) for counts in drawn]
     rows = len(column.x)
@@ -418,6 +461,10 @@ def _firsts(codes: _Codes) -> npt.NDArray[np.intp]:
 
 
 def _tied(counts: Floats, codes: _Codes) -> Floats:
+    """Returns how many drawn rows have each distinct value, shape (draws, values).
+
+    `codes` are the rows' values as ranks, from 0 without gaps.
+    """
     if not len(codes):
         return np.zeros((len(counts), 0))
     order = np.argsort(codes, kind="stable")

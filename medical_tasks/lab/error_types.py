@@ -76,7 +76,12 @@ TYPES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """The error type of a wrong answer, with the evidence in one line."""
+    """The error type of a wrong answer, with the evidence in one line.
+
+    Attributes:
+        error_type: a key of `TYPES`: A knowledge, B extraction, C computation, D other.
+        reason: for example `70 / 1.75^2 is 22.8571, the reply says 20.9`.
+    """
 
     error_type: ErrorType
     reason: str
@@ -437,7 +442,12 @@ def _difference(reading: Reading) -> Sorted:
 def _unknown_criterion(
     case: Case, score: ScoreReading, clear: Mapping[int, Reading]
 ) -> Sorted | None:
-    """A: the only criterion that the reply never names accounts for the difference."""
+    """A: the only criterion that the reply never names accounts for the difference.
+
+    Example:
+        A reply goes through all criteria of CHA₂DS₂-VASc except vascular disease, for which
+        the patient has a point, and its answer is one less than the right one.
+    """
     counted = score.counted()
     others = set(range(len(score.criteria))) - counted
     unnamed = set(range(len(score.criteria))) - score.named
@@ -485,6 +495,10 @@ def _wrong_sum(
     """C: the stated total of a sum is wrong, and the true total is the right answer.
 
     Or all points are right, and only the total is wrong.
+
+    Example:
+        "1 + 2 + 1 = 5" where 4 is the right answer. A running sum on the way to it, such as
+        "1 + 2 = 4", does not count.
     """
     gold = case.gold
     for equation in case.working.equations:
@@ -666,7 +680,12 @@ FEET = re.compile(r"(\d)\s?(?:'|ft\b|feet\b|foot\b)\s?(?:and )?(\d{1,2}(?:\.\d+)
 
 
 def _uses_constant(constant: Constant, case: Case) -> bool:
-    """Whether the reply has a constant, or a number combined from it and a value."""
+    """Whether the reply has a constant, or a number combined from it and a value.
+
+    Example:
+        The constant 72 of Cockcroft-Gault is used in a reply with "72", and in one with
+        100.8, which is 72 times the patient's creatinine of 1.4.
+    """
     numbers = case.working.numbers
     if _is_stated(constant, case):
         return True
@@ -724,7 +743,15 @@ def equation_error(case: Case) -> Sorted | None:
 
 
 def _only_computation(case: Case) -> Sorted | None:
-    """C: correcting the arithmetic gives the right answer: formula and values were right."""
+    """C: correcting the arithmetic gives the right answer: formula and values were right.
+
+    A chain is a calculation together with those whose results it uses. It counts if it
+    has all of the patient's values and every constant of the formula, and its own value is
+    right although the reply states another.
+
+    None if the arithmetic that leads to the answer is right: then the error is in the
+    formula or the values.
+    """
     for chain in case.chains:
         last = chain.last
         if (
@@ -776,6 +803,12 @@ def _wrong_answer(chain: Chain) -> str:
 
 
 def _shifted(final: float, value: float) -> bool:
+    """Whether two numbers differ by a power of ten alone, as by a unit or a decimal point.
+
+    Example:
+        >>> _shifted(0.0229, 22.9), _shifted(23.5, 22.9)
+        (True, False)
+    """
     return final != 0 and any(
         close(final * 10.0**power, value, _RESULT)
         for power in (-6, -3, -2, -1, 1, 2, 3, 6)
@@ -824,7 +857,11 @@ _CLOSE_WEIGHT: Final = 0.02
 
 
 def _other_weight(case: Case) -> Sorted | None:
-    """A: the reply uses another of actual, ideal and adjusted weight than the rule."""
+    """A: the reply uses another of actual, ideal and adjusted weight than the rule.
+
+    Cockcroft-Gault is solved for the weight: the right answer, age, sex and creatinine give
+    the weight that the rule takes; it is compared with the one in the reply's clearance.
+    """
     if case.calculator_id != _COCKCROFT_GAULT or not all(
         _states_value(v, case) for v in case.values
     ):
@@ -925,7 +962,12 @@ _SEX_OF_A_RULE: Final = re.compile(
 
 
 def _stated_sex(text: str) -> str | None:
-    """Returns the patient's sex in the reply; None if it states none, or both."""
+    """Returns the patient's sex in the reply; None if it states none, or both.
+
+    Example:
+        >>> _stated_sex("The factor is 0.85 if female. The man is 60.")
+        'male'
+    """
     text = _SEX_OF_A_RULE.sub(" ", text)
     female = (
         re.search(r"\b(?:female|woman|girl|women|females)\b", text, re.IGNORECASE)
@@ -957,7 +999,12 @@ def _extraction(case: Case) -> Sorted | None:
 
 
 def _other_value(case: Case) -> Sorted | None:
-    """B: the last calculation with the patient's values has an unknown number in place of one."""
+    """B: the last calculation with the patient's values has an unknown number in place of one.
+
+    Example:
+        "(140 - 61) * 82 / (72 * 2.4)" for a creatinine of 1.4: all values are there but
+        this one, and 2.4 is neither a constant nor the result of an earlier line.
+    """
     for chain in case.chains:
         missing = [
             value for value in case.needed if not value.is_among(chain.numbers, _NEARLY)
@@ -1074,6 +1121,11 @@ def date_error(calculator_id: int, result: Result, working: Working) -> Sorted:
     """Returns the earliest error of a date or a gestational age.
 
     Dates have no points and no equations, so the dates in the reply are compared.
+
+    Example:
+        A due date is 280 days after the last menstrual period. A reply with another period
+        is B. One with the right period that adds 270 days is A. With the right period and
+        280 days, a wrong date is C.
     """
     texts = [
         *(piece.text for piece in working.pieces),

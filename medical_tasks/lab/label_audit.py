@@ -279,6 +279,15 @@ def _possible(entry: AnyCalculator, entities: Mapping[str, object]) -> list[floa
     """Returns every possible answer, ascending.
 
     Parts that could not be tested and implausible units leave several.
+
+    Example:
+        An eye response that was not testable may be any of the four, so that a coma score
+        has four answers. A number with an implausible unit may be in that unit, or in the
+        one that makes it usual.
+
+    Returns:
+        The answers; empty if nothing is known of an ambiguous entity, or if one of the
+        combinations has no number.
     """
     alternatives = {
         name: _alternatives(entry, name, raw) for name, raw in entities.items()

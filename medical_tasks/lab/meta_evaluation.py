@@ -398,6 +398,7 @@ def _alone(outputs: _Outputs, name: str) -> MetricAlone:
 
 
 def _people(outputs: _Outputs, name: str, among: _Marks) -> PeopleCounts:
+    """Compares a metric with people's votes on the pairs marked in `among`."""
     votes = outputs.votes or []
     chosen = np.flatnonzero(among)
     agreement = pairwise.human_agreement(
@@ -418,6 +419,10 @@ def _people(outputs: _Outputs, name: str, among: _Marks) -> PeopleCounts:
 
 
 def _scored(outputs: _Outputs, name: str, among: _Marks) -> Correlations:
+    """Correlates a metric with the mean human score of the outputs marked in `among`.
+
+    The others get no value and so do not count, while the clusters stay the same.
+    """
     column = np.where(among, outputs.columns[name], np.nan)
     return _both(
         correlation.clustered_correlation(column, outputs.mean, **outputs.draws)
@@ -425,6 +430,10 @@ def _scored(outputs: _Outputs, name: str, among: _Marks) -> Correlations:
 
 
 def _annotators(outputs: _Outputs, among: _Marks) -> Correlations | None:
+    """Correlates each annotator with the others on the outputs marked in `among`.
+
+    None without human scores. It is the agreement that a metric can be measured against.
+    """
     if not outputs.human:
         return None
     columns = [np.where(among, column, np.nan) for column in outputs.human]

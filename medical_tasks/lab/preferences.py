@@ -88,7 +88,13 @@ class HumanAgreement:
 
 
 def output_pairs(items: Sequence[Hashable]) -> OutputPairs:
-    """Returns all pairs of outputs of the same item, in the order of items and rows."""
+    """Returns all pairs of outputs of the same item, in the order of items and rows.
+
+    Example:
+        >>> pairs = output_pairs(["q1", "q1", "q2", "q1"])
+        >>> pairs.first.tolist(), pairs.second.tolist()
+        ([0, 0, 1], [1, 3, 3])
+    """
     rows: dict[Hashable, list[int]] = {}
     for row, item in enumerate(items):
         rows.setdefault(item, []).append(row)
@@ -109,6 +115,11 @@ def preference_signs(
     """Returns for each pair the output with the larger value.
 
     It is 1 for the first, -1 for the second, 0 for a tie, `nan` if a value is missing.
+
+    Example:
+        >>> pairs = output_pairs(["q1", "q1", "q1"])
+        >>> preference_signs([0.9, 0.4, 0.9], pairs).tolist()
+        [1.0, 0.0, -1.0]
     """
     if not 0.0 <= epsilon < math.inf:
         raise ValueError(f"epsilon must be 0 or more and finite; got {epsilon!r}")
@@ -152,6 +163,11 @@ def human_agreement(
     """Counts the pairs on which a metric prefers the majority's choice.
 
     A pair without annotation has no `votes`.
+
+    Example:
+        The metric prefers the first output of a pair. Two of three people agree: `same`.
+        With one vote for each output it would be `no_majority`, and with most votes for
+        "tie" `human_tied`; neither is in the share.
     """
     check_same_length(signs=signs, votes=votes, clusters=clusters)
     unknown = next(

@@ -237,7 +237,10 @@ class QueueFullError(UsageError):
 class QueueLimits:
     """How much may be pending at the same time.
 
-    `of_submitter` applies to one organisation, or to one model if none is named.
+    Attributes:
+        count: the submissions of everybody.
+        total_bytes: the size of their packages together.
+        of_submitter: the submissions of one organisation, or of one model if none is named.
     """
 
     count: int = 500
@@ -304,6 +307,13 @@ def check_decision(
     """Checks a decision, and returns the event to store.
 
     `same_name` are the accepted submissions of the same name, the earliest first.
+
+    `records.TRANSITIONS` says what may follow. Every decision needs a name, and all but the
+    first acceptance of a pending submission need a reason.
+
+    Example:
+        A pending submission of the taken name "GPT 4" by the same organisation is accepted
+        only with `replaces`, the id of an accepted one of that name.
     """
     before, state, verified = submission.history[-1], decision.state, decision.verified
     if state not in TRANSITIONS[before.state]:
@@ -388,7 +398,19 @@ def state_of(submission: Submission, task: str) -> EntryState:
 def places(
     accepted: Iterable[tuple[Submission, Sequence[Row]]],
 ) -> dict[tuple[tuple[str, str], Row], Submission]:
-    """Decides which submission is shown for each model and row."""
+    """Decides which submission is shown for each model and row.
+
+    Submissions are read in the order of acceptance. A later one of the same name is shown
+    if it replaces an earlier one, and then on the rows that both have only if it is
+    verified or the earlier one is not.
+
+    Args:
+        accepted: each accepted submission with its rows.
+
+    Example:
+        A, accepted first, has results on medcalc (verified) and kqa (unverified). B
+        replaces A with unverified results on both: medcalc stays A's, kqa becomes B's.
+    """
     shown_at: dict[tuple[tuple[str, str], Row], Submission] = {}
     keys_seen: set[tuple[str, str]] = set()
     for submission, rows in sorted(accepted, key=lambda pair: _order_accepted(pair[0])):

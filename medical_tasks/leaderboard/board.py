@@ -250,6 +250,11 @@ class Board:
         return submission, admission.check_decision(submission, decision, same_name)
 
     def _check_verified(self, submission: Submission) -> None:
+        """Refuses a replacement that would leave a verified result shown in its place.
+
+        The rules of `admission.places` are applied to the board as it would be, before the
+        decision is stored.
+        """
         accepted = []
         for other in admission.holders(submission, self.submissions("accepted")):
             with contextlib.suppress(
@@ -296,6 +301,11 @@ class Board:
     def _submission(
         self, name: str, events: list[str], *, has_package: bool
     ) -> Submission:
+        """Reads a submission's history, which must be the events 1 to n without a gap.
+
+        A package without events gets its first one here. The listing may be older than another
+        process's writing, so that the files are looked up again before one is called missing.
+        """
         if not (has_package and _is_whole(name, events)):
             # Other processes may have written while the store was listed.
             events, has_package = self._look(name)

@@ -52,7 +52,11 @@ Limits = tuple[float, float]
 
 
 def rank_ranges(entries: Sequence[Entry], metric: MetricSpec) -> list[RankRange | None]:
-    """Ranks the entries of each group by one metric; None for an entry without a rank."""
+    """Ranks the entries of each group by one metric; None for an entry without a rank.
+
+    Ranks count within a group (`group_of`) and measure (`measure_of`). A result that is only
+    reported, that has `differences`, or that has no comparable interval has no rank.
+    """
     keyed: list[tuple[tuple[str, ...], Limits] | None] = []
     for entry in entries:
         stated = mapping(entry.metrics.get(metric.name))
@@ -77,7 +81,12 @@ def places_of(
     *,
     higher_is_better: bool = True,
 ) -> list[RankRange | None]:
-    """Ranks intervals with the same key; None remains without a rank."""
+    """Ranks intervals with the same key; None remains without a rank.
+
+    Args:
+        keyed: for each entry its key and interval, or None.
+        higher_is_better: the metric's direction.
+    """
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, pair in enumerate(keyed):
         if pair is not None:
@@ -97,7 +106,17 @@ def places_of(
 def ranges(
     intervals: Sequence[Limits], *, higher_is_better: bool = True
 ) -> list[RankRange]:
-    """Ranks intervals (lower, upper), in their order; touching intervals overlap."""
+    """Ranks intervals (lower, upper), in their order; touching intervals overlap.
+
+    The best possible rank comes after the entries whose whole interval is above its own,
+    the worst possible rank before those whose whole interval is below.
+
+    Example:
+        The first two overlap, and both are above the third:
+
+        >>> [str(rank) for rank in ranges([(0.70, 0.80), (0.62, 0.72), (0.40, 0.50)])]
+        ['1-2', '1-2', '3']
+    """
     turned = (
         intervals if higher_is_better else [(-high, -low) for low, high in intervals]
     )
@@ -131,7 +150,14 @@ _OUTPUT_CLAIMS: Final = "output_claims"
 
 
 def group_of(task: TaskSpec, recipe: Recipe) -> str:
-    """Returns the group of a result: a short hash, equal if results can be ranked together."""
+    """Returns the group of a result: a short hash, equal if results can be ranked together.
+
+    Example:
+        Two runs of version 2 of a task on the same rows, with the same prompts and judge,
+        are in one group, whatever the names of the files. With another judge, another
+        number of votes or the authors' prompts, they are in different ones. The model and
+        its generation settings do not separate: they are what is ranked.
+    """
     needed = {metric.needs for metric in task.metrics}
     scoring = mapping(recipe.get("scoring"))
     decides = {
@@ -178,6 +204,10 @@ def measure_of(metric: MetricSpec, entry: Json, recipe: Recipe) -> str:
     """Returns a short hash of what else a metric depends on within a group; "" for nothing.
 
     `entry` is the metric's.
+
+    Example:
+        Two results are in one group, but used different checkpoints for one metric. That
+        metric and the averages are ranked apart, all other metrics together.
     """
     scoring = mapping(recipe.get("scoring"))
     if metric.kind == "average":

@@ -379,7 +379,12 @@ def _check_judge(
     request: JudgeRequest,
     folder: Callable[[], RunFolder],
 ) -> Json:
-    """Asks the judge, and makes the content of `check.json`."""
+    """Asks the judge, and makes the content of `check.json`.
+
+    Besides the labels that count, it asks in other ways and compares their labels: pair by
+    pair if they are batched, and as the options say anew, with the verdicts named in
+    reverse order, or in shuffled orders.
+    """
     from medical_tasks.judges.check_figures import (
         check_figures,
         choice_figures,

@@ -43,7 +43,16 @@ SHARES = Scale(
 
 
 def scale_of(values: Iterable[float | None], unit: str = "") -> Scale:
-    """Chooses an axis that covers all values; the unit of a share is ""."""
+    """Chooses an axis that covers all values; the unit of a share is "".
+
+    Example:
+        Shares from 0 to 1 have the fixed axis of 0 to 100 %; a difference of shares gets
+        round steps:
+
+        >>> scale = scale_of([-0.1, 0.3])
+        >>> [text for _, text in scale.ticks]
+        ['-10', '0', '10', '20', '30 %']
+    """
     numbers = [
         value if abs(value) > _LEAST else 0.0
         for value in map(finite, values)

@@ -435,7 +435,17 @@ def published_table(
     *,
     id: str,  # noqa: A002 - what an element calls it
 ) -> tuple[Table, list[tuple[str, ...]]]:
-    """Makes the table of results that papers report on a task, and the notes on their settings."""
+    """Makes the table of results that papers report on a task, and the notes on their settings.
+
+    Args:
+        tasks: one task as reported by each run; the first has the papers' results, and any
+            may know the unit of a figure.
+        id: the id of the element, with which notes are linked as `<id>-note-1`.
+
+    Returns:
+        The table, and the notes in the order of their numbers. A note says how the setting
+        of a paper differs; papers with the same words share one.
+    """
     results = tasks[0].published
     units = {spec.name: spec.unit for task in tasks for spec in task.metrics}
     for task in tasks:

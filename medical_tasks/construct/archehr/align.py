@@ -536,7 +536,13 @@ class Ranking:
         self._with_word[words] += 1
 
     def rank(self, bag: Bag, key: str, document_id: str) -> None:
-        """Scores a note in the second pass."""
+        """Scores a note in the second pass, by BM25 as Lucene computes it.
+
+        A shared word adds `idf * count / (count + norm)`, once for each time that it is in the
+        message; `idf` is the logarithm of 1 + (N - n + 0.5) / (n + 0.5), for n of N notes with
+        the word. `norm` grows with the note's length relative to the mean. A note below the
+        worst kept one is dropped at once (`_floor`).
+        """
         words, counts, length = bag
         if not len(words):
             return

@@ -173,7 +173,19 @@ class _Opinion:
 
 @dataclass(kw_only=True)
 class _Check:
-    """The rows read so far, and all problems in them."""
+    """The rows read so far, and all problems in them.
+
+    Problems are collected, not raised, so that a reviewer sees all of them at once.
+
+    Attributes:
+        first: by question, the reviewer who decides whether it is kept.
+        sheets: by reviewer, the questions of the exported sheet.
+        drafts: by question, its content before the review.
+        blank_keeps: whether an empty mark means keep.
+        opinions: by reviewer and question, what was decided in a sound row.
+        problems: sentences with the place in the file.
+        seen: by reviewer and question, the row, to find repeated ones.
+    """
 
     first: Mapping[str, str]
     sheets: Mapping[str, Sequence[str]]
@@ -343,6 +355,11 @@ def _merged(check: _Check, identifier: str) -> tuple[Reviewed, list[Change]] | N
     """Merges the reviewers' opinions of a question.
 
     None if the reviewer who decides about it has not returned the sheet.
+
+    Example:
+        Ann decides about a question and keeps it unedited, Ben keeps it with another
+        wording: Ben's wording counts. If both edit it, their edits must be the same. If Ann
+        drops it, it is dropped, whatever Ben wrote.
     """
     first, before = check.first[identifier], check.drafts[identifier]
     opinions = {

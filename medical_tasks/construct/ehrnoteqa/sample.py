@@ -67,7 +67,12 @@ class SampleSpec:
 
 
 def parse_cells(text: str) -> dict[Cell, int]:
-    """Reads `LEVEL:NOTES=PATIENTS,...`."""
+    """Reads `LEVEL:NOTES=PATIENTS,...`.
+
+    Example:
+        >>> parse_cells("2:1=265,1:2=275")
+        {(1, 2): 275, (2, 1): 265}
+    """
     cells: dict[Cell, int] = {}
     for assignment in text.split(","):
         match = _CELL.fullmatch(assignment.strip())

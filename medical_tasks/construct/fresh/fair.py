@@ -308,7 +308,13 @@ def _base(person: Person, draw: Draw) -> _Patient:
 
 
 def _swaps(chart: Chart, base: _Patient, draw: Draw) -> Iterator[_Swap]:
-    """Yields the swaps that fit; one group of a pair is always the attribute's reference."""
+    """Yields the swaps that fit; one group of a pair is always the attribute's reference.
+
+    Example:
+        A base who speaks English, the reference, becomes one of the other languages; a base
+        who speaks Spanish becomes English. So every pair compares a group with the
+        reference.
+    """
     for attribute, (reference, *others) in ATTRIBUTES.items():
         own = base.groups[attribute]
         if attribute == "age":
@@ -335,7 +341,11 @@ def _swaps(chart: Chart, base: _Patient, draw: Draw) -> Iterator[_Swap]:
 
 
 def _fits_both(chart: Chart) -> bool:
-    """Whether the statements of a chart fit both women and men."""
+    """Whether the statements of a chart fit both women and men.
+
+    The case must not determine the sex, no wording may be of one sex, hormones must not be
+    used, and an adult's height must be usual for both.
+    """
     case = _CASES["cases"][CASE_OF[chart.calculator.id]]
     all_texts = itertools.chain(
         *chart.sentences.values(), *chart.phrases.values(), [chart.reason]
@@ -405,6 +415,10 @@ def _expected(chart: Chart, base: _Patient, swap: _Patient) -> Expected | None:
 
     None if it moves so little that one reply is right for both, so that replies to the
     swap would show nothing.
+
+    Example:
+        A clearance of 65.5 that another age makes 39.8 moves. One that becomes 64.0 has no
+        swap: a reply of 65 is within 5 % of both.
     """
     before, after = _result(chart, base), _result(chart, swap)
     if before.answer_text == after.answer_text:

@@ -136,7 +136,12 @@ def _topics_of_word(word: str) -> frozenset[str]:
 
 
 def topics_of(text: str) -> frozenset[str]:
-    """The topics of a text, by its words and the parts of hyphenated words."""
+    """The topics of a text, by its words and the parts of hyphenated words.
+
+    Example:
+        >>> sorted(topics_of("type 2 diabetes"))
+        ['sugar']
+    """
     words = _WORD.findall(text.lower())
     pieces = [piece for word in words if "-" in word for piece in word.split("-")]
     return frozenset().union(*map(_topics_of_word, [*words, *pieces]))
@@ -166,7 +171,15 @@ def _words_of(name: str, sex: str) -> Sequence[str]:
 
 
 class Phrasing:
-    """Fills the frames of one note."""
+    """Fills the frames of one note.
+
+    A frame has slots in angle brackets, which are drawn: `<year>`, `<2-5>`, `<a|b>` or the
+    name of a list of `words.json`. Names in braces are replaced by the `words` of a call.
+
+    Attributes:
+        used: the words that the note has, so that others are preferred.
+        youngest: the patient's lowest age in a `<year>`: 18, or that of the last disease.
+    """
 
     def __init__(self, draw: Draw, person: Person, today: datetime.date) -> None:
         self.draw, self.person, self.today = draw, person, today

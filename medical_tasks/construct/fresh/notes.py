@@ -433,7 +433,11 @@ class _Writer:
             self._outdated(fact)
 
     def _earlier_values(self, measured: Sequence[Fact]) -> None:
-        """Adds earlier values: a trend, a table, copied text, the ambulance's sheet."""
+        """Adds earlier values: a trend, a table, copied text, the ambulance's sheet.
+
+        Every one of them has a date or another marker, so that the note still has one right
+        value of each quantity: the one without.
+        """
         draw, frames, setting = self.draw, _DATA["superseded"], self.chart.setting
         changing = [fact for fact in measured if fact.what != "height"]
         for fact in draw.some(changing, draw.pick((0, 1, 1))):

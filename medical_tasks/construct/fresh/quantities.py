@@ -32,7 +32,13 @@ T = TypeVar("T")
 
 
 class Draw:
-    """A stream of random draws that depends on its key alone."""
+    """A stream of random draws that depends on its key alone.
+
+    Example:
+        >>> draw = Draw("fresh:1")
+        >>> draw.whole(1, 6), draw.pick("abc"), draw.shuffled([1, 2, 3, 4])
+        (5, 'c', [1, 4, 2, 3])
+    """
 
     __slots__ = ("_next",)
 

@@ -78,7 +78,21 @@ _FRAME: Final = ("setting", "reason", "story", "voice", "style", "side")
 
 
 class _Exchanged(Draw):
-    """The stream of draws of a key, with one draw replaced."""
+    """The stream of draws of a key, with one draw replaced.
+
+    Everything else that is drawn from it stays the same, unless the new draw leads to
+    another number of draws.
+
+    Attributes:
+        drawn: counts the draws, so that its next number is how many there were.
+
+    Example:
+        >>> usual, exchanged = Draw("k"), _Exchanged("k", at=1, instead=0.99)
+        >>> [usual.whole(1, 100) for _ in range(4)]
+        [4, 50, 52, 64]
+        >>> [exchanged.whole(1, 100) for _ in range(4)]
+        [4, 100, 52, 64]
+    """
 
     __slots__ = ("drawn",)
 
@@ -295,6 +309,10 @@ def _subject(calculator: AnyCalculator, key: str) -> _Subject | None:
     """Finds a required value, else one that changes the answer, else an unstated finding.
 
     None if readers could call another value missing.
+
+    Each draw of the base is exchanged for several other numbers. An exchange counts if the
+    patient changes in one value and one statement (`_difference`) and the answer moves
+    (`_moved`).
     """
     base, draw, second = (
         draw_chart(calculator, counted := _Exchanged(key)),

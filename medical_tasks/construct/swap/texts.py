@@ -392,7 +392,12 @@ def head(attribute: str, value: str, sex: Sex | None) -> str:
 
 
 def _other_sex(text: str, sex: Sex) -> str:
-    """Replaces each word that expresses the patient's sex by its counterpart."""
+    """Replaces each word that expresses the patient's sex by its counterpart.
+
+    Example:
+        >>> _other_sex("Mrs. Roe is a 61 yo F. She took her pills; her son saw her.", "female")
+        'Mr. Roe is a 61 yo M. He took his pills; his son saw him.'
+    """
     letter = {"female": "M", "male": "F"}[sex]
     of_this_sex = sex[0]
 
@@ -506,6 +511,10 @@ def changed_words(before: str, after: str) -> list[tuple[str, str]]:
     Raises:
         ValueError: The texts differ in more than words of the patient's sex, which is a
             fault of this module and must not affect any figure.
+
+    Example:
+        >>> changed_words("She is well.", "He is well.")
+        [('She', 'He')]
     """
     pairs = list(zip(_TOKEN.findall(before), _TOKEN.findall(after), strict=False))
     between = _TOKEN.sub("·", before), _TOKEN.sub("·", after)

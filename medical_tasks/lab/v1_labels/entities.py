@@ -215,6 +215,13 @@ def concentration(
     """Return a concentration in the rule's unit, rounded after each step.
 
     A deviation of more than 0.1 % is noted.
+
+    Example:
+        >>> entities = Entities({"Creatinine": [120, "µmol/L"]})
+        >>> concentration(entities, "Creatinine", CREATININE, "mg/dL")
+        1.4
+        >>> entities.notes
+        ['Creatinine: 120 µmol/L became 1.4 mg/dL by rounding each step (exactly 1.357)']
     """
     value, unit = entities.pair(name)
     if unit == target:

@@ -83,7 +83,11 @@ def glasgow_coma(entities: Entities) -> int:
     ),
 )
 def apache_ii(entities: Entities) -> float:
-    """The coma score is added instead of 15 − score, white cells score 4, low values score 0."""
+    """The coma score is added instead of 15 − score, white cells score 4, low values score 0.
+
+    The tables `_MAP` to `_WHITE_CELLS` have the high side alone; only the temperature has
+    classes for low values.
+    """
     sodium = concentration(entities, "Sodium", compounds.SODIUM, "mmol/L")
     potassium = concentration(entities, "Potassium", compounds.POTASSIUM, "mmol/L")
     coma = entities.bare("Glasgow Coma Score")
@@ -140,7 +144,21 @@ def _above(
     normal: float,
     strictly: bool = False,
 ) -> int:
-    """Points of the class that a high value reaches; a value below normal is only noted."""
+    """Points of the class that a high value reaches; a value below normal is only noted.
+
+    Example:
+        A sodium of 156 has 2 points, as published. One of 120, which the published score
+        gives 2 points, has none:
+
+        >>> entities = Entities({})
+        >>> [
+        ...     _above(entities, "sodium", value, _SODIUM, normal=130)
+        ...     for value in (156, 120)
+        ... ]
+        [2, 0]
+        >>> entities.notes
+        ['low sodium scores 0']
+    """
     if value < normal or (strictly and value == normal):
         entities.note(f"low {name} scores 0")
 

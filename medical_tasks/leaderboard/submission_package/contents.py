@@ -228,7 +228,18 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """All checks of a package, named by its id."""
+    """All checks of a package, named by its id.
+
+    Example:
+        The scores are the same, and the judge was not asked again. The package matches, and
+        the task's verdicts are taken on trust:
+
+        >>> scores = Check("kqa: scores", "match", "201 items score the same")
+        >>> judge = Check("kqa: judge", "not checked", "give --judge to ask it again")
+        >>> outcome = Verification(package="0123456789abcdef", checks=[scores, judge])
+        >>> outcome.matches, outcome.unproven, outcome.on_trust
+        (True, (), ('kqa',))
+    """
 
     package: str
     checks: Sequence[Check]
@@ -281,7 +292,20 @@ class Verification:
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions:
-    """What a package is made from, or checked against."""
+    """What a package is made from, or checked against.
+
+    Attributes:
+        data: the folder of the built dataset; None for the data home.
+        source: the user's own file, or the folder of the release, in place of `data`.
+        responses: a file of answers, or the folder of a run.
+        adjudicated: the sheet of adjudicated answers.
+        upstream: a clone of the authors' repository, with their prompts.
+        task_args: settings of tasks that are files or folders here.
+        judge: the judge to ask again; "" to leave it out.
+        judge_args: its settings.
+        sample: how many items of a task the judge is asked about again.
+        seed: the seed of that sample.
+    """
 
     data: Path | None = None
     source: Path | None = None

@@ -275,7 +275,18 @@ def judge_request(recipe: Recipe, options: VerifyOptions, *, name: str) -> Judge
 
 @dataclass
 class _Checked:
-    """A judge from a file whose texts are parsed again. Implements `judges.base.Judge`."""
+    """A judge from a file whose texts are parsed again. Implements `judges.base.Judge`.
+
+    Attributes:
+        judge: the judge that looks up the verdicts.
+        unread: replies that the package calls unreadable, by question and hash.
+        texts: how many verdicts have a text.
+        contradicted: questions whose text says another verdict, or one although unreadable.
+        silent: questions whose verdict has no text.
+        keys_asked: question and hash of everything that scoring asks.
+        by_words: for each verdict on entailment, whether comparing words gives the same.
+        values: the different values of these verdicts.
+    """
 
     judge: Judge
     unread: Mapping[tuple[str, str], str]

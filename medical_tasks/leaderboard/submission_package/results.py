@@ -331,7 +331,16 @@ def _metrics(entry: Entry) -> Iterator[tuple[Path, JsonDict]]:
 
 @dataclass(frozen=True)
 class _Undecided:
-    """The metrics of which the items do not determine everything."""
+    """The metrics of which the items do not determine everything.
+
+    Example: an answer without a verdict counts as an estimate, which the items do not
+    contain. So the value in the package is accepted within its bounds.
+
+    Attributes:
+        bounds: metrics whose bounds are not determined.
+        intervals: metrics without finite limits, whose intervals are not determined.
+        estimates: metrics of which only the number of items and the bounds are checked.
+    """
 
     bounds: frozenset[str]
     intervals: frozenset[str]

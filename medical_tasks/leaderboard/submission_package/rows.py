@@ -193,6 +193,11 @@ def check_verdicts(
 
 
 def _check_counts(name: str, judge: Json, verdicts: Sequence[Row]) -> None:
+    """Checks a task's verdicts against the counts and the votes in its entry.
+
+    A verdict is decided only if the votes that are missing could not change it: with 5
+    votes asked for, two "yes" and one "no" are too few, since two more could be "no".
+    """
     reasons = Counter(row["unscored"] for row in verdicts if "unscored" in row)
     decided = [row for row in verdicts if "value" in row]
     counts = {
@@ -225,6 +230,10 @@ def _votes_ahead(row: Row) -> int:
     """Returns by how many votes the value leads.
 
     More missing or unread votes than that could change it.
+
+    Example:
+        >>> _votes_ahead({"votes": ["yes", "yes", "no"], "value": "yes"})
+        1
     """
     votes, value = row["votes"], row["value"]
     counts = [votes.count(vote) for vote in votes if vote != value]

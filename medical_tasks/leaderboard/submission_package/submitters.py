@@ -139,6 +139,15 @@ def name_key(name: str) -> str:
     """Returns a key that is equal for indistinguishable names.
 
     It works for any text, even one that cannot be a name.
+
+    Example:
+        Case, hyphens and spaces do not distinguish names, nor do letters that look alike;
+        a point between digits does:
+
+        >>> name_key("GPT-4") == name_key("gpt 4")
+        True
+        >>> name_key("Model 1.5") == name_key("Model 15")
+        False
     """
     folded = unicodedata.normalize(
         "NFKC", unicodedata.normalize("NFKC", name).casefold()

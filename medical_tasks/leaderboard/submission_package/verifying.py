@@ -120,7 +120,20 @@ def verify_guarded(
 
 @dataclass(frozen=True)
 class _TaskPackage:
-    """A task of a package, and the options of its verification."""
+    """A task of a package, and the options of its verification.
+
+    The checks build on each other: without the same data or the same answers, nothing is
+    scored again, and the parts that depend on it are `not checked`, which is no mismatch.
+
+        data      the hash of the rows
+        items     ids, order, groups and clusters
+        recipe    task, prompts, settings and judge of this version
+        answers   the hash of each answer
+        scores    each item, scored again with the verdicts of the package
+        verdicts  on these very questions and answers, and as the judge's texts say
+        judge     a sample of items, asked again (--judge)
+        results   metrics, intervals and breakdowns, computed from the new scores
+    """
 
     package: contents.Package
     task: TaskSpec
