@@ -137,7 +137,7 @@ def pool(shares: Sequence[Shared], *, accept: Sequence[str] = ()) -> JsonDict:
     if not any(task["lines"] for task in pooled_tasks.values()):
         raise UsageError(
             "no two of the files have a figure of the same task. Give files of sites with the "
-            f"same use; these are of {listed(sorted(_task_names(shares)), 5)}."
+            f"same use; these have {listed(sorted(_task_names(shares)), 5)}."
         )
 
     return {
