@@ -366,7 +366,7 @@ class HubStorage:
             if branch.name == _BRANCH:
                 return str(branch.target_commit)
         raise MissingError(
-            f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is "
+            f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Create the repository again: it is "
             "empty."
         )
 

@@ -209,7 +209,7 @@ class Model(Protocol):
     def no_tools(self) -> str:
         """Says why the model can be offered no tools, and what to do; "" where it can."""
         return (
-            f"{self.name} takes no tools. Use openai-api/, vllm-server/, inspect/, or a local "
+            f"{self.name} does not support tools. Use openai-api/, vllm-server/, inspect/, or a local "
             "model (hf/, vllm/) whose chat template knows tools."
         )
 

@@ -156,6 +156,6 @@ def note_left(answers: Path, purpose: str, kind: str, *, option: str) -> None:
         if batch["status"] == UNDER_WAY:
             print(
                 f"note: {batch['id']}, a batch of {batch['requests']} requests that an earlier "
-                f"command made, is left, and what it has is asked again: {option} goes on with it",
+                f"command made, is left, and what it has is asked again: {option} resumes it",
                 file=sys.stderr,
             )

@@ -357,7 +357,7 @@ class Batches:
         batch.failures = 0
         if status.state not in ENDED:
             far = f"{status.done:,} of {entry.requests:,} done, {status.state.replace('_', ' ')}"
-            batch.report(f"{far}; Ctrl-C leaves it running; the same command goes on")
+            batch.report(f"{far}; Ctrl-C leaves it running; the same command resumes")
 
         return status
 
@@ -422,11 +422,11 @@ class Batches:
         )
 
     def _refused(self, failed: CallFailed) -> MedicalTasksError:
-        """Makes the error for a server that takes no file, or creates no batch of it."""
+        """Makes the error for a server that accepts no file, or creates no batch of it."""
         if failed.reason not in NO_BATCHES:
             return run_error(self._settings, failed)
         return UsageError(
-            f"{self._settings.where} takes no batches ({failed.detail}). Leave out "
+            f"{self._settings.where} does not support batches ({failed.detail}). Leave out "
             f"{self._option}, or correct the base URL."
         )
 

@@ -240,7 +240,7 @@ def longest_text(
     if requested is not None:
         if requested < 1 or (positions is not None and requested > positions):
             raise UsageError(
-                f"max_length={requested}: {checkpoint.label} takes 1 to "
+                f"max_length={requested}: {checkpoint.label} accepts 1 to "
                 f"{positions or 'any number of'} tokens."
             )
 

@@ -387,7 +387,7 @@ def _scored_blocks(
             # The error may quote private text.
             reason = PACKAGE_FAULT if private else error
             print(
-                f"{task.name} is left unscored, and the others go on: {reason}",
+                f"{task.name} is left unscored, and the others continue: {reason}",
                 file=sys.stderr,
             )
             block = _unscored_block(answered, items)

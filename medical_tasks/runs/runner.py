@@ -829,7 +829,7 @@ def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> 
 
     print(
         f"note: asking stopped before {budget.refused_by} was passed: {answered:,} answered, {left:,} "
-        f"not asked; the answers took {budget.spent_text()}, and are kept. {command} goes on from there.",
+        f"not asked; the answers took {budget.spent_text()}, and are kept. {command} continues from there.",
         file=sys.stderr,
         flush=True,
     )

@@ -217,7 +217,7 @@ def _preset_rules(materials: Materials) -> Iterator[RuleTable]:
         if not materials.check:
             raise MissingError(
                 f"the preset {preset} needs a check of the judge against people's labels of the "
-                "present answers, and there is none: medical-tasks site review, then medical-tasks "
+                "present answers. Make one: medical-tasks site review, then medical-tasks "
                 'site judge. To see the figures before that: preset = "exploratory" in site.toml.'
             )
 

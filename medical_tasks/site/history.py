@@ -214,7 +214,7 @@ def _add(path: Path, text: bytes) -> None:
 
 def _failed(path: Path, error: OSError) -> IncompleteError:
     return IncompleteError(
-        f"{path}: no line can be added ({system_reason(error)}). Free some space or mend the "
+        f"{path}: no line can be added ({system_reason(error)}). Free some space or correct the "
         "folder's rights, and give the command again."
     )
 

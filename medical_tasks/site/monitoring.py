@@ -577,15 +577,15 @@ def _asked_look(site: Site, series: Series, options: Monitor) -> tuple[Path, Jso
         answered(site, CANDIDATE, options, answers=options.answers, out=folder)
     except IncompleteError as error:
         raise IncompleteError(
-            f"{error} The look is not counted yet: give the command again to go on, or take the "
-            f"run as it is: --run {folder}"
+            f"{error} The look is not counted yet: give the command again to continue, or use the "
+            f"unfinished run: --run {folder}"
         ) from error
 
     try:
         return folder, look_at(series, folder)
     except UsageError as error:
         raise UsageError(
-            f"{error} To ask anew once that is mended, remove {folder} and give the command again."
+            f"{error} To ask again once that is fixed, remove {folder} and give the command again."
         ) from error
 
 

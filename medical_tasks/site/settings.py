@@ -156,7 +156,7 @@ def _loaded(kind: type[Loaded], table: Mapping[str, Any], where: str) -> Loaded:
         if key not in allowed:
             hint = did_you_mean(key, allowed)
             raise UsageError(
-                f"{where} has no {key}.{hint} It takes {', '.join(allowed)}."
+                f"{where} has no {key}.{hint} Its keys: {', '.join(allowed)}."
             )
 
         values[key] = _value(hints[key], value, f"{where} {key}")
@@ -249,7 +249,7 @@ def _check(settings: Settings, path: Path) -> None:
         for role in getattr(models, table):
             if role not in allowed:
                 raise UsageError(
-                    f"{path}: models.{table} has no {role}.{did_you_mean(role, allowed)} It takes "
+                    f"{path}: models.{table} has no {role}.{did_you_mean(role, allowed)} Its roles: "
                     f"{', '.join(allowed)}."
                 )
 

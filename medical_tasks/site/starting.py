@@ -168,7 +168,7 @@ def _check_free(folder: Path, options: New) -> None:
         return
 
     raise UsageError(
-        f"{folder}: already exists and is not empty. Name another folder, or go on in this one: "
+        f"{folder}: already exists and is not empty. Name another folder, or continue in this one: "
         f"medical-tasks site status {folder}"
     )
 

@@ -161,7 +161,7 @@ def test_missing_split(built: Path) -> None:
         read_rows(built, "full", "valid")
     with pytest.raises(
         UsageError,
-        match=rf"full: splits no, nil are not built; {has}. Take --split dev, or",
+        match=rf"full: splits no, nil are not built; {has}. Use --split dev, or",
     ):
         read_rows(built, "full", "no+dev+nil")
     for wrong in ("", "dev+", "dev+dev"):

@@ -328,7 +328,7 @@ def _drawn(
     drawn = sampler.split()
     if not drawn["train"]:
         raise UsageError(
-            f"{path}: {summary} Behind the sample of {sample:,} no report of another patient "
+            f"{path}: {summary} After the sample of {sample:,}, no report from another patient "
             f"remains for train. {advice}"
         )
 
