@@ -318,7 +318,7 @@ class TaskSpec:
         if self.tools:
             return "lighteval offers a model no tools"
         if self.protocol:
-            return "lighteval asks one question an item, and this task goes on after the first answer"
+            return "lighteval asks one question an item, and this task continues after the first answer"
         return ""
 
     def asked_with(self, arguments: Mapping[str, str]) -> TaskSpec:

@@ -487,7 +487,7 @@ _TROUBLES: Final = {
     "refused": "refused ({status}: {reason}).",
     "unreached": "the Hub is not reached ({reason}). {unsure}",
 }
-_UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."
+_UNSURE: Final = "Try again later: if it was stored nevertheless, that is found then, and nothing is stored twice."
 
 
 def trouble_of(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:

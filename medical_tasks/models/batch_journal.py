@@ -79,7 +79,7 @@ class Journal:
     def read(self) -> None:
         """Reads the file again, if there is one."""
         if self.path.exists():
-            with readable(self.path, again="Move it away to ask anew."):
+            with readable(self.path, again="Move it away to ask again."):
                 self.entries = _read_entries(self.path, read_text(self.path))
 
     def add(self, entry: Entry) -> None:

@@ -155,7 +155,7 @@ class Batches:
                 cancel = f"{self._settings.base_url}/batches/{name}/cancel"
                 _say(
                     batch.entry,
-                    f"goes on, and is paid for. To cancel it: POST {cancel}",
+                    f"continues, and is paid for. To cancel it: POST {cancel}",
                 )
 
             raise
@@ -350,7 +350,7 @@ class Batches:
 
             batch.failures += 1
             batch.report(
-                f"not reached ({failed.detail}); it goes on, and is looked at again"
+                f"not reached ({failed.detail}); it continues, and is looked at again"
             )
             return None
 

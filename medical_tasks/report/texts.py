@@ -320,7 +320,7 @@ def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
             which = (
                 "none of the runs scored a file"
                 if not scored_files
-                else "its sha256 is of none that these runs scored"
+                else "its sha256 matches no file that these runs scored"
             )
             raise UsageError(
                 f"{path}: {which}. Give --responses the file that was scored, or leave it out."

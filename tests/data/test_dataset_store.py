@@ -156,7 +156,7 @@ def test_missing_split(built: Path) -> None:
     has = "it has train, dev, test"
     with pytest.raises(
         UsageError,
-        match=f"config full: split valid is not built; {has}. Take --split train or --split dev",
+        match=f"config full: split valid is not built; {has}. Use --split train or --split dev",
     ):
         read_rows(built, "full", "valid")
     with pytest.raises(

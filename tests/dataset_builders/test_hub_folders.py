@@ -360,6 +360,6 @@ def test_a_release_with_one_split(tmp_path: Path, split: str) -> None:
     ] == [[], []]
     with pytest.raises(
         UsageError,
-        match=f"split {other} is not built; it has {split}. Take --split {split}, or",
+        match=f"split {other} is not built; it has {split}. Use --split {split}, or",
     ):
         read_rows(tmp_path / "out", "official", other)

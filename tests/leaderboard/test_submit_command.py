@@ -110,8 +110,8 @@ def test_the_reference_becomes_a_submission(
     Path("submission.json").rename("s.json")
     assert check() == 0
     assert capsys.readouterr().out == (
-        f"s.json: no problems; it has an answer to each of the {len(CASES)} cases of archehr_qa/demo, split test, as {TASK} takes "
-        "it.\n"
+        f"s.json: no problems; it has an answer to each of the {len(CASES)} cases of archehr_qa/demo, split test, in the "
+        f"form that {TASK} expects.\n"
     )
     assert (
         main(
@@ -365,7 +365,10 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.json").write_text(json.dumps(answers))
     source = ["--source", "release", "--split", "dev"]
     assert main(["submit", "--check", "s.json", "--to", "archehr", *source]) == 0
-    said = f"s.json: no problems; it has an answer to each of the 2 cases of archehr_qa/official, split dev, in the form that {TASK} expects.\n"
+    said = (
+        "s.json: no problems; it has an answer to each of the 2 cases of archehr_qa/official, "
+        f"split dev, in the form that {TASK} expects.\n"
+    )
     assert capsys.readouterr().out == said
     assert main(["score", TASK, "--responses", "s.json", *source, "--out", "run"]) == 0
     entry = results("run")

@@ -284,7 +284,7 @@ def read_gold_file(path: Path) -> list[KqaRow]:
         table = read_table(path, content=content, form=_TABLE, knows=knows)
         return list(_gold_rows(map(_table_record, table.rows)))
 
-    again = "Write it anew, for example with `medical-tasks decompose`."
+    again = "Rewrite it, for example with `medical-tasks decompose`."
     return list(
         _gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again))
     )

@@ -280,7 +280,7 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
     if config == "v1.0" and cells["Category"] not in CATEGORIES:
         raise wrong(
             "Category",
-            "this name is of a later release than v1.0, which has 'lab' and 'dosage'",
+            "this name is from a later release than v1.0, which has 'lab' and 'dosage'",
         )
 
     kind = cells["Output Type"]

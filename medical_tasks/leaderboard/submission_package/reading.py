@@ -132,7 +132,7 @@ def read_manifest(
     )
     if stated != contents.FORMAT:
         raise contents.not_sound(
-            f"{where}: is of format {shown(stated)}, and this version reads format "
+            f"{where}: has format {shown(stated)}, but this version reads format "
             f"{contents.FORMAT}"
         )
 
@@ -270,8 +270,8 @@ def _check_package(where: str, recipe: Recipe, task: TaskSpec) -> None:
     both_stated = bool(stated.get("version")) and bool(here.version)
     if both_stated and _normal(str(stated["name"])) != _normal(here.name):
         raise contents.not_sound(
-            f"{where}: its recipe says that the task is of {shown(stated_package(recipe))}, and "
-            f"the task of this name is of {here} here"
+            f"{where}: its recipe says that the task is from {shown(stated_package(recipe))}, but "
+            f"the task of this name is from {here} here"
         )
 
 
