@@ -65,8 +65,8 @@ AVOIDED: Final = (
     (r"\btakes? (?:no|none)\b", "has no, does not accept"),
     (r"\b(?:is|are|be) told\b", "is distinguished, is reported"),
     (
-        r"\bcut off or\b|\bof another (?:release|judge|format)\b",
-        "truncated, from another",
+        r"\bof another (?:release|judge|format)\b",
+        "from another",
     ),
     (r"(?:,| and) there is none\b", "name what is missing and the next step"),
 )

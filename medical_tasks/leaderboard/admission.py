@@ -124,7 +124,7 @@ def _published_words(imported: Json) -> str:
 
 
 def is_earlier(task: TaskSpec, recipe: Recipe) -> bool:
-    """Whether a result is of an earlier version of its task, which is not comparable."""
+    """Whether a result is from an earlier version of its task, which is not comparable."""
     made_with = str(recipe["task_version"])
     return made_with.partition("-")[0] != task.version.partition("-")[0]
 

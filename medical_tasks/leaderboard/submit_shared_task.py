@@ -11,7 +11,7 @@ task requires; an --out that ends in .json is the list itself. Answers are writt
 official form, so that the official scorer reads what was scored here. The checks: every
 case of the split once and no other, the words that count, known ids, the form of each
 record. A submission with problems is not written, and the problems are listed by case
-(exit code 5); --allow-problems writes it all the same. --check lists the problems of an
+(exit code 5); --allow-problems writes it nevertheless. --check lists the problems of an
 existing file.
 
 The file may quote credentialed notes, so that only its owner can read it, and it must not

@@ -246,7 +246,7 @@ class ChoiceScores:
     def __post_init__(self) -> None:
         """Rejects scores that no model can give.
 
-        Sums of probabilities may exceed 1 by rounding, hence 1e-6 in place of 0.
+        Sums of probabilities may exceed 1 by rounding, hence 1e-6 instead of 0.
         """
         finite = [value for value in self.logprobs if value is not None]
         if not self.logprobs or len(self.logprobs) != len(self.tokens):

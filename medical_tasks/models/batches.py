@@ -100,8 +100,8 @@ def _say(entry: Entry, message: str) -> None:
 class Batches:
     """Asks one endpoint in batches, on behalf of a model or a judge.
 
-    A batch may take a day, and goes on and is paid for when the command ends early. So the
-    journal records each batch before it exists. `ask` first goes on with the batches of earlier
+    A batch may take a day, and continues and is paid for when the command ends early. So the
+    journal records each batch before it exists. `ask` first resumes the batches of earlier
     commands that hold some of the requests, sends the first request ever by itself, and
     creates batches of the rest.
 

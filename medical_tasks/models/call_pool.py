@@ -366,7 +366,7 @@ class _Gate(Generic[Client]):
 
         Example: 8 times `connection` with no answer in between ends the run, and so do
         8 times `http 400` while nothing has been answered at all. After a first answer
-        `http 400` is the fault of a single question, and the run goes on.
+        `http 400` is the fault of a single question, and the run continues.
         """
         self.any_outcome = True
         self.consecutive = (

@@ -452,7 +452,7 @@ def _forecast_server_judge(setup: _Setup, folder: RunFolder, judge: RunJudge) ->
 
 
 def _references(setup: _Setup) -> Iterator[AnsweredTask]:
-    """Yields the reference answers to judged tasks, in place of the model's."""
+    """Yields the reference answers to judged tasks, instead of the model's."""
     for task in setup.tasks:
         if task.judge:
             yield run_baseline(

@@ -169,7 +169,7 @@ class Materials:
 
 
 def rules(materials: Materials) -> list[RuleTable]:
-    """The rules of a preset, with those of site.toml in place of the rules they replace.
+    """The rules of a preset, with those of site.toml instead of the rules they replace.
 
     Example: a strict policy for chart-qa with a baseline and the stratum sex has a
         margin on accuracy, one for each group of sex, a coverage and a kappa.

@@ -5,7 +5,7 @@ scored. Messages quote no answer.
 
 The official scorer
 
-- refuses a case without an answer, an unknown case, and a record of another form, and
+- refuses a case without an answer, an unknown case, and a record in another form, and
   counts a duplicated case twice;
 - ends with an error at some answers;
 - reads other citations in a line not of the form (2025), and no `submission.json` in a

@@ -302,9 +302,9 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
 
 
 def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, Any]]:
-    """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together.
+    """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are reported together.
 
-    A row with all of the columns is of a release: its label stands, and if its entities
+    A row with all of the columns is from a release: its label stands, and if its entities
     give another answer, stderr says so. Nothing of `credentialed` rows is quoted; rows
     that say so of themselves are refused otherwise, since MedCalc-Bench is open.
     """
