@@ -15,7 +15,7 @@ A package that is not installed is named by `--plugin` before a command, or in
 benchmark (docs/benchmark_of_your_own.md). Without declared entry points, the names in
 `NAMES` count, in the package or its `spec` module.
 
-A plugin of another package may fail without affecting the rest: it is left out with a
+A plugin from another package may fail without affecting the rest: it is left out with a
 note, and `problems` has the reason. Errors that its code raises later are attributed to
 that package (`attributing_errors`).
 """
@@ -141,7 +141,7 @@ class _Described:
 
     @property
     def module(self) -> str:
-        """The path, in place of a module's name; no code belongs to it."""
+        """The path, instead of a module's name; no code belongs to it."""
         return str(self.path)
 
     def load(self) -> object:
@@ -163,7 +163,7 @@ _problems: dict[str, list[Problem]] = {}
 def registered(group: Group) -> tuple[Plugin, ...]:
     """Loads the plugins of a group: the project's own, then named and installed ones.
 
-    A plugin of another package that cannot be imported is left out; see `problems`.
+    A plugin from another package that cannot be imported is left out; see `problems`.
     """
     return _registered(group, uninstalled_plugins())
 
@@ -376,7 +376,7 @@ def _record(problem: Problem) -> None:
 def _own(group: Group) -> list[EntryPoint]:
     """Returns the project's own entry points, of the imported checkout or else as installed.
 
-    A checkout's `setup.cfg` takes precedence, since an installed one may be of another
+    A checkout's `setup.cfg` takes precedence, since an installed one may have another
     version.
     """
     settings = Path(__file__).resolve().parents[1] / "setup.cfg"

@@ -318,7 +318,7 @@ class TaskSpec:
         if self.tools:
             return "lighteval offers a model no tools"
         if self.protocol:
-            return "lighteval asks one question an item, and this task goes on after the first answer"
+            return "lighteval asks one question an item, and this task continues after the first answer"
         return ""
 
     def asked_with(self, arguments: Mapping[str, str]) -> TaskSpec:
@@ -878,7 +878,7 @@ class PublishedAnswer:
     Attributes:
         item: the item's id, or its question.
         text: the model's reply; None if there is none.
-        asked: fields of the item that must have these values, to detect ids of another
+        asked: fields of the item that must have these values, to detect ids from another
             release; None matches any value.
     """
 
@@ -1163,7 +1163,7 @@ class Benchmark(Rows, Prompts, Scorer, JudgeTexts, ABC):
     ) -> Sequence[PublishedAnswer]:
         """Extracts a model's answers from a record of the authors' own files (`score --responses`).
 
-        A record of another form has none. Files with id or example_id and response or
+        A record in another form has none. Files with id or example_id and response or
         output are read without this method, which is never called for a record with a
         response.
 

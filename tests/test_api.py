@@ -128,7 +128,7 @@ def test_rows_calculations_and_packages(reference: mt.Results) -> None:
         (lambda: mt.run("medcalk", model="baseline/empty"), UsageError, "Did you mean 'medcalc'?"),
         (lambda: mt.run("medcalc", model="baseline/empty", max_sample=3), UsageError, "run has no parameter 'max_sample'. Did"),  # type: ignore[call-arg]
         (lambda: mt.run("medcalc", model="baseline/empty", truncate="never"), UsageError, "truncate must be one of refuse, "),  # type: ignore[arg-type]
-        (lambda: mt.run("medcalc", model="baseline/empty", config="demo", model_args={"a": "1,2"}), UsageError, "takes no"),
+        (lambda: mt.run("medcalc", model="baseline/empty", config="demo", model_args={"a": "1,2"}), UsageError, "does not accept"),
         (lambda: mt.score("medcalc", [{"idd": 1}], config="demo"), UsageError, "the answers given, row 1: needs the keys 'id'"),
         (lambda: mt.score("medcalc", {"1": object()}, config="demo"), UsageError, "an answer is a text, or None"),  # type: ignore[arg-type]
         (lambda: mt.load("medcalc_bench", fetch=False), MissingError, "v1.0 is not built in"),

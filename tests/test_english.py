@@ -52,6 +52,23 @@ AVOIDED: Final = (
     (r"\bsets? (?:it|them|the \w+) beside\b", "compare with"),
     (r"\bquestions? (?:was|were|is|are) put\b", "ask"),
     (r"\bin whose (?:manner|way)\b", "whose ... to follow"),
+    (r"\banew\b", "again, from scratch, or re- before the verb"),
+    (r"\bgo(?:es)? on\b|\bwent on\b", "continue, resume"),
+    (r"\bmend(?:s|ed|ing)?\b", "correct, fix, repair"),
+    (r"\ball the same\b", "nevertheless, but"),
+    (r"\bb(?:ear|ears|ore|orne) out\b", "support, agree with"),
+    (r"\bin place of\b", "instead of"),
+    (r"\b(?:is|are|was|were) made of\b", "built from"),
+    (r"\bin vain\b", "without effect, name what failed"),
+    (r"\bat hand\b", "available, or name the thing"),
+    (r"\bas many as there (?:are|is)\b", "all"),
+    (r"\btakes? (?:no|none)\b", "has no, does not accept"),
+    (r"\b(?:is|are|be) told\b", "is distinguished, is reported"),
+    (
+        r"\bof another (?:release|judge|format)\b",
+        "from another",
+    ),
+    (r"(?:,| and) there is none\b", "name what is missing and the next step"),
 )
 """A phrase, and what to write instead."""
 
@@ -91,6 +108,9 @@ def test_pages_have_no_avoided_phrase() -> None:
         "a later look is held for long against the gate",
         "a unit that cannot\nbe meant",
         "how much comes of items",
+        "Give the command again to write it anew",
+        "the same command goes on from there",
+        "Mend the row",
     ],
 )
 def test_an_avoided_phrase_is_found(text: str) -> None:

@@ -180,7 +180,7 @@ def test_an_error_of_its_code_is_told_as_its_own(
     assert main(["--plugin", place, *run, "--out", "both"]) == 5
     told = capsys.readouterr().err
     assert (
-        "faulty_scorer is left unscored, and the others go on: the package faulty"
+        "faulty_scorer is left unscored, and the others continue: the package faulty"
         in told
     )
     results = json_of(here / "both" / "results.json")["tasks"]

@@ -1339,7 +1339,7 @@ def verify(
     Args:
         package: what `submit RUN `to` space` wrote.
         data: folder of the built datasets (default: the user's data home).
-        source: what a dataset of your own is made of, in place of `data`.
+        source: the file from which your own dataset is built, instead of `data`.
         responses: the answers to credentialed data: a file, or the folder of the run.
         adjudicated: the completed sheet of `adjudicate`, with the readings of unclear
             answers.
@@ -1413,7 +1413,7 @@ def submit_space(
         task: only this task; may be repeated.
         responses: for a run of `score`: the file that it scored.
         data: folder of the built dataset (default: the user's data home).
-        source: what a dataset of your own is made of, in place of `data`.
+        source: the file from which your own dataset is built, instead of `data`.
         upstream: the authors' checkout, if the run used `prompts` official.
         allow_partial: also of demo records, another split, or a part of the items.
         no_answers: of imported answers only their hashes, and where they are published.
@@ -1519,7 +1519,7 @@ def submit_shared_task(
         upstream: the authors' checkout, if the run used `prompts` official.
         check: check this submission instead, write nothing.
         data: folder of the built dataset (default: the user's data home).
-        source: folder of the dataset's release, in place of `data`.
+        source: folder of the dataset's release, instead of `data`.
         config: with `check`: dataset configuration.
         split: with `check`: split, instead of the task's own.
 
@@ -1600,7 +1600,7 @@ def keep_leaderboard(
         port: serve: at which port (default 7860; 0 takes a free one).
         unverified: accept without scoring the answers again.
         data: folder of the built datasets (default: the user's data home).
-        source: what a dataset of your own is made of, in place of `data`.
+        source: the file from which your own dataset is built, instead of `data`.
         responses: the answers to credentialed data: a file, or the folder of the run.
         adjudicated: the completed sheet of `adjudicate`, with the readings of unclear
             answers.

@@ -1,4 +1,4 @@
-"""The 55 clinical calculators of MedCalc-Bench: published rules, any unit, and every step told.
+"""The 55 clinical calculators of MedCalc-Bench: published rules, any unit, and every step shown.
 
     from medical_tasks.calculators import calculate
 

@@ -41,7 +41,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a calculator made of a patient's entities.
+    """A calculator's result for a patient's entities.
 
     Attributes:
         calculator_id: the dataset's id of the calculator.

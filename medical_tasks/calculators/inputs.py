@@ -136,7 +136,7 @@ class Quantity(Input):
         return self.measure.doubt(raw, value, self.name)
 
     def schema(self) -> dict[str, object]:
-        """A number in the measure's unit; texts with another unit are read all the same."""
+        """A number in the measure's unit; texts with another unit are read too."""
         unit = self.measure.unit
         description = f"{self.name} in {unit}" if unit else self.name
         return {"type": "number", "description": description.replace("in per ", "per ")}

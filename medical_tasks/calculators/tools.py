@@ -1,6 +1,6 @@
 """The calculators as tools: typed descriptions for models, calls, and whether arguments are right.
 
-The descriptions are made of the calculators' own inputs; the units of numbers stand in
+The descriptions are built from the calculators' own inputs; the units of numbers stand in
 the parameters' names. A call is read as `medical-tasks calc` reads one, so that wrong
 arguments get the calculator's own message.
 """
@@ -87,10 +87,10 @@ def _schema(item: Input) -> dict[str, object]:
 
 @dataclass(frozen=True, kw_only=True)
 class Called:
-    """What came of a call.
+    """The result of a call.
 
     Attributes:
-        text: what the model is told: the answer with its unit, or what is wrong.
+        text: what the model reads: the answer with its unit, or what is wrong.
         answer: None where there is none.
     """
 

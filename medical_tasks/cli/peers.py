@@ -36,7 +36,7 @@ class Peer(NamedTuple):
 _SETTING: Final = "--model-args {}"
 _IN_TASK: Final = "It is part of the task: choose one by its name (medical-tasks list)."
 _KEPT: Final = "Every answer is kept in the run's folder anyway, and `report` shows them. Leave it out."
-_RESUMES: Final = "The same command goes on with what it has. Leave it out."
+_RESUMES: Final = "The same command continues with what it has. Leave it out."
 _TEMPLATE: Final = "The model's own chat template is applied anyway (--show-prompt shows it). Leave it out."
 _SAMPLE: Final = ("--max-samples N", "--subset N")
 

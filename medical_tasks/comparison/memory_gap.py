@@ -281,7 +281,7 @@ def _entry(
     )
     if {*published.groups}.isdisjoint(fresh.groups):
         raise UsageError(
-            f"{task.name}: no {group} is in both runs. Take fresh rows of the same ones."
+            f"{task.name}: no {group} is in both runs. Use fresh rows of the same ones."
         )
 
     gap = gap_of(published, fresh)

@@ -158,8 +158,8 @@ def _pairs(goal: Goal, folders: Sequence[Path]) -> list[tuple[Compared, Compared
         return [(run, run) for run in runs]
     if len(runs) < 2:
         raise UsageError(
-            f"{_option(goal.kind)} takes two past runs. Give another --run, or --agreement in "
-            "their place."
+            f"{_option(goal.kind)} needs two past runs. Give another --run, or --agreement "
+            "instead."
         )
     return list(combinations(runs, 2))
 

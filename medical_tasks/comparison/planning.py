@@ -201,7 +201,7 @@ def needed_from_runs(goal: Goal, columns: Columns) -> Needed:
         if goal.kind == "difference" and apart < goal.value:
             raise UsageError(
                 f"the two runs differ on {apart:.1%} of the items, so such models cannot have a "
-                f"difference of {goal.value:.1%}. Give --agreement in place of --run."
+                f"difference of {goal.value:.1%}. Give --agreement instead of --run."
             )
 
         return needed_as_assumed(

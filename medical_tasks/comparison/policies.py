@@ -288,7 +288,7 @@ def _scope(name: str, table: object, where: str) -> Scope:
 
     for word, value in table.items():
         if word not in words:
-            raise UsageError(f"{where}: takes no {word}.{did_you_mean(word, words)}")
+            raise UsageError(f"{where}: has no key {word}.{did_you_mean(word, words)}")
         if not isinstance(value, words[word]) or isinstance(value, bool):
             raise UsageError(f"{where}: {word} has the wrong type, got {value!r}.")
 
@@ -315,7 +315,7 @@ def _scope(name: str, table: object, where: str) -> Scope:
     accept = table.get("accept", [])
     if unknown := [kind for kind in accept if kind not in kinds]:
         raise UsageError(
-            f"{where}: accept takes kinds of differences such as prompts, generation, judge; "
+            f"{where}: accept lists kinds of differences such as prompts, generation, judge; "
             f"got {unknown[0]!r}.{did_you_mean(str(unknown[0]), kinds)}"
         )
 
@@ -391,7 +391,7 @@ def _kind(entry: Any, where: str) -> tuple[str, frozenset[str]]:
     words = frozenset({"task", kind, *KINDS[kind]})
     if unknown := sorted(entry.keys() - words):
         raise UsageError(
-            f"{where}: takes no {unknown[0]} with {kind}.{did_you_mean(unknown[0], words)}"
+            f"{where}: {unknown[0]} is not allowed with {kind}.{did_you_mean(unknown[0], words)}"
         )
 
     if missing := sorted(words - _OPTIONAL - entry.keys()):

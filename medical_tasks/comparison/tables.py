@@ -519,7 +519,7 @@ def _change_json(metric: MetricSpec, a: Json, b: Json, *, parsed: bool) -> JsonD
         "a": item_value(metric, a),
         "b": item_value(metric, b),
     }
-    # A redacted row has a hash of its answer in place of the answer.
+    # A redacted row has a hash of its answer instead of the answer.
     if parsed and "response_sha256" not in a and "response_sha256" not in b:
         change |= {
             f"parsed_{side}": one_line(str(row.get("parsed") or ""))

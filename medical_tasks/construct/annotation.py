@@ -238,7 +238,7 @@ def missing_sheets(
 ) -> tuple[list[str], list[str]]:
     """Lists the people whose sheets are missing, and the problem unless `partial`."""
     absent = [name for name, ids in sheets.items() if ids and name not in received]
-    problem = f"no sheet of {', '.join(absent)} is among the files; to go on without, add --partial"
+    problem = f"no sheet of {', '.join(absent)} is among the files; to continue without, add --partial"
     return absent, [problem] if absent and not partial else []
 
 

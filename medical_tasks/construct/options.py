@@ -117,10 +117,10 @@ class NewBenchmark(Options):
         medical-tasks new-benchmark first_aid
         medical-tasks --plugin first_aid.yaml run --tasks first_aid --model baseline/reference
 
-    --yaml (the default) writes NAME.yaml, which says what is in NAME.csv, and takes no
+    --yaml (the default) writes NAME.yaml, which says what is in NAME.csv, and needs no
     Python. --package writes a folder NAME with a Python package that changes how
     answers are scored. No file is overwritten.
-    docs/benchmark_of_your_own.md goes on from here.
+    docs/benchmark_of_your_own.md continues from here.
     """
 
     name: Annotated[
@@ -168,7 +168,9 @@ _Overlap = Annotated[
     Option("sheet, answer-sheet: N questions or cases for everybody", metavar="N"),
 ]
 _BlankKeeps = Annotated[bool, Option("import: a row without a mark is kept")]
-_Partial = Annotated[bool, Option("import, scores: go on without some people's sheets")]
+_Partial = Annotated[
+    bool, Option("import, scores: continue without some people's sheets")
+]
 _Out = Annotated[
     Path, Option("answer-sheet: folder; scores: the table, CSV", metavar="PATH")
 ]
@@ -195,7 +197,7 @@ class Construct(WithTables):
     known rows.
 
     `sheet` and `import` are one round of annotation, and are repeated for the next.
-    Each step writes whole files, and the same command goes on where it stopped. FOLDER
+    Each step writes whole files, and the same command continues where it stopped. FOLDER
     and DIR hold text of notes, messages, questions and answers: they are as
     credentialed as the notes, stay on this machine, and only you can read them.
     Commands: docs/ehrnoteqa_construction.md, docs/archehr_construction.md,

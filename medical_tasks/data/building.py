@@ -338,13 +338,13 @@ def _check_rows(
         text = f"{source.spec.name}, config {config}: split {split} has {rows:,} rows, {published:,} were published"
         if config not in source.living:
             raise UsageError(
-                f"{text}. The file is cut off or of another release.{_expected(source, config)}\n"
+                f"{text}. The file is truncated or from another release.{_expected(source, config)}\n"
                 f"{steps_to_get(source.spec)}"
             )
 
         if rows < published and not partial:
             raise UsageError(
-                f"{text}. The file is cut off or of another release; build a smaller one on "
+                f"{text}. The file is truncated or from another release; build a smaller one on "
                 f"purpose with --partial.\n{steps_to_get(source.spec)}"
             )
 
@@ -534,7 +534,7 @@ def check_published_sum(path: Path, digest: str) -> bool:
         sums_file, _, expected, line = entries[0]
         raise UsageError(
             f"{path}: SHA-256 is {digest}, but {sums_file}, line {line}, says {expected}. The file is "
-            "cut off, changed or of another release than the list. Download both again."
+            "truncated, changed, or from another release than the list. Download both again."
         )
 
     return bool(entries)

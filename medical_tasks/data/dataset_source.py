@@ -383,7 +383,7 @@ def chosen_options(
         takes = (
             f"it takes {', '.join(f'--{name}' for name in options)}"
             if options
-            else "it takes no such options"
+            else "it has no such options"
         )
         raise UsageError(
             f"{label}: got {', '.join(extra)}, but {takes}. Leave out {', '.join(extra)}."

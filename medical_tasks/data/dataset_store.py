@@ -142,7 +142,7 @@ def built_split(
             else f"splits {', '.join(missing)} are"
         )
         raise UsageError(
-            f"{folder}: config {config}: {problem} not built; it has {', '.join(built)}. Take --split "
+            f"{folder}: config {config}: {problem} not built; it has {', '.join(built)}. Use --split "
             f"{available}, or build {spec.name if spec else folder.name} again from files that have "
             "what is missing."
         )

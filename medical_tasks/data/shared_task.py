@@ -18,11 +18,11 @@ class Problem(Protocol):
 
     @property
     def note(self) -> bool:
-        """Whether it is worth knowing, and nothing that has to be mended."""
+        """Whether it is worth knowing, but needs no correction."""
 
 
 class Submission(Protocol):
-    """A submission made of a run's answers."""
+    """A submission built from a run's answers."""
 
     @property
     def text(self) -> str:
@@ -72,7 +72,7 @@ class SharedTask(Protocol):
         """Reads a submission's list, and what is wrong with the file that has it."""
 
     def recognised(self, path: Path, records: Sequence[object]) -> str:
-        """Finds the task that a submission is of."""
+        """Finds the task of a submission."""
 
     def cases(self, task: TaskSpec, items: Sequence[Item]) -> list[Item]:
         """Picks the cases that a submission must have."""

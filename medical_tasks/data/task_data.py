@@ -467,7 +467,7 @@ def draw(task: TaskSpec, data: TaskData, drawn: Drawn | None) -> TaskData:
         raise UsageError(
             f"{task.name}: --subset {size} is more than its {len(data.items):,} items "
             f"(configuration {data.config}, split {data.revision['split']}). Give at most that, or "
-            "leave it out to take all."
+            "leave it out to use all."
         )
 
     cells: dict[str, str] = {}  # by item or cluster
@@ -645,20 +645,20 @@ def check_scoring_args(task: TaskSpec, arguments: Mapping[str, str]) -> None:
     if unknown := [name for name in arguments if name not in task.scoring_arguments]:
         arguments_known = ", ".join(task.scoring_arguments) or "none"
         raise UsageError(
-            f"{task.name}: its scoring takes no argument {unknown[0]!r}. Arguments: {arguments_known}."
+            f"{task.name}: its scoring has no argument {unknown[0]!r}. Arguments: {arguments_known}."
         )
 
 
 def check_settings(task: TaskSpec, arguments: Mapping[str, object]) -> None:
     """Refuses a setting that the task's questions do not have."""
     if unknown := [name for name in arguments if name not in task.arguments]:
-        takes = (
-            f"It takes: {', '.join(task.arguments)}."
+        settings = (
+            f"Its settings: {', '.join(task.arguments)}."
             if task.arguments
-            else "It takes none."
+            else "It has none."
         )
         raise UsageError(
-            f"{task.name}: {', '.join(map(repr, unknown))} is not a setting of this task. {takes}"
+            f"{task.name}: {', '.join(map(repr, unknown))} is not a setting of this task. {settings}"
         )
 
 

@@ -104,7 +104,7 @@ def read_host(text: str) -> Address:
     )
     if address is None or "/" in text or "?" in text or "#" in text:
         raise UsageError(
-            "--allow-remote takes a host as the endpoint's URL names it, as in api.example.org or "
+            "--allow-remote expects a host as the endpoint's URL names it, as in api.example.org or "
             f"10.0.0.7:8000, got {text!r}. No scheme, path, user or pattern; give the option once "
             "for each host."
         )

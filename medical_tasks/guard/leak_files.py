@@ -161,7 +161,7 @@ class FileScan:
         Each begins with the last 64 KiB of the one before, so that no run of words is
         cut. Encoded bytes that continue past the end are kept whole, up to 64 MiB. The
         first block of a JSON file has up to eight megabytes: in a document that is cut,
-        each open bracket would be tried in vain.
+        each open bracket would be tried without success.
         """
         kept = b""
         while chunk := stream.read(_CHUNK):

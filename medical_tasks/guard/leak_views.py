@@ -75,7 +75,9 @@ _DUMP = re.compile(
 _LITERAL = re.compile(r"""\bb(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
 _VALUE = re.compile(r"[\[{]\s*[\"'(\d-]|\[\s*[\[{]")
 _IN_LIST = re.compile(r"\*|(?:token|input|prompt|output)_?ids?$")
-_ATTEMPTS = 24  # characters that may be parsed in vain per character of the text
+_ATTEMPTS = (
+    24  # characters that may be parsed without success per character of the text
+)
 _LITERAL_LIMIT = 2**20
 _DIGITS = re.compile(r"\d+")
 _HARMLESS_BYTES = bytes(range(32, 127)) + b"\t\n\r\f\b\x1b"

@@ -206,7 +206,7 @@ class _Policy:
         use = "Use a model on this machine: hf/, vllm/, vllm-server/, or a server on 127.0.0.1 or a unix socket."
         if address is None:
             return RefusedError(
-                f"{about}: its text may not go to {where} ({purpose}), since it cannot be told "
+                f"{about}: its text may not go to {where} ({purpose}), since it is unknown "
                 f"where that leads. {use}"
             )
 

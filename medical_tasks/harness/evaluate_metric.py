@@ -106,7 +106,7 @@ def benchmark_metric(
 
 
 def plugin_metric(name: str, places: Sequence[str]) -> type[evaluate.Metric]:
-    """Makes the metric of a task of another package or a YAML file.
+    """Makes the metric of a task from another package or a YAML file.
 
     `medical_tasks.metric_path` writes the module that calls this.
     """

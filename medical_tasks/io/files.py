@@ -323,9 +323,7 @@ class WholeFile:
         self._private = private
         self.path = path.expanduser()
         if self.path.exists() and not self.path.is_file():
-            raise UsageError(
-                f"{path}: is a folder or a device; it takes the name of a file to write."
-            )
+            raise UsageError(f"{path}: is a folder or a device. Name a file to write.")
         self._place = self.path.resolve()
         self._part = self._place.with_name(f".{self._place.name}.{os.getpid()}.part")
         self._stream: BinaryIO | None = None

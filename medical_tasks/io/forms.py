@@ -75,7 +75,7 @@ def form_lines(path: Path, form: type[_Form], *, again: str) -> Iterator[_Form]:
     Args:
         path: the file.
         form: the form of each line.
-        again: what to do about a file of another form, in one sentence.
+        again: what to do about a file in another form, in one sentence.
     """
     example = f"an object of {', '.join(form.model_fields)}"
     with readable(path):

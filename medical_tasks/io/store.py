@@ -122,7 +122,7 @@ class Store:
                 raise IncompleteError(
                     f"{self.path}: cannot write ({text}). What was finished before is kept. Free "
                     "some space, or make the folder writable, and give the same command again: it "
-                    "goes on where it stopped."
+                    "continues where it stopped."
                 ) from error
 
             raise

@@ -313,7 +313,7 @@ def _sheet(
     workbook = is_workbook(content)
     if content.startswith(_OLE) or (content.startswith(_ZIP) and not workbook):
         raise UsageError(
-            f"{path}: of another spreadsheet program, an old Excel file (.xls) or one with a "
+            f"{path}: from another spreadsheet program, an old Excel file (.xls) or one with a "
             f"password. {_AGAIN}"
         )
 
@@ -346,7 +346,7 @@ def _note_cut_texts(path: Path, rows: Sequence[_PositionedRow]) -> None:
     if cut:
         note(
             f"{path}: {listed(cut, _SHOWN, between='; ')}: cut by the spreadsheet, whose cells "
-            f"hold {_CUT:,} characters. Take such texts from where they were made."
+            f"hold {_CUT:,} characters. Copy such texts from their original source."
         )
 
 
@@ -493,7 +493,7 @@ def _workbook(
         f"row {number}" for number in sheet.hidden_rows if first <= number <= last
     ]
     if hidden:
-        note(f"{path}: hidden, and read all the same: {listed(hidden, _SHOWN)}.")
+        note(f"{path}: hidden, but read: {listed(hidden, _SHOWN)}.")
 
     merged = [
         area for area in sheet.merged if int(re.findall("[0-9]+", area)[1]) >= first

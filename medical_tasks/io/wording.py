@@ -67,7 +67,7 @@ def quoted_question(text: str) -> str:
 
 
 def in_python(message: str, parameters: Collection[str]) -> str:
-    """Translates a message for Python: parameters in place of options.
+    """Translates a message for Python: parameters instead of options.
 
     Commands inside the message stay unchanged.
 

@@ -300,7 +300,7 @@ class JudgeOptions:
     """How a judge is asked, whatever its kind."""
 
     votes: int = 1
-    # how often every question is decided anew, each time with its own votes
+    # how often every question is decided again, each time with its own votes
     evaluations: int = 1
     # how often an unreadable reply is asked for again, in the same conversation
     reasks: int = 2

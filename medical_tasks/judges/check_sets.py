@@ -179,7 +179,7 @@ def _read_both(request: CheckRequest) -> CheckSet:
     files, path = find_anli(anli, split=split), find_mednli(request.mednli, split=split)
     if set(files.values()) != set(ROUNDS):
         raise UsageError(
-            f"{anli}: judge-check nli takes all three rounds of ANLI. Give the unpacked folder "
+            f"{anli}: judge-check nli needs all three rounds of ANLI. Give the unpacked folder "
             "anli_v1.0."
         )
 

@@ -65,7 +65,7 @@ def asked_of(check: JudgeCheck) -> dict[str, Any]:
 
 
 def is_of(check: JudgeCheck, judge: Mapping[str, Any]) -> bool:
-    """Whether a check is of a recipe's judge, with the same settings."""
+    """Whether a check was made with a recipe's judge and the same settings."""
     settings = asked_of(check)
     return settings == {key: judge.get(key) for key in settings}
 

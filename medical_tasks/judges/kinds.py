@@ -18,7 +18,7 @@ def _open_lexical(name: str, options: Mapping[str, str], log_dir: Path) -> Backe
 
     if options:
         raise UsageError(
-            f"the lexical judge takes no arguments, got {', '.join(options)}. Leave them out."
+            f"the lexical judge has no arguments, got {', '.join(options)}. Leave them out."
         )
     return LexicalJudge()
 

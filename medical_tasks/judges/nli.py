@@ -173,7 +173,7 @@ def _windows(form: Form, pair: Pair, longest: int, cut: _Cut) -> list[Columns] |
     """Tokenises a pair with the premise cut into windows; None if nothing fits.
 
     The room beside the hypothesis is an estimate, as the tokens of sentences need not
-    add up. If a row is too long, the premise is cut anew with that much less room.
+    add up. If a row is too long, the premise is cut again with that much less room.
     """
     beside = len(form.encode([""], [pair.hypothesis])[0]["input_ids"])
     room = longest - beside

@@ -663,7 +663,7 @@ def _takes_back(sentence: str) -> bool:
 def _sentences(text: str) -> list[str]:
     """The sentences of a reply.
 
-    A sentence goes on after a colon at a line's end, and inside an open quotation.
+    A sentence continues after a colon at a line's end, and inside an open quotation.
     """
     written = _INTRODUCED.sub(r"\1 ", text.strip())
     spans: list[str] = []

@@ -166,7 +166,7 @@ class RecordedJudge:
         return Unscored(id=question.id, reason=reason, sha256=sha256)
 
     def _check_type(self, name: str, value: object, pair: Pair) -> None:
-        """Refuses a value of another type than the question's: "yes" for true would count as something."""
+        """Refuses a value whose type is not the question's: "yes" for true would count as something."""
         allowed = list(pair.values.values())
         if not allowed or type(value) in set(map(type, allowed)):
             return

@@ -279,7 +279,7 @@ class JudgeSession:
         return self._meter.adapted
 
     def again(self, times: int = 1) -> JudgeSession:
-        """Returns the same judge with its next votes, which decide the same questions anew.
+        """Returns the same judge with its next votes, which decide the same questions again.
 
         Their usage is counted here too.
 

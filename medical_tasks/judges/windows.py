@@ -77,7 +77,7 @@ def cut_windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
     and shares at least one piece with it if both fit.
 
     Example: with room for 8, a quarter of it, one piece of 2, is shared. A piece of 4 is
-    more than a quarter of 10, but shared all the same, because two fit.
+    more than a quarter of 10, but nevertheless shared, because two fit.
         >>> cut_windows([2, 2, 2, 2, 2, 2], 8)
         [(0, 4), (3, 6)]
         >>> cut_windows([4, 4, 4], 10)

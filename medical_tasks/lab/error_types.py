@@ -980,7 +980,7 @@ def _stated_sex(text: str) -> str | None:
 
 
 def _extraction(case: Case) -> Sorted | None:
-    """B: another sex, or another number in place of the patient's value."""
+    """B: another sex, or another number instead of the patient's value."""
     text = case.working.text
     own, stated = case.result.used.get("sex"), case.other_sex()
     if stated is not None and own in ("female", "male"):
@@ -999,7 +999,7 @@ def _extraction(case: Case) -> Sorted | None:
 
 
 def _other_value(case: Case) -> Sorted | None:
-    """B: the last calculation with the patient's values has an unknown number in place of one.
+    """B: the last calculation with the patient's values has an unknown number instead of one.
 
     Example:
         "(140 - 61) * 82 / (72 * 2.4)" for a creatinine of 1.4: all values are there but

@@ -213,8 +213,8 @@ def _score(text: str, column: str, where: str) -> float:
     number = parse_score(text)
     if number is None:
         raise UsageError(
-            f"{where}, column {quoted(column)}: must be a number, or an empty cell where there is "
-            f"none; got {quoted(text)}. A column of text has no number in any row."
+            f"{where}, column {quoted(column)}: must be a number, or an empty cell for no "
+            f"number; got {quoted(text)}. A column of text has no number in any row."
         )
     return number
 

@@ -124,7 +124,7 @@ def _published_words(imported: Json) -> str:
 
 
 def is_earlier(task: TaskSpec, recipe: Recipe) -> bool:
-    """Whether a result is of an earlier version of its task, which is not comparable."""
+    """Whether a result is from an earlier version of its task, which is not comparable."""
     made_with = str(recipe["task_version"])
     return made_with.partition("-")[0] != task.version.partition("-")[0]
 
@@ -343,10 +343,10 @@ def check_decision(
     if state == "accepted" and same_name and not decision.replaces:
         first = same_name[0]
         raise UsageError(
-            f"{named(submission)}: its name is taken: it cannot be told apart from {named(first)}, "
+            f"{named(submission)}: its name is taken: it cannot be distinguished from {named(first)}, "
             f"accepted {first.history[-1].at}. Nothing was changed. If it is a result of that "
             f"model, by the same people, accept it with --replace {first.id}: on the same task in "
-            "the same setting it takes that one's place. Otherwise reject it, and ask for another "
+            "the same setting it replaces that one. Otherwise reject it, and ask for another "
             "name."
         )
 
@@ -355,7 +355,7 @@ def check_decision(
     ]:
         choices = ", ".join(map(named, same_name)) or "none; leave it out"
         raise UsageError(
-            f"{submission.id}: --replace takes the id of an accepted submission of the same name, "
+            f"{submission.id}: --replace needs the id of an accepted submission with the same name, "
             f"got {decision.replaces[:60]!a}. There is {choices}."
         )
 
@@ -450,7 +450,7 @@ def name_notes(submission: Submission, others: Sequence[Submission]) -> list[str
     if submission.state == "pending":
         if earlier_holders:
             return [
-                f"its name is taken: it cannot be told apart from {named(earlier_holders[0])}"
+                f"its name is taken: it cannot be distinguished from {named(earlier_holders[0])}"
             ]
 
         name = name_key(submission.submitter.model)

@@ -259,7 +259,7 @@ class Board:
         for other in admission.holders(submission, self.submissions("accepted")):
             with contextlib.suppress(
                 DamagedError
-            ):  # it is not shown, and a maintainer is told of it
+            ):  # it is not shown, and it is reported to a maintainer
                 accepted.append(
                     (
                         other,
@@ -414,7 +414,7 @@ class Board:
         def read(name: str) -> None:
             with contextlib.suppress(
                 DamagedError
-            ):  # read again, and told, with its submission
+            ):  # read again, and reported, with its submission
                 self._event(name)
 
         unread = [name for name in names if name not in self._events]

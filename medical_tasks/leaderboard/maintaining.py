@@ -194,7 +194,7 @@ def history_lines(submissions: Sequence[Submission]) -> Listing:
             if event.state == "accepted":
                 verified = " (unverified)" if event.verified is None else " (verified)"
 
-            replaced = f" in place of {event.replaces}" if event.replaces else ""
+            replaced = f" instead of {event.replaces}" if event.replaces else ""
             why = f": {event.reason}" if event.reason else ""
             lines.append(f"  {event.at} {event.state}{verified}{replaced}{by}{why}")
 

@@ -28,7 +28,9 @@ _Checkout = Annotated[
 ]
 _OwnSource = Annotated[
     Path | None,
-    Option("what a dataset of your own is made of, in place of --data", metavar="FILE"),
+    Option(
+        "file from which your own dataset is built, instead of --data", metavar="FILE"
+    ),
 ]
 
 
@@ -46,7 +48,7 @@ class Submit(Options, usage="medical-tasks submit RUN --to TARGET [options]"):
     TARGET --help.
     """
 
-    to: Annotated[str, Option("who takes it")]
+    to: Annotated[str, Option("the recipient")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +123,7 @@ class SubmitSharedTask(Submit):
     data: BuiltData = None
     source: Annotated[
         Path | None,
-        Option("folder of the dataset's release, in place of --data", metavar="DIR"),
+        Option("folder of the dataset's release, instead of --data", metavar="DIR"),
     ] = None
     config: Annotated[
         str | None, Option("with --check: dataset configuration", metavar="NAME")
@@ -323,13 +325,13 @@ class Leaderboard(WithVerification, WithTables):
         medical-tasks leaderboard serve --store my-store --port 7860
 
     --store is a folder, or hub:OWNER/NAME for a dataset repository of the Hub (with
-    HF_TOKEN). accept takes a pending submission, or a rejected one again; reject takes
-    a pending one, or withdraws an accepted one. accept scores the answers again first,
+    HF_TOKEN). accept admits a pending submission, or a rejected one; reject
+    refuses a pending one, or withdraws an accepted one. accept scores the answers again first,
     and what does not match is not accepted; --unverified accepts without that, and the
     entry says so. Whoever was accepted first under a name keeps it: --replace ID says
-    that a submission is of the same model and takes that one's place. check exits with
+    that a submission has the same model and replaces that one. check exits with
     5 when the store is not whole. site writes the pages as files for any web server;
-    serve makes and serves them, and takes packages.
+    serve makes and serves them, and accepts packages.
     """
 
     action: Annotated[
@@ -373,7 +375,7 @@ class Leaderboard(WithVerification, WithTables):
     replace: Annotated[
         str | None,
         Option(
-            "accept: of the same model as this accepted submission, whose place it takes",
+            "accept: has the same model as this accepted submission, and replaces it",
             metavar="ID",
         ),
     ] = None
@@ -381,7 +383,7 @@ class Leaderboard(WithVerification, WithTables):
         None
     )
     uploads: Annotated[
-        bool, Option("site: the server that has the pages takes packages")
+        bool, Option("site: the server of the pages accepts packages")
     ] = False
     host: Annotated[
         str | None,
@@ -389,7 +391,7 @@ class Leaderboard(WithVerification, WithTables):
     ] = None
     port: Annotated[
         int | None,
-        Option("serve: at which port (default 7860; 0 takes a free one)", metavar="N"),
+        Option("serve: at which port (default 7860; 0 picks a free one)", metavar="N"),
     ] = None
     unverified: Annotated[bool, Option("accept without scoring the answers again")] = (
         False

@@ -330,7 +330,7 @@ async def _submitted(request: Request, board: Board) -> Response:
     from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse
 
-    # A page of another host cannot send this type without a preflight, which is refused.
+    # A page from another host cannot send this type without a preflight, which is refused.
     if request.headers.get("content-type") != "application/zip":
         return JSONResponse(
             {"state": "refused", "said": ["Send the package as application/zip."]}, 415

@@ -176,7 +176,7 @@ def _read_packages(
     head = json.dumps({"format": _FORMAT, "suite": __version__, "tasks": versions})
     cached: dict[str, Json] = {}
     cache = out / CACHE
-    # Without a cache, or with that of another version, each package is read again.
+    # Without a cache, or with one from another version, each package is read again.
     with contextlib.suppress(
         MedicalTasksError, OSError, ValueError, LookupError, TypeError
     ):

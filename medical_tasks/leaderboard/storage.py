@@ -366,7 +366,7 @@ class HubStorage:
             if branch.name == _BRANCH:
                 return str(branch.target_commit)
         raise MissingError(
-            f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Make it anew: it is "
+            f"the dataset repository {self.repo_id} has no branch {_BRANCH}. Create the repository again: it is "
             "empty."
         )
 
@@ -487,7 +487,7 @@ _TROUBLES: Final = {
     "refused": "refused ({status}: {reason}).",
     "unreached": "the Hub is not reached ({reason}). {unsure}",
 }
-_UNSURE: Final = "Do the same again later: what was stored all the same is found then, and nothing is stored twice."
+_UNSURE: Final = "Try again later: if it was stored nevertheless, that is found then, and nothing is stored twice."
 
 
 def trouble_of(error: Exception, *, doing: str, repo: str) -> tuple[str, float]:

@@ -273,7 +273,7 @@ def refusals(
     elif is_earlier(task, recipe):
         reasons.append(
             f"it was made with version {recipe['task_version']} of the task, this suite has "
-            f"{task.version}, whose scores are others. Run it anew."
+            f"{task.version}, whose scores differ. Run it again."
         )
 
     reasons += _other_data(task, spec, recipe)
@@ -317,7 +317,7 @@ def _other_data(task: TaskSpec, spec: DatasetSpec, recipe: Recipe) -> list[str]:
         )
     elif config not in official or split != task.split:
         reasons.append(
-            f"it was run on {config}, split {split}; its leaderboard is of "
+            f"it was run on {config}, split {split}; its leaderboard is for "
             f"{' or '.join(official)}, split {task.split}, and other questions are another "
             "benchmark."
         )

@@ -11,7 +11,7 @@ task requires; an --out that ends in .json is the list itself. Answers are writt
 official form, so that the official scorer reads what was scored here. The checks: every
 case of the split once and no other, the words that count, known ids, the form of each
 record. A submission with problems is not written, and the problems are listed by case
-(exit code 5); --allow-problems writes it all the same. --check lists the problems of an
+(exit code 5); --allow-problems writes it nevertheless. --check lists the problems of an
 existing file.
 
 The file may quote credentialed notes, so that only its owner can read it, and it must not
@@ -122,11 +122,13 @@ def _check(path: Path, arguments: SubmitSharedTask) -> None:
 
     _tell([problem for problem in problems if problem.note])
     if wrong := [problem for problem in problems if not problem.note]:
-        raise IncompleteError(f"{path}: {_counted(wrong)}\nMend them and check again.")
+        raise IncompleteError(
+            f"{path}: {_counted(wrong)}\nCorrect them and check again."
+        )
 
     tell(
         f"{path}: no problems; it has an answer to each of the {len(cases)} cases of "
-        f"{_where(split_data)}, as {task.name} takes it.",
+        f"{_where(split_data)}, in the form that {task.name} expects.",
         file=path,
         cases=len(cases),
     )
@@ -188,7 +190,7 @@ def _write(folder: Path, arguments: SubmitSharedTask) -> None:
             )
             raise IncompleteError(
                 f"{folder}: the submission was not written: {_counted(submission.problems)}\n"
-                f"{again} it all the same (--allow-problems), correct it by hand and check it: "
+                f"{again} it nevertheless (--allow-problems), correct it by hand and check it: "
                 f"{_check_command(arguments, out, task, recipe)}"
             )
 
@@ -240,8 +242,8 @@ def _tell_written(
     )
     if submission.rewritten:
         tell(
-            f"{len(submission.rewritten)} answers were written anew in the official form, since "
-            "the official scorer reads them otherwise as they were: cases "
+            f"{len(submission.rewritten)} answers were rewritten in the official form, since "
+            "the official scorer would misread them: cases "
             f"{listed(submission.rewritten, _SHOWN)}"
         )
 
@@ -263,7 +265,7 @@ def _task(
             else "Give another run."
         )
         raise UsageError(
-            f"{folder}: has answers to {', '.join(entries)}; --to {to} takes those to one of "
+            f"{folder}: has answers to {', '.join(entries)}; --to {to} accepts those to one of "
             f"{', '.join(names)}. {step}"
         )
 

@@ -242,7 +242,7 @@ class AlignScore(encoder.Measure):
 
 
 def _check(contexts: Sequence[str], claims: Sequence[str]) -> None:
-    """Rejects a text in place of a list, which would be read letter by letter, and uneven lists."""
+    """Rejects a text instead of a list, which would be read letter by letter, and uneven lists."""
     for name, texts in (("contexts", contexts), ("claims", claims)):
         strange: object = next(
             (text for text in texts if not isinstance(text, str)), ""

@@ -209,7 +209,7 @@ class Model(Protocol):
     def no_tools(self) -> str:
         """Says why the model can be offered no tools, and what to do; "" where it can."""
         return (
-            f"{self.name} takes no tools. Use openai-api/, vllm-server/, inspect/, or a local "
+            f"{self.name} does not support tools. Use openai-api/, vllm-server/, inspect/, or a local "
             "model (hf/, vllm/) whose chat template knows tools."
         )
 
@@ -246,7 +246,7 @@ class ChoiceScores:
     def __post_init__(self) -> None:
         """Rejects scores that no model can give.
 
-        Sums of probabilities may exceed 1 by rounding, hence 1e-6 in place of 0.
+        Sums of probabilities may exceed 1 by rounding, hence 1e-6 instead of 0.
         """
         finite = [value for value in self.logprobs if value is not None]
         if not self.logprobs or len(self.logprobs) != len(self.tokens):

@@ -79,7 +79,7 @@ class Journal:
     def read(self) -> None:
         """Reads the file again, if there is one."""
         if self.path.exists():
-            with readable(self.path, again="Move it away to ask anew."):
+            with readable(self.path, again="Move it away to ask again."):
                 self.entries = _read_entries(self.path, read_text(self.path))
 
     def add(self, entry: Entry) -> None:
@@ -156,6 +156,6 @@ def note_left(answers: Path, purpose: str, kind: str, *, option: str) -> None:
         if batch["status"] == UNDER_WAY:
             print(
                 f"note: {batch['id']}, a batch of {batch['requests']} requests that an earlier "
-                f"command made, is left, and what it has is asked again: {option} goes on with it",
+                f"command made, is left, and what it has is asked again: {option} resumes it",
                 file=sys.stderr,
             )

@@ -100,8 +100,8 @@ def _say(entry: Entry, message: str) -> None:
 class Batches:
     """Asks one endpoint in batches, on behalf of a model or a judge.
 
-    A batch may take a day, and goes on and is paid for when the command ends early. So the
-    journal records each batch before it exists. `ask` first goes on with the batches of earlier
+    A batch may take a day, and continues and is paid for when the command ends early. So the
+    journal records each batch before it exists. `ask` first resumes the batches of earlier
     commands that hold some of the requests, sends the first request ever by itself, and
     creates batches of the rest.
 
@@ -155,7 +155,7 @@ class Batches:
                 cancel = f"{self._settings.base_url}/batches/{name}/cancel"
                 _say(
                     batch.entry,
-                    f"goes on, and is paid for. To cancel it: POST {cancel}",
+                    f"continues, and is paid for. To cancel it: POST {cancel}",
                 )
 
             raise
@@ -350,14 +350,14 @@ class Batches:
 
             batch.failures += 1
             batch.report(
-                f"not reached ({failed.detail}); it goes on, and is looked at again"
+                f"not reached ({failed.detail}); it continues, and is looked at again"
             )
             return None
 
         batch.failures = 0
         if status.state not in ENDED:
             far = f"{status.done:,} of {entry.requests:,} done, {status.state.replace('_', ' ')}"
-            batch.report(f"{far}; Ctrl-C leaves it running; the same command goes on")
+            batch.report(f"{far}; Ctrl-C leaves it running; the same command resumes")
 
         return status
 
@@ -422,11 +422,11 @@ class Batches:
         )
 
     def _refused(self, failed: CallFailed) -> MedicalTasksError:
-        """Makes the error for a server that takes no file, or creates no batch of it."""
+        """Makes the error for a server that accepts no file, or creates no batch of it."""
         if failed.reason not in NO_BATCHES:
             return run_error(self._settings, failed)
         return UsageError(
-            f"{self._settings.where} takes no batches ({failed.detail}). Leave out "
+            f"{self._settings.where} does not support batches ({failed.detail}). Leave out "
             f"{self._option}, or correct the base URL."
         )
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
 _AUTHORS: Final = "bleurt_config.json"
-"""The file that the authors' checkpoints have in place of config.json."""
+"""The file that the authors' checkpoints have instead of config.json."""
 
 
 class BleurtScorer(ABC):
@@ -511,7 +511,7 @@ def _encoder(
 def _config(checkpoint: Checkpoint, layout: str) -> PretrainedConfig:
     """Returns the configuration of the network.
 
-    A conversion names a class of another package, but its numbers tell which network it
+    A conversion names a class from another package, but its numbers tell which network it
     is: only RemBERT has an `embedding_size` of its own.
     """
     import transformers

@@ -37,7 +37,7 @@ SLOW_S = 5.0
 REJECTED = "inspect "
 """Prefix of reasons that name an exception of the library that sent the request."""
 _REJECTING = ("http 400", "http 403", "http 422")
-_RESUME = "Finished answers are kept: the same command goes on from there."
+_RESUME = "Finished answers are kept: the same command continues from there."
 
 _KEY_REFUSED = "the endpoint {} refused the key"
 _VALID_KEY = "Put a valid key into {key}: export {key}=... "
@@ -67,7 +67,7 @@ _RUN_ERRORS: Mapping[str, tuple[type[MedicalTasksError], str, str]] = {
     ),
     TOOLS_REFUSED: (
         UsageError,
-        "the endpoint {} takes no tools, which this task offers the model",
+        "the endpoint {} does not support tools, which this task offers the model",
         "Use a server and a model with tool calls (vLLM: --enable-auto-tool-choice --tool-call-parser NAME, "
         "llama.cpp: --jinja), or a task without tools, such as medcalc. ",
     ),
@@ -366,7 +366,7 @@ class _Gate(Generic[Client]):
 
         Example: 8 times `connection` with no answer in between ends the run, and so do
         8 times `http 400` while nothing has been answered at all. After a first answer
-        `http 400` is the fault of a single question, and the run goes on.
+        `http 400` is the fault of a single question, and the run continues.
         """
         self.any_outcome = True
         self.consecutive = (

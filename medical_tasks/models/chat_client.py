@@ -44,7 +44,7 @@ class ChatSettings:
     model: str
     replicas: tuple[str, ...] = ()  # base URLs of further servers of the same model
     served: str = (
-        ""  # the name under which answers are stored, in place of the addresses
+        ""  # the name under which answers are stored, instead of the addresses
     )
     # by base URL, shared by all clients
     replica_states: dict[str, Replica] = field(

@@ -141,7 +141,7 @@ def find_checkpoint(target: str, *, revision: str | None) -> Checkpoint:
 
 
 def check_config(folder: Path) -> None:
-    """Rejects a configuration that makes transformers run code of another repository.
+    """Rejects a configuration that makes transformers run code from another repository.
 
     transformers does so despite `trust_remote_code=False`: below 5.3 by CVE-2026-4372
     (kernels), below 5.5 by CVE-2026-5241 (LightGlue).

@@ -79,7 +79,7 @@ class Embedder(encoder.Measure):
 
             if layer.inputs != self.width:
                 raise UsageError(
-                    f"{name}: a dense layer takes {layer.inputs} numbers, and the layer before it "
+                    f"{name}: a dense layer expects {layer.inputs} numbers, and the layer before it "
                     f"gives {self.width}. {_AGAIN}"
                 )
 

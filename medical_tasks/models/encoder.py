@@ -240,7 +240,7 @@ def longest_text(
     if requested is not None:
         if requested < 1 or (positions is not None and requested > positions):
             raise UsageError(
-                f"max_length={requested}: {checkpoint.label} takes 1 to "
+                f"max_length={requested}: {checkpoint.label} accepts 1 to "
                 f"{positions or 'any number of'} tokens."
             )
 
@@ -339,7 +339,7 @@ def fill_network(
 def linear_layer(
     state: Mapping[str, Tensor], name: str, *, inputs: int, outputs: int
 ) -> Module | None:
-    """Makes a linear layer of a checkpoint, in float32; None if missing or of another shape."""
+    """Makes a linear layer of a checkpoint, in float32; None if missing or if its shape differs."""
     import torch
 
     weight, bias = (
@@ -430,7 +430,7 @@ class Batches:
         Args:
             name: the model, for messages.
             device: where it computes.
-            rows: the most rows of a batch, in place of a number of tokens.
+            rows: the most rows of a batch, instead of a number of tokens.
             full: what to do when a single row fills the memory.
         """
         self.tokens = _TOKENS.get(device.type, _TOKENS_ELSEWHERE)

@@ -117,7 +117,7 @@ class EndpointModel(Model):
             identity: replaces the address, for a server that was started for the run.
             choices: how probabilities of choices are requested.
             context: tokens of prompt and answer, None to ask the server.
-            tokens: counts tokens in place of the server.
+            tokens: counts tokens instead of the server.
         """
         self._choices = choices or ChoiceSettings()
         self.name = name

@@ -583,7 +583,7 @@ def open_inspect(
     provider, slash, model = name.removeprefix(PREFIX).partition("/")
     if not name.startswith(PREFIX) or not provider or not slash or not model:
         raise UsageError(
-            f"a {what} behind inspect is named inspect/<provider>/<model>, got {name!r}."
+            f"a {what} of an inspect provider is named inspect/<provider>/<model>, got {name!r}."
         )
 
     if importlib.util.find_spec("inspect_ai") is None:

@@ -125,7 +125,7 @@ class InspectSettings:
         timeout: of one attempt.
         total_time: of a call with all its attempts and waits.
         max_retries: attempts after the first.
-        longest: tokens of an answer and its reasoning, in place of the task's limit.
+        longest: tokens of an answer and its reasoning, instead of the task's limit.
         context: the longest prompt and answer, in tokens.
         tokenizer: the folder of a tokenizer that counts the tokens of a question.
         alternatives: how many alternatives to request for an answer's first token.

@@ -136,7 +136,7 @@ def plan_texts(
 def choice_docs(texts: Sequence[ChoiceText]) -> list[Doc]:
     """Makes lighteval's documents.
 
-    They hold labels in place of the texts, all of one length, so that it keeps their
+    They hold labels instead of the texts, all of one length, so that it keeps their
     order.
     """
     from lighteval.tasks.requests import Doc

@@ -390,7 +390,7 @@ def _choice_rows(prompts: Sequence[ChoicePrompt], size: int) -> Iterator[list[Re
 class Worker:
     """Answers batches on a machine of the cluster.
 
-    It returns errors in place of answers, since Ray would wrap them in a traceback.
+    It returns errors instead of answers, since Ray would wrap them in a traceback.
     """
 
     def __init__(
@@ -404,7 +404,7 @@ class Worker:
         """Loads the model.
 
         By its identity it must be the same model as where the run was started. An error
-        is kept, and returned in place of answers: otherwise Ray would restart the worker
+        is kept, and returned instead of answers: otherwise Ray would restart the worker
         for ever.
         """
         self._error = ""
@@ -465,7 +465,7 @@ def _written(error: Exception) -> str:
 
 
 def _read(text: str) -> list[Answer | Failure]:
-    """Parses a worker's reply; raises the error that it holds in place of results."""
+    """Parses a worker's reply; raises the error that it holds instead of results."""
     reply = json.loads(text)
     if isinstance(reply, dict):
         kind = getattr(errors, reply["kind"], None)

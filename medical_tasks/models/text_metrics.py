@@ -383,8 +383,8 @@ def chosen_metrics(
     strange = next((name for name in arguments if name not in MODEL_METRICS), None)
     if strange is not None:
         raise UsageError(
-            f"text metrics take no argument {strange!r}.{did_you_mean(strange, MODEL_METRICS)} "
-            f"They take: {', '.join(MODEL_METRICS)}."
+            f"text metrics have no argument {strange!r}.{did_you_mean(strange, MODEL_METRICS)} "
+            f"Arguments: {', '.join(MODEL_METRICS)}."
         )
 
     with_argument = [MODEL_METRICS[name].name for name in arguments]

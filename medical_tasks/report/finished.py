@@ -16,7 +16,7 @@ from medical_tasks.runs.results import Json, read_results
 AGAIN = "Give the same command again to try the missing ones."
 STOPPED = (
     "Asking stopped at a ceiling ({ceilings}): the same command with a higher one, or without it, "
-    "goes on from here."
+    "continues from here."
 )
 TOO_LONG = "What is too long for the model stays unanswered: {longer}fewer --max-new-tokens may help."
 

@@ -381,8 +381,8 @@ def _check_judge(
 ) -> Json:
     """Asks the judge, and makes the content of `check.json`.
 
-    Besides the labels that count, it asks in other ways and compares their labels: pair by
-    pair if they are batched, and as the options say anew, with the verdicts named in
+    Besides the labels that count, it asks in other ways and compares the labels: pair by
+    pair if they are batched; and, by the options, a second time, with the verdicts named in
     reverse order, or in shuffled orders.
     """
     from medical_tasks.judges.check_figures import (

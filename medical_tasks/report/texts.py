@@ -115,7 +115,7 @@ class TextPlaces:
     Attributes:
         data: the folder of the built datasets, or of the one needed; None for the user's
             home.
-        source: the file of a dataset of the user's own, in place of `data`.
+        source: the file of a dataset of the user's own, instead of `data`.
         responses: files that `score` scored, and folders of runs whose answers it scored.
         upstream: the authors' checkout, for runs with the official prompts.
         items: whether items are read; otherwise only the data are, for plots.
@@ -320,7 +320,7 @@ def check_places(places: Sequence[Path], recipes: Sequence[Json]) -> None:
             which = (
                 "none of the runs scored a file"
                 if not scored_files
-                else "its sha256 is of none that these runs scored"
+                else "its sha256 matches no file that these runs scored"
             )
             raise UsageError(
                 f"{path}: {which}. Give --responses the file that was scored, or leave it out."

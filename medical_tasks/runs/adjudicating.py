@@ -155,7 +155,7 @@ def _check_entry(run: Path, task: TaskSpec, entry: Json) -> None:
     if "repeats" in recipe:
         raise UsageError(
             f"{run}: asked each question of {task.name} several times (--repeats), but a sheet has "
-            "one answer to each. Give the run's command again without --repeats: it takes the "
+            "one answer to each. Give the run's command again without --repeats: it uses the "
             "first answers, and asks nothing."
         )
 

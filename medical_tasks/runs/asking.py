@@ -116,7 +116,10 @@ def open_construction_model(
         "model_args": deciding_args(model, args),
         "max_new_tokens": longest,
     }
-    refusal = f"{what} were begun with other settings ({{}}). Repeat that command to go on, or move this folder away to begin anew."
+    refusal = (
+        f"{what} were begun with other settings ({{}}). Repeat that command to continue, or move "
+        "this folder away to start again."
+    )
 
     def folder() -> RunFolder:
         path = make_folder(into)

@@ -122,7 +122,7 @@ class Calibration:
             options["prompts"] = recipe["prompts"]["set"]
             command = check_command(self.check["set"], judge=recipe["name"], **options)
             raise UsageError(
-                f"{self.path}: is a check of another judge, or of one asked differently: "
+                f"{self.path}: checks another judge, or the same judge with other settings: "
                 f"{differing(checked, current)} (the check and this run). Check this one: {command}"
             )
 
@@ -176,7 +176,7 @@ def read_calibration(
                 *GENERAL
             ] * judges_entailment
             raise UsageError(
-                f"{path}: is a check on {name}, and {task.name} takes one on "
+                f"{path}: is a check on {name}, but {task.name} needs one on "
                 f"{' or '.join(fitting) or 'no set'}. Make it: {check_command(task_set, **settings)}"
             )
 

@@ -255,7 +255,7 @@ def _tell_forecasts(setup: _Setup, path: Path) -> None:
     if setup.judge is not None:
         forecast_judging(setup.judge, _references(setup))
         once = " for each repeat" if setup.options.repeats > 1 else ""
-        tell(f"Judging is{once} with the reference answers in place of the model's.")
+        tell(f"Judging is{once} with the reference answers instead of the model's.")
 
     tell("Nobody was asked, nothing is written.")
 
@@ -443,7 +443,7 @@ def _forecast_server_judge(setup: _Setup, folder: RunFolder, judge: RunJudge) ->
 
     once = " each repeat" if setup.options.repeats > 1 else ""
     print(
-        f"With the reference answers in place of the model's, judging{once} would take:",
+        f"With the reference answers instead of the model's, judging{once} would take:",
         file=sys.stderr,
     )
     request = judge.request
@@ -452,7 +452,7 @@ def _forecast_server_judge(setup: _Setup, folder: RunFolder, judge: RunJudge) ->
 
 
 def _references(setup: _Setup) -> Iterator[AnsweredTask]:
-    """Yields the reference answers to judged tasks, in place of the model's."""
+    """Yields the reference answers to judged tasks, instead of the model's."""
     for task in setup.tasks:
         if task.judge:
             yield run_baseline(
@@ -503,7 +503,7 @@ def _baseline_answers(setup: _Setup) -> list[AnsweredTask] | None:
     )
     if options.model_args:
         raise UsageError(
-            f"{name} takes no --model-args, got {', '.join(options.model_args)}."
+            f"{name} does not accept --model-args, got {', '.join(options.model_args)}."
         )
 
     judged = any(task.judge for task in setup.tasks)

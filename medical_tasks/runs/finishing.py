@@ -182,7 +182,7 @@ def _columns(
 def _recipe(
     task: AnsweredTask, declared: TaskSpec, judge: TaskJudge | None, *, official: bool
 ) -> JsonDict:
-    """Adds this scoring to the recipe of the answers, in place of any earlier scoring."""
+    """Adds this scoring to the recipe of the answers, instead of any earlier scoring."""
     replaced = ("scoring", "adjudication", "evaluations")
     recipe = {
         name: value for name, value in task.recipe.items() if name not in replaced
@@ -387,7 +387,7 @@ def _scored_blocks(
             # The error may quote private text.
             reason = PACKAGE_FAULT if private else error
             print(
-                f"{task.name} is left unscored, and the others go on: {reason}",
+                f"{task.name} is left unscored, and the others continue: {reason}",
                 file=sys.stderr,
             )
             block = _unscored_block(answered, items)

@@ -134,7 +134,7 @@ def _read_shard_run(path: Path) -> ShardRun:
 
     if not settings.keys() >= _RUN:
         raise UsageError(
-            f"{path}: not from `medical-tasks run`. merge takes the folders of parts (run --shard "
+            f"{path}: not from `medical-tasks run`. merge needs the folders of parts (run --shard "
             "I/N)."
         )
 

@@ -186,7 +186,7 @@ def value_notes(entry: Json) -> list[str]:
     metrics = entry["metrics"]
     notes: list[str] = []
     for note_of in (_no_value, _estimated, _unanswered, _repeats, _corrected):
-        # Of repeats the headline alone is told.
+        # Of repeats the headline alone is reported.
         names = list(metrics)[:1] if note_of is _repeats else metrics
         by_note: dict[str, list[str]] = {}
         for name in names:

@@ -104,7 +104,7 @@ def check_recipe(folder: Path, recipe: object) -> None:
     ):
         raise UsageError(
             f"{folder}: its results.json does not say how it was run (the recipe is damaged). Give "
-            "that run's command again to write it anew."
+            "that run's command again to rewrite it."
         )
 
 

@@ -141,7 +141,7 @@ class GivenAnswers:
 
     @property
     def name(self) -> str:
-        """A name in place of a file's."""
+        """A name instead of a file's."""
         return f"answers-{hashlib.sha256(self.content).hexdigest()[:8]}"
 
     stem = name

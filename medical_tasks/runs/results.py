@@ -532,7 +532,7 @@ def read_results(folder: Path) -> Results:
     if not path.is_file():
         raise MissingError(
             f"{folder}: no {RESULTS_FILE} there. Give the folder that `medical-tasks run` or "
-            "`score` wrote (its --out); a run that was stopped goes on when its command is given "
+            "`score` wrote (its --out); a run that was stopped resumes when its command is given "
             "again."
         )
 
@@ -540,7 +540,7 @@ def read_results(folder: Path) -> Results:
         content: Any = json.loads(read_text(path))
     except ValueError as error:  # of JSON or of UTF-8
         raise UsageError(
-            f"{path}: not valid JSON ({error}). Give the same command again to write it anew."
+            f"{path}: not valid JSON ({error}). Give the same command again to rewrite it."
         ) from error
 
     version, tasks = (
@@ -573,7 +573,7 @@ def read_sound_results(folder: Path) -> Results:
             raise UsageError(
                 f"{folder / RESULTS_FILE}: the results of {name} lack a recipe, counts or metrics "
                 "that are numbers, as if the file was changed. Give the same command again to "
-                "write it anew."
+                "rewrite it."
             )
 
     return results
@@ -679,6 +679,6 @@ def read_verdicts(folder: Path) -> list[JsonDict]:
 def damaged(path: Path, reason: str) -> UsageError:
     """Makes the error for a run's file that was changed after it was written."""
     return UsageError(
-        f"{path}: damaged ({reason}). Give the run's command again to write it anew: finished "
+        f"{path}: damaged ({reason}). Give the run's command again to rewrite it: finished "
         "answers are kept."
     )

@@ -135,7 +135,7 @@ def _check_key(
     available = [option for option in fields if option not in _NOT_WRITTEN]
     if name not in fields:
         raise UsageError(
-            f"{path}: {key!r} is not an option of run.{did_you_mean(name, available)} It takes: "
+            f"{path}: {key!r} is not an option of run.{did_you_mean(name, available)} Its options: "
             f"{', '.join(available)}."
         )
 

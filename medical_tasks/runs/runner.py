@@ -92,7 +92,7 @@ class RunOptions:
     Attributes:
         prompts: the prompt set.
         upstream: checkout of the authors' repository, for `official`.
-        max_new_tokens: the answer's length limit, in place of the tasks' own.
+        max_new_tokens: the answer's length limit, instead of the tasks' own.
         max_samples: the number of items per task, None for all.
         repeats: how often each question is asked.
         repeat: the current repeat, counted from 1.
@@ -658,7 +658,7 @@ def _follow(
     store: Store,
     options: RunOptions,
 ) -> list[_Conversation]:
-    """Takes each conversation's next turn; returns the conversations that go on."""
+    """Takes each conversation's next turn; returns the conversations that continue."""
     active: list[_Conversation] = []
     for run in runs:
         answered = [
@@ -829,7 +829,7 @@ def _note_stop(budget: RunBudget, repeats: Sequence[Sequence[AnsweredTask]]) -> 
 
     print(
         f"note: asking stopped before {budget.refused_by} was passed: {answered:,} answered, {left:,} "
-        f"not asked; the answers took {budget.spent_text()}, and are kept. {command} goes on from there.",
+        f"not asked; the answers took {budget.spent_text()}, and are kept. {command} continues from there.",
         file=sys.stderr,
         flush=True,
     )

@@ -105,7 +105,7 @@ class SandboxError(MissingError):
     def __init__(self, stage: str, reason: str, number: int | None = None) -> None:
         super().__init__(
             f"the sandbox could not be made ({stage}: {reason}), so a program was not run. What "
-            "was finished before is kept: give the same command again to go on."
+            "was finished before is kept: give the same command again to continue."
         )
         self.stage, self.reason, self.number = stage, reason, number
 

@@ -90,7 +90,7 @@ _MOST_ORDERS: Final = 120
 _LARGEST_SEED: Final = 10**9
 _QUANTILE: Final = 1.959964  # of the normal distribution, for 95 %
 _SMALLEST_P: Final = 0.001
-_NOTHING: Final = -1  # the content of an answer that takes no choice
+_NOTHING: Final = -1  # the content of an answer that makes no choice
 _WHOLE: Final = ("always_right", "flip_rate", "flip_rate_wording", "flip_excess")
 
 
@@ -476,7 +476,7 @@ def _question_figures(
     requested: Sequence[Order],
     right: str,
 ) -> dict[str, _Figure]:
-    """The metrics of one question, from the answers at hand."""
+    """The metrics of one question, from the available answers."""
     taken = [
         answer
         for number, (item, score) in enumerate(zip(items, scores, strict=True))

@@ -84,7 +84,7 @@ def state(site: Site) -> State:
     """The state of the step.
 
     Beyond the journal: stale if the items, or what people decided on them, changed after they
-    were built; next if a role has unscored items, since the command goes on where it ended.
+    were built; next if a role has unscored items, since the command continues where it ended.
     """
     cost = _cost(site)
     by_journal = journal_state(site, "run", ready="ask the models", cost=cost)

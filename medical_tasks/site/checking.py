@@ -1,6 +1,6 @@
 """`site check`: no text of notes stands in the folder; what leaves it needs a clean check.
 
-The check is `leakcheck` of the whole folder against the notes and the items made of
+The check is `leakcheck` of the whole folder against the notes and the items built from
 them. `require_clean` refuses a step by which something leaves when there is no check,
 when it found something, or when the folder has changed since.
 """

@@ -169,7 +169,7 @@ class Materials:
 
 
 def rules(materials: Materials) -> list[RuleTable]:
-    """The rules of a preset, with those of site.toml in place of the rules they replace.
+    """The rules of a preset, with those of site.toml instead of the rules they replace.
 
     Example: a strict policy for chart-qa with a baseline and the stratum sex has a
         margin on accuracy, one for each group of sex, a coverage and a kappa.
@@ -217,7 +217,7 @@ def _preset_rules(materials: Materials) -> Iterator[RuleTable]:
         if not materials.check:
             raise MissingError(
                 f"the preset {preset} needs a check of the judge against people's labels of the "
-                "present answers, and there is none: medical-tasks site review, then medical-tasks "
+                "present answers. Make one: medical-tasks site review, then medical-tasks "
                 'site judge. To see the figures before that: preset = "exploratory" in site.toml.'
             )
 

@@ -2,7 +2,7 @@
 
 They are written to the folder's `demo/`. The models' answers are written when the items
 are built (`answer`), and the raters' labels when there is a sheet for them (`rate`), as
-input of `site review --import` in place of the desk. Another seed is another hospital,
+input of `site review --import` instead of the desk. Another seed is another hospital,
 with other patients, another case mix, and models that use more or fewer words that a
 judge by words does not know.
 """

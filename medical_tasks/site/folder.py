@@ -330,7 +330,7 @@ def _append(path: Path, entry: Mapping[str, object]) -> None:
         append_line(path, line)
     except OSError as error:
         raise IncompleteError(
-            f"{path}: cannot be written ({system_reason(error)}). Free some space or mend the "
+            f"{path}: cannot be written ({system_reason(error)}). Free some space or correct the "
             "folder's rights, and give the command again."
         ) from error
 

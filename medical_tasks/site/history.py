@@ -44,7 +44,7 @@ from medical_tasks.runs.results import Json
 FIRST: Final = "0" * 64
 """The hash before the first line."""
 WHAT_A_CHAIN_CANNOT_SHOW: Final = (
-    "A chain of hashes cannot show that the whole file was written anew, or that its last "
+    "A chain of hashes cannot show that the whole file was rewritten, or that its last "
     "lines were cut off. Keep the head elsewhere: in the minutes, or with somebody else."
 )
 _FORM: Final = re.compile(
@@ -168,7 +168,7 @@ def verified(path: Path, *, heads: Iterable[str] = ()) -> Chain:
         if not any(digest.startswith(head.lower()) for digest in (*digests, FIRST)):
             problems.append(
                 f"{path}: no line has the hash {head[:_SHOWN]}, which was noted elsewhere: the "
-                "file was written anew, or its last lines were cut off."
+                "file was rewritten, or its last lines were cut off."
             )
 
     return Chain(
@@ -214,7 +214,7 @@ def _add(path: Path, text: bytes) -> None:
 
 def _failed(path: Path, error: OSError) -> IncompleteError:
     return IncompleteError(
-        f"{path}: no line can be added ({system_reason(error)}). Free some space or mend the "
+        f"{path}: no line can be added ({system_reason(error)}). Free some space or correct the "
         "folder's rights, and give the command again."
     )
 

@@ -191,7 +191,7 @@ def ready_items(site: Site) -> Path:
         build(Build(dataset=dataset, source=kept.source, config=CONFIG, out=folder))
     except UsageError as error:
         raise UsageError(
-            f"{error} If a reviewer changed that text, mend it at the desk: medical-tasks site "
+            f"{error} If a reviewer changed that text, correct it at the desk: medical-tasks site "
             f"review {site.path}"
         ) from error
 

@@ -177,7 +177,7 @@ def look_at(series: Series, folder: Path) -> JsonDict:
         The content of its line in the history.
 
     Raises:
-        UsageError: the planned looks are used up, or the run is of another test.
+        UsageError: the planned looks are used up, or the run is from another test.
         IncompleteError: too few of the gated run's scored items have a score in it.
     """
     check_left(series)
@@ -255,7 +255,7 @@ def _is_scored(rows: Mapping[str, Row], item: str) -> bool:
 
 
 def _same_test(task: TaskSpec, baseline: Json, run: Compared) -> TaskEntry:
-    """The results of a run, after checking that it is of the gated model and test."""
+    """The results of a run, after checking that it has the gated model and test."""
     entry = run.results["tasks"].get(task.name)
     if entry is None:
         raise UsageError(f"{run.label}: no results of {task.name}, which was gated.")
@@ -577,15 +577,15 @@ def _asked_look(site: Site, series: Series, options: Monitor) -> tuple[Path, Jso
         answered(site, CANDIDATE, options, answers=options.answers, out=folder)
     except IncompleteError as error:
         raise IncompleteError(
-            f"{error} The look is not counted yet: give the command again to go on, or take the "
-            f"run as it is: --run {folder}"
+            f"{error} The look is not counted yet: give the command again to continue, or use the "
+            f"unfinished run: --run {folder}"
         ) from error
 
     try:
         return folder, look_at(series, folder)
     except UsageError as error:
         raise UsageError(
-            f"{error} To ask anew once that is mended, remove {folder} and give the command again."
+            f"{error} To ask again once that is fixed, remove {folder} and give the command again."
         ) from error
 
 

@@ -86,7 +86,7 @@ class Plan(InFolder, heading="plan"):
     pilot: Annotated[
         tuple[Path, ...],
         Option(
-            "folder of a run on other items, in place of assumptions; with a baseline give two",
+            "folder of a run on other items, instead of assumptions; with a baseline give two",
             metavar="RUN",
             several=True,
         ),
@@ -156,7 +156,7 @@ class Gate(
 
     preset: Annotated[
         Literal["exploratory", "standard", "strict"] | None,
-        Option("in place of the one in site.toml"),
+        Option("overrides the one in site.toml"),
     ] = None
 
 
@@ -185,11 +185,11 @@ class Monitor(
 
     run: Annotated[
         Path | None,
-        Option("a finished run of the same items, in place of asking", metavar="RUN"),
+        Option("a finished run of the same items, instead of asking", metavar="RUN"),
     ] = None
     answers: Annotated[
         Path | None,
-        Option("a file of the model's new answers, in place of asking", metavar="FILE"),
+        Option("a file of the model's new answers, instead of asking", metavar="FILE"),
     ] = None
     looks: Annotated[
         int | None,

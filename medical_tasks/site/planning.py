@@ -140,7 +140,7 @@ def _from_pilot(options: Plan, site: Site, use: Use, goal: Goal) -> int:
         else "one run, since there is no baseline"
     )
     if len(runs) != 1 + (goal.kind == "margin"):
-        raise UsageError(f"--pilot takes {expected}, got {len(runs)}.")
+        raise UsageError(f"--pilot needs {expected}, got {len(runs)}.")
     if options.agreement is not None:
         raise UsageError(
             "--agreement is measured by the pilot's runs. Leave out one of --agreement and --pilot."

@@ -170,7 +170,7 @@ def _check_apart(shares: Sequence[Shared]) -> None:
     """Refuses fewer than two sites, and a site that appears twice."""
     if len(shares) < _LEAST_SITES:
         raise UsageError(
-            f"pooling takes the files of two sites or more, got {len(shares)}. Give them one after "
+            f"pooling needs the files of at least two sites, got {len(shares)}. Give them one after "
             "the other: medical-tasks site pool FILE FILE FILE"
         )
 
@@ -222,7 +222,7 @@ def _check_recipes(shares: Sequence[Shared], accept: frozenset[str]) -> list[Jso
     raise UsageError(
         "the sites did not measure the same thing:\n"
         + "\n".join(lines)
-        + f"\nRun them alike, or pool them all the same: {options}"
+        + f"\nRun them alike, or pool them nevertheless: {options}"
     )
 
 

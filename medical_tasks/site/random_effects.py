@@ -95,7 +95,9 @@ def pooled(values: npt.ArrayLike, variances: npt.ArrayLike) -> Pooled:
     y = np.asarray(values, dtype=np.float64)
     v = np.broadcast_to(np.asarray(variances, dtype=np.float64), y.shape)
     if y.shape[-1] < 2 or not (v > 0.0).all() or not np.isfinite(y).all():
-        raise ValueError("pooling takes two or more finite values, of variance above 0")
+        raise ValueError(
+            "pooling needs two or more finite values with variances above 0"
+        )
 
     freedom = y.shape[-1] - 1
     tail = (1.0 - CONFIDENCE) / 2.0

@@ -71,7 +71,7 @@ def check_labelled(site: Site, sheet: Sheet) -> None:
     if changed_ids:
         raise UsageError(
             f"{path}: people have labelled {len(labelled_ids)} items of this sheet, and {len(changed_ids)} of "
-            "them would be other ones now. The sheet is left as it is. Go on in another folder, "
+            "them would be other ones now. The sheet is left as it is. Continue in another folder, "
             f"or move it and {store_file(site, sheet.name)} away, and give `site make` or "
             "`site run` again."
         )
@@ -109,7 +109,7 @@ def final(site: Site, name: str) -> Mapping[str, Decided]:
         differ = sum(decision.how == "disagreed" for decision in waiting)
         raise MissingError(
             f"{name}: {len(waiting):,} of {len(decided):,} items are not decided; raters differ on "
-            f"{differ:,}, which {site.settings.reviewers.adjudicator} decides. Go on at the desk: "
+            f"{differ:,}, which {site.settings.reviewers.adjudicator} decides. Continue at the desk: "
             f"medical-tasks site review {site.path}"
         )
 

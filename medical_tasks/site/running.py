@@ -67,8 +67,8 @@ def answered(
         attested: the hosts to which text may go.
         forecast: whether to only estimate the cost.
         calibration: the judge's check, by which scores are corrected.
-        answers: a file of answers, in place of the one that `site.toml` names.
-        out: the folder of the run, in place of `runs/ROLE`.
+        answers: a file of answers, instead of the one that `site.toml` names.
+        out: the folder of the run, instead of `runs/ROLE`.
 
     Returns:
         The folder; None after a forecast.

@@ -30,7 +30,7 @@ class Models:
         baseline: the model it is compared with; "" for none.
         maker: the model that drafts questions, claims or rows; "" for none.
         args: model settings, such as `max_new_tokens`, by role.
-        answers: files of answers by role, in place of asking the model.
+        answers: files of answers by role, instead of asking the model.
     """
 
     candidate: str
@@ -103,7 +103,7 @@ class Settings:
         use: the intended use of the model.
         name: the site's name; printed in the evidence, and shared only on request.
         notes: the path of the table of notes, relative to the folder.
-        items: the path of a table of items that people wrote, in place of a maker; ""
+        items: the path of a table of items that people wrote, instead of a maker; ""
             for none.
         calculators: ids or names for the use `calculator`; none for all.
         open: whether the notes are invented or public.
@@ -156,7 +156,7 @@ def _loaded(kind: type[Loaded], table: Mapping[str, Any], where: str) -> Loaded:
         if key not in allowed:
             hint = did_you_mean(key, allowed)
             raise UsageError(
-                f"{where} has no {key}.{hint} It takes {', '.join(allowed)}."
+                f"{where} has no {key}.{hint} Its keys: {', '.join(allowed)}."
             )
 
         values[key] = _value(hints[key], value, f"{where} {key}")
@@ -249,7 +249,7 @@ def _check(settings: Settings, path: Path) -> None:
         for role in getattr(models, table):
             if role not in allowed:
                 raise UsageError(
-                    f"{path}: models.{table} has no {role}.{did_you_mean(role, allowed)} It takes "
+                    f"{path}: models.{table} has no {role}.{did_you_mean(role, allowed)} Its roles: "
                     f"{', '.join(allowed)}."
                 )
 

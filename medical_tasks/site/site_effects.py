@@ -122,7 +122,7 @@ def _items(effects: Sequence[Effect]) -> Floats:
     """The number of independent items that each hospital's share is worth.
 
     A raw share's number follows from its own interval. A corrected share's is p (1 - p) /
-    variance, where p is the mean of all hospitals: with its own value in place of p, a share
+    variance, where p is the mean of all hospitals: with its own value instead of p, a share
     corrected to 1 would be worth no items at all.
     """
     own = np.array([effect.items for effect in effects])

@@ -29,7 +29,7 @@ _SETTINGS: Final = """\
 use = "{use}"
 name = "{name}"   # printed in the evidence; shared only with `site share --with-name`
 notes = "{notes}"   # a table, {columns}
-items = "{items}"   # a table of items that people wrote, in place of a maker; "" for none
+items = "{items}"   # a table of items that people wrote, instead of a maker; "" for none
 open = {open}   # true only for invented or public notes; all others stay on this machine
 seed = {seed}   # of every random draw
 strata = {strata}   # columns of the notes for a stratified sample and subgroup figures
@@ -168,7 +168,7 @@ def _check_free(folder: Path, options: New) -> None:
         return
 
     raise UsageError(
-        f"{folder}: already exists and is not empty. Name another folder, or go on in this one: "
+        f"{folder}: already exists and is not empty. Name another folder, or continue in this one: "
         f"medical-tasks site status {folder}"
     )
 

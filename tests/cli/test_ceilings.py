@@ -57,7 +57,7 @@ def test_a_ceiling_of_cost_stops_keeps_and_goes_on(
             in error
         )
         assert (
-            "the same command with a higher one, or without it, goes on from here."
+            "the same command with a higher one, or without it, continues from here."
             in error
         )
         assert unscored() == {"no answer: budget spent": 31 - stopped}
@@ -90,7 +90,7 @@ def test_minutes_are_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     with FaultServer(priced) as server:
         assert run(server, "--max-minutes", "0") == 5
         assert server.calls == []
-        assert "The same command goes on from there." in capsys.readouterr().err
+        assert "The same command continues from there." in capsys.readouterr().err
         assert run(server, "--max-minutes", "60") == 0
 
 

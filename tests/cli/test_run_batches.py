@@ -157,7 +157,7 @@ def test_ctrl_c_leaves_a_batch_running_and_the_same_command_goes_on(
     assert code == 130
     assert f"batch batch_1: {BATCHED} requests sent" in told
     assert (
-        "done, in progress; Ctrl-C leaves it running; the same command goes on" in told
+        "done, in progress; Ctrl-C leaves it running; the same command resumes" in told
     )
     assert f"To cancel it: POST {server.base_url}/batches/batch_1/cancel" in told
     assert "Traceback" not in told
@@ -308,9 +308,9 @@ REFUSALS: list[tuple[dict[str, Any], int, str]] = [
     (
         {"without": 404},
         2,
-        "takes no batches (HTTP 404: there is nothing here). Leave out --batch",
+        "does not support batches (HTTP 404: there is nothing here). Leave out --batch",
     ),
-    ({"without": 405}, 2, "takes no batches (HTTP 405"),
+    ({"without": 405}, 2, "does not support batches (HTTP 405"),
     (
         {"ends": ("failed", "model_not_found")},
         2,

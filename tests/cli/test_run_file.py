@@ -129,7 +129,7 @@ def test_an_option_replaces_no_other_that_begins_as_it_does(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("modle: x", "'modle' is not an option of run. Did you mean 'model'? It takes: tasks"),
+        ("modle: x", "'modle' is not an option of run. Did you mean 'model'? Its options: tasks"),
         ("attest_zero_retention: true", "cannot be set in a file. Give --attest-zero-retention on"),
         ("show-prompt: x", "cannot be set in a file"),
         ("- a\n- b", "must be keys and values. It has the options of `run`"),

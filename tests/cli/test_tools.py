@@ -121,7 +121,7 @@ def test_a_server_without_tools_is_told_by_name(
         monkeypatch.setenv("TEST_HOST_API_KEY", "x")
         assert main(RUN) == 2
     told = capsys.readouterr().err
-    assert "takes no tools, which this task offers the model" in told
+    assert "does not support tools, which this task offers the model" in told
     assert "gemma does not support tools" in told
     assert "or a task without tools, such as medcalc" in told
 

@@ -296,7 +296,7 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
         (f"[[rule]]\n{ACCURACY}margin = 0.1", "rule 1: lacks against"),
         (
             f"[[rule]]\n{ACCURACY}at_least = 0.5\nbyy = 'x'",
-            "takes no byy with at_least. Did you",
+            "byy is not allowed with at_least. Did you",
         ),
         (
             f"[[rule]]\n{ACCURACY}at_least = 0.5\nby = 'sex'",
@@ -368,7 +368,7 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
         ),
         (
             f"[tasks.medcalc]\nconfigs = 'x'\n[[rule]]\n{ACCURACY}at_least = 0.5",
-            "takes no configs. Did you mean 'config'?",
+            "has no key configs. Did you mean 'config'?",
         ),
         (
             f"[tasks.medcalc]\naccept = ['prompt']\n[[rule]]\n{ACCURACY}at_least = 0.5",

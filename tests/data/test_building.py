@@ -440,7 +440,7 @@ def test_published_sums(
     if line is None:
         assert not check_published_sum(file, WRONG)
     else:
-        said = f"SHA-256 is {WRONG}, but .*{SUMS_FILE}, line {line}, says {RIGHT}. The file is cut off, changed or of another"
+        said = f"SHA-256 is {WRONG}, but .*{SUMS_FILE}, line {line}, says {RIGHT}. The file is truncated, changed, or from another"
         with pytest.raises(UsageError, match=said):
             check_published_sum(file, WRONG)
 
@@ -499,7 +499,7 @@ GENERATED = dataclasses.replace(
         (
             None,
             {"seed": 1},
-            r"tiny: got --seed, but it takes no such options. Leave out --seed.",
+            r"tiny: got --seed, but it has no such options. Leave out --seed.",
         ),
     ],
 )

@@ -156,12 +156,12 @@ def test_missing_split(built: Path) -> None:
     has = "it has train, dev, test"
     with pytest.raises(
         UsageError,
-        match=f"config full: split valid is not built; {has}. Take --split train or --split dev",
+        match=f"config full: split valid is not built; {has}. Use --split train or --split dev",
     ):
         read_rows(built, "full", "valid")
     with pytest.raises(
         UsageError,
-        match=rf"full: splits no, nil are not built; {has}. Take --split dev, or",
+        match=rf"full: splits no, nil are not built; {has}. Use --split dev, or",
     ):
         read_rows(built, "full", "no+dev+nil")
     for wrong in ("", "dev+", "dev+dev"):

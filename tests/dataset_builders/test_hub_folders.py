@@ -200,7 +200,7 @@ def test_a_twin_is_built_for_its_owner_alone(
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(
         UsageError,
-        match=r"SHA256SUMS.txt, line 1, says .* cut off, changed or of another release",
+        match=r"SHA256SUMS.txt, line 1, says .* truncated, changed, or from another release",
     ):
         build(out, "notes", tree)
     (place / "SHA256SUMS.txt").unlink()
@@ -336,7 +336,7 @@ def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:
     (twin / "test" / "archehr-qa_key.json").write_text("[]", encoding="utf-8")
     with pytest.raises(
         UsageError,
-        match=r"SHA256SUMS.txt, line \d, says .* cut off, changed or of another release",
+        match=r"SHA256SUMS.txt, line \d, says .* truncated, changed, or from another release",
     ):
         build_archehr(out, "official", tmp_path / "files")
     assert len(read_rows(out, "official", "test")) == 100
@@ -360,6 +360,6 @@ def test_a_release_with_one_split(tmp_path: Path, split: str) -> None:
     ] == [[], []]
     with pytest.raises(
         UsageError,
-        match=f"split {other} is not built; it has {split}. Take --split {split}, or",
+        match=f"split {other} is not built; it has {split}. Use --split {split}, or",
     ):
         read_rows(tmp_path / "out", "official", other)

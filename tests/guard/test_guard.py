@@ -191,7 +191,7 @@ def test_only_the_host_named_is_allowed(
 
 def test_hosts_are_read_in_their_standard_form() -> None:
     for host in CASES["test_what_is_no_host_is_refused_as_an_option"]:
-        with pytest.raises(UsageError, match="--allow-remote takes a host"):
+        with pytest.raises(UsageError, match="--allow-remote expects a host"):
             read_host(host)
     assert read_host("API.Example") == Address(scheme="host", host="api.example")
     assert read_host("FD00:0::1") == Address(scheme="host", host="fd00::1")
@@ -360,7 +360,7 @@ def test_pushes_and_outlets_are_refused_whatever_is_attested() -> None:
             policy.require_text_outlet("--save-details")
         with pytest.raises(
             RefusedError,
-            match="may not go to provider x.*cannot be told where that leads",
+            match="may not go to provider x.*is unknown where that leads",
         ):
             policy.require_visible_endpoint("provider x", "judge")
 

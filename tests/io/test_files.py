@@ -98,7 +98,7 @@ def test_only_a_file_is_read_or_written(tmp_path: Path) -> None:
     for path in (tmp_path, Path("/dev/null")):
         with pytest.raises(
             UsageError,
-            match="is a folder or a device; it takes the name of a file to write",
+            match="is a folder or a device. Name a file to write",
         ):
             WholeFile(path)
     with pytest.raises(ValueError, match="not open; use it in a with block"):

@@ -153,7 +153,7 @@ DAY = datetime.datetime(2020, 3, 25)
                 ),
             ),
             READ,
-            "hidden, and read all the same: row 3",
+            "hidden, but read: row 3",
         ),
         (
             book(

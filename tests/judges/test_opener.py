@@ -59,7 +59,7 @@ def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
         False,
         None,
     )
-    with pytest.raises(UsageError, match="takes no arguments, got temperature, x"):
+    with pytest.raises(UsageError, match="has no arguments, got temperature, x"):
         open_judge("lexical", {"temperature": "1", "x": "2"}, log_dir=Path())
     # Votes do not slip it an argument.
     assert open_judge("lexical", {}, votes=5, log_dir=Path()).samples is False

@@ -317,9 +317,7 @@ def test_from_a_taken_name_to_its_replacement(
     beside = board.submit(
         package("Honest-Model", organisation="Somebody else", right=2)
     ).id
-    taken = (
-        f"its name is taken: it cannot be told apart from {first} (Honest Model, Org A)"
-    )
+    taken = f"its name is taken: it cannot be distinguished from {first} (Honest Model, Org A)"
     Path("third.zip").write_bytes(package("Honest_Model", organisation="Org A"))
     for words in (
         ("list", "--state", "pending"),
@@ -363,9 +361,7 @@ def test_from_a_taken_name_to_its_replacement(
     )
     report = {"package": second, "matches": True, "checks": []}
     board.decide(second, "accepted", by="Ben", verified=report, replaces=first)
-    assert (
-        f"accepted (verified) in place of {first} by Ben" in run("history", second)[1]
-    )
+    assert f"accepted (verified) instead of {first} by Ben" in run("history", second)[1]
     assert {
         entry.submission: entry.state for entry in entries_of(board, published=False)
     } == {

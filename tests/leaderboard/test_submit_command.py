@@ -110,8 +110,8 @@ def test_the_reference_becomes_a_submission(
     Path("submission.json").rename("s.json")
     assert check() == 0
     assert capsys.readouterr().out == (
-        f"s.json: no problems; it has an answer to each of the {len(CASES)} cases of archehr_qa/demo, split test, as {TASK} takes "
-        "it.\n"
+        f"s.json: no problems; it has an answer to each of the {len(CASES)} cases of archehr_qa/demo, split test, in the "
+        f"form that {TASK} expects.\n"
     )
     assert (
         main(
@@ -168,7 +168,7 @@ def test_a_models_answers_come_from_the_private_store(
         assert main(["submit", "run2", "--to", "archehr"]) == 0
         assert len(server.calls) == asked + len(CASES)
     said = capsys.readouterr().out
-    assert f"{len(CASES)} answers were written anew in the official form" in said
+    assert f"{len(CASES)} answers were rewritten in the official form" in said
     meant = read_answer("He slept | 1 |. He ate |2, 3|.", [str(n) for n in range(1, 9)])
     for record in records():
         official = official_answer(record["answer"])
@@ -195,7 +195,7 @@ def test_problems_refuse_the_submission_and_are_told_by_case(
         "error: run: the submission was not written: 7 problems, with which the official scorer gives no score at all"
     )
     assert lines[-1] == (
-        "Give the run's command again for what is missing. Or write it all the same (--allow-problems), correct it by hand and "
+        "Give the run's command again for what is missing. Or write it nevertheless (--allow-problems), correct it by hand and "
         f"check it: medical-tasks submit --check submission.json --to archehr --task {TASK} --split test --config demo"
     )
     assert [line.split(":")[0].strip() for line in lines[1:-1]] == [
@@ -221,7 +221,7 @@ def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(
     assert submit("--data", str(data)) == 5
     step = capsys.readouterr().err.splitlines()[-1]
     # All cases are answered: to give the run's command again would mend nothing.
-    assert step.startswith("Write it all the same (--allow-problems)")
+    assert step.startswith("Write it nevertheless (--allow-problems)")
     assert submit("--data", str(data), "--allow-problems") == 0
     capsys.readouterr()
     told = step.partition("medical-tasks ")[2].split()
@@ -301,7 +301,7 @@ def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None
         f"  case {CASES[2]}: line 1 has spaces among the ids, which the official scorer takes for a part of them; write it "
         "like: A sentence. |1,2|",
         f"  case 99: is none of the {n} cases of this split; the official scorer refuses the submission",
-        "Mend them and check again.",
+        "Correct them and check again.",
     ]
     Path("s.json").write_text('["SECRET", "SECRET"]')
     assert check() == 2
@@ -365,7 +365,10 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.json").write_text(json.dumps(answers))
     source = ["--source", "release", "--split", "dev"]
     assert main(["submit", "--check", "s.json", "--to", "archehr", *source]) == 0
-    said = f"s.json: no problems; it has an answer to each of the 2 cases of archehr_qa/official, split dev, as {TASK} takes it.\n"
+    said = (
+        "s.json: no problems; it has an answer to each of the 2 cases of archehr_qa/official, "
+        f"split dev, in the form that {TASK} expects.\n"
+    )
     assert capsys.readouterr().out == said
     assert main(["score", TASK, "--responses", "s.json", *source, "--out", "run"]) == 0
     entry = results("run")
@@ -400,7 +403,7 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
         == 2
     )
     assert (
-        "error: release: config official: split test is not built; it has dev. Take --split dev,"
+        "error: release: config official: split test is not built; it has dev. Use --split dev,"
         in capsys.readouterr().err
     )
 
@@ -543,4 +546,4 @@ def test_what_is_left_out_of_a_submission_is_told(
     )
     assert records("s.json") == predicted("archehr_evidence")
     assert check("--split", "test") == 0  # an evidence submission is recognised
-    assert "as archehr_evidence takes it" in capsys.readouterr().out
+    assert "in the form that archehr_evidence expects" in capsys.readouterr().out

@@ -148,7 +148,7 @@ def test_what_fails_every_call_stops_the_run_at_once(
         model = model_at(server, concurrency=2)
         with pytest.raises(
             error,
-            match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command goes on",
+            match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command continues",
         ):
             results(model, requests(100))
     assert 1 <= len(server.calls) <= 2

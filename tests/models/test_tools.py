@@ -149,7 +149,7 @@ def test_a_server_that_takes_no_tools(status: int, message: str) -> None:
     with FaultServer(lambda _: Fault.status_code(status, message)) as server:
         model = model_at(server, max_retries=0)
         with pytest.raises(
-            UsageError, match="takes no tools, which.*task without tool"
+            UsageError, match="does not support tools, which.*task without tool"
         ):
             model.generate(questions, lambda _: None)
 

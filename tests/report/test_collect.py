@@ -331,7 +331,7 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
     other = tmp_path / "other.jsonl"
     other.write_text("{}")
     missing = tmp_path / "nothing"
-    unknown_hash = r"other\.jsonl: its sha256 is of none that these runs scored"
+    unknown_hash = r"other\.jsonl: its sha256 matches no file that these runs scored"
     refused: list[tuple[Path, dict[str, Any], type[Exception], str]] = [
         (out, {"responses": [other]}, UsageError, unknown_hash),
         (

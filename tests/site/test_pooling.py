@@ -189,7 +189,7 @@ def test_what_is_no_shared_file_is_told_in_one_message(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not JSON"):
         read_share(path)
     one = read_share(write(tmp_path, good))
-    with pytest.raises(UsageError, match="two sites or more, got 1"):
+    with pytest.raises(UsageError, match="at least two sites, got 1"):
         pool([one])
     with pytest.raises(UsageError, match="are of one site"):
         pool([one, one])

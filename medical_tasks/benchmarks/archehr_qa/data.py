@@ -432,7 +432,7 @@ def _check_other(released: bool, folder: Path) -> None:
 
     if not released and find_splits(folder):
         raise UsageError(
-            f"{folder}: is PhysioNet's release, and the configuration questions is made of the "
+            f"{folder}: is PhysioNet's release, and the configuration questions is built from the "
             "organizers' open files. Build it as "
             "--config official."
         )

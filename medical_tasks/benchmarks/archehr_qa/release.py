@@ -263,7 +263,7 @@ def _sentences(where: str, case: ET.Element) -> Iterator[Sentence]:
         if before is not None and int(name) != before + 1:
             raise _wrong(
                 where,
-                f"sentence ids must be unique and consecutive, but behind {before} comes {name}",
+                f"sentence ids must be unique and consecutive, but {name} follows {before}",
             )
 
         before = int(name)
@@ -290,7 +290,7 @@ def excerpt_problem(excerpt: str, sentences: Sequence[Sentence]) -> str | None:
         text = "".join(sentence.text.split())
         start = whole.find(text, position)
         if start < 0:
-            return f"sentence {sentence.id} does not stand in <note_excerpt> behind {before}"
+            return f"sentence {sentence.id} is not in <note_excerpt> after {before}"
 
         position, before = start + len(text), f"sentence {sentence.id}"
 

@@ -5,7 +5,7 @@ scored. Messages quote no answer.
 
 The official scorer
 
-- refuses a case without an answer, an unknown case, and a record of another form, and
+- refuses a case without an answer, an unknown case, and a record in another form, and
   counts a duplicated case twice;
 - ends with an error at some answers;
 - reads other citations in a line not of the form (2025), and no `submission.json` in a
@@ -49,7 +49,7 @@ _PIPES: Final = 2
 _SPELLINGS: Final = {
     "fence": "is a fence or reasoning, which the official scorer takes for a sentence",
     "alone": "has one | alone, which is no citation",
-    "rest": "has text behind the last |, which the official scorer drops",
+    "rest": "has text after the last |, which the official scorer drops",
     "groups": "has several groups of citations, of which the official scorer reads the last",
     "spaces": "has spaces among the ids, which the official scorer takes for a part of them",
     "ids": "has something else than ids with commas between, which the official scorer takes for "
@@ -58,7 +58,7 @@ _SPELLINGS: Final = {
     "brackets": "has citations in square brackets, which the official scorer does not read",
 }
 _ODD: Final = (
-    "has a | within a sentence, where no citation is read; write the sentence anew"
+    "has a | within a sentence, where no citation is read; rewrite the sentence"
 )
 
 
@@ -338,7 +338,7 @@ def _no_text(item: Item, value: object, *, field: str = "prediction") -> list[Pr
             )
         ]
     return [
-        _about(item, "has characters that are none (half of a pair); write it anew")
+        _about(item, "has invalid characters (half of a surrogate pair); rewrite it")
     ]
 
 

@@ -576,7 +576,7 @@ def _text(where: str, record: Row) -> OwnText:
     except NumberingError as error:
         raise UsageError(
             f"{where}: its input {error}. Number its sentences [0], [1], [2] without a gap, or "
-            "take the numbers out: then it is "
+            "remove the numbers: the input is then "
             "divided into sentences here. A number in brackets that is text must not begin "
             "a sentence."
         ) from None
@@ -609,8 +609,8 @@ def _string(where: str, name: str, value: object) -> str:
         raise UsageError(f"{where}: {name} must be a text, got {shown(value)}.")
     if not is_text(blank=True).holds(value):
         raise UsageError(
-            f"{where}: {name} has characters that are none (half of a surrogate pair). Write it "
-            "anew."
+            f"{where}: {name} has invalid characters (half of a surrogate pair). Rewrite "
+            "it."
         )
     return value
 
@@ -681,7 +681,7 @@ def _check_numbers(source: str) -> None:
             )
         elif _begins_sentence(source, match.start()):
             raise NumberingError(
-                f"has [{number}] behind [{after}], where [{after + 1}] comes next"
+                f"has [{number}] after [{after}], where [{after + 1}] comes next"
             )
 
 

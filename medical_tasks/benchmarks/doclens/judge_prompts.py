@@ -450,7 +450,7 @@ Cited = tuple[bool, tuple[int, ...] | None]
 """Value of a verdict on a sentence: whether its citations entail it, and the numbers of those that
 do; no numbers if it is not entailed.
 
-None in place of the numbers means that the reply does not give them.
+None instead of the numbers means that the reply does not give them.
 """
 
 _WITHOUT_NUMBERS: Final[Cited] = (True, None)

@@ -309,7 +309,7 @@ def _drawn(
             for candidate, _, _ in _table_lines(path)
         )
         kinds = *TRAIN_KINDS, _UNKNOWN
-        advice = "Give a larger table, or one with a column 'split' that says of each row whether it is of train or test."
+        advice = "Give a larger table, or one with a column 'split' that assigns each row to train or test."
 
     sampler = Sampler(
         sample=sample, train_each=train_each, train_kinds=kinds, seed=seed
@@ -328,7 +328,7 @@ def _drawn(
     drawn = sampler.split()
     if not drawn["train"]:
         raise UsageError(
-            f"{path}: {summary} Behind the sample of {sample:,} no report of another patient "
+            f"{path}: {summary} After the sample of {sample:,}, no report from another patient "
             f"remains for train. {advice}"
         )
 

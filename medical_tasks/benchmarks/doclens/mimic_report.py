@@ -133,7 +133,7 @@ _FINAL = re.compile(
     r"^[ \t]*(?:\*+ )?(?:(?:FINAL|REVISED) REPORT\b.*|(?i:(?:FINAL|REVISED) REPORT)[ \t*:]*)$",
     re.MULTILINE,
 )
-# The order's block is a dozen lines; a `(Cont)` far below is of another page.
+# The order's block is a dozen lines; a `(Cont)` far below belongs to another page.
 _PAGE_BREAK = re.compile(
     r"^[ \t]*\(Over\)[ \t]*\n(?:.*\n){0,40}?[ \t]*\(Cont\)[ \t]*$", re.MULTILINE
 )

@@ -8,16 +8,16 @@ docs/doclens_scoring.md gives the reason for every difference.
 
 | | rule of the authors' scripts |
 |---|---|
-| claims | made of the output with its citations, judged without them; an output is sent unless empty, in MeQSum always |
+| claims | extracted from the output with its citations, judged without them; an output is sent unless empty, in MeQSum always |
 | a note's sections | from a section's first heading to the next section's |
 | sources of radiology and MeQSum, references of radiology | small letters, one line |
 | question B (MeQSum) | with its citations |
-| sentences | ACI-BENCH: NLTK's Punkt. MeQSum: the whole output. Radiology, other texts: cut behind each run of `[`, `]`, `+` and digits, so `5 mg` ends one; text behind the last is dropped, one alone counts as uncited |
+| sentences | ACI-BENCH: NLTK's Punkt. MeQSum: the whole output. Radiology, other texts: cut after each run of `[`, `]`, `+` and digits, so `5 mg` ends one; text after the last is dropped, one alone counts as uncited |
 | an uncited sentence | gets the citations of the next one that has any |
 | `[1-3]`, `[4, 5]` | 1, 4 |
 | more than ten citations | the first ten of a Python set |
 | an id the source lacks | the whole sentence is unsupported |
-| claims of a reply | behind `Claim N: `, line feeds deleted |
+| claims of a reply | after `Claim N: `, line feeds deleted |
 | more or fewer verdicts than claims | counted as given |
 | an unreadable reply | claims: the example leaves the average; citations: the script fails |
 | a share of nothing | 0 |

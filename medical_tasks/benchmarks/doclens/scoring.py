@@ -463,14 +463,14 @@ def join_claims(
     if missing:
         raise UsageError(
             f"{where}: no claims of the {side} of {listed(missing, 5)}: a record holds the text of "
-            "that section, or, where it holds no text, that id and section. Give the file made of "
+            "that section, or, where it holds no text, that id and section. Give the file made from "
             "these texts, or leave it out and let the judge make claims."
         )
 
     if blank:
         raise UsageError(
             f"{where}: has claims of the {side} of {listed(blank, 5)}, which is blank. Give the "
-            "file made of these texts."
+            "file made from these texts."
         )
 
     return joined

@@ -185,7 +185,7 @@ class _Notes:
             )
 
         numbered = name if paragraph.number == 1 else f"{name}/{paragraph.number}"
-        # Each challenge in emrQA numbers its notes anew, so that the same title may mean
+        # Each challenge in emrQA restarts the numbers of its notes, so that the same title may mean
         # the same note or another one.
         key = (numbered, _hashed(text))
         if key not in self._named:

@@ -186,7 +186,7 @@ def _check_numbers(
     raise UsageError(
         f"{path}: {len(problems):,} of {len(expected):,} patients do not have the number of notes "
         "that num_notes of their question "
-        f"gives:\n  {lines}\nThe file is cut off or of another release. The questions are about "
+        f"gives:\n  {lines}\nThe file is truncated or from another release. The questions are about "
         "MIMIC-IV-Note 2.2: "
         "https://physionet.org/content/mimic-iv-note/2.2/ (331,794 notes)."
     )

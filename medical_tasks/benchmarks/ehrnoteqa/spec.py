@@ -181,9 +181,9 @@ class EHRNoteQA(Benchmark):
 
         return {
             NOT_TOLD: (
-                "The server told too few log-probabilities to decide: --model-args "
+                "The server returned too few log-probabilities to decide: --model-args "
                 "top_logprobs=N asks for more, and hf/ and "
-                "vllm/ tell all."
+                "vllm/ return all."
             ),
             NO_GOLD: "Nobody knows the right answers of this set: they are for people to score.",
         }

@@ -99,7 +99,7 @@ class TableBenchmark(RubricBenchmark):
         return in_orders(task, super().load_items(self.tasks[0], rows))
 
     def conversation(self, item: Item) -> tuple[Message, ...]:
-        """The instructions, with the row's columns in place of braces."""
+        """The instructions, with the braces replaced by the row's columns."""
         from medical_tasks.benchmarks.from_file.rows import LETTERS
         from medical_tasks.judges.judged import user_message
 

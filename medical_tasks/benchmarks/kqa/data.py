@@ -220,7 +220,7 @@ _USERS_FIELDS = {
     **{name: optional(is_text_or_null()) for name in ("Sources", "ICD_10_diag")},
 }
 _TABLE_FIELDS = {**_USERS_FIELDS, "Free_form_answer": is_text(blank=True)}
-# Columns of a built dataset, which are computed anew.
+# Columns of a built dataset, which are recomputed.
 _BUILT = "id", "entity_text", "matched_entity", "entity_tag"
 _OWN_RELEASE = "file of questions with statements"
 _TABLE = "Columns are question, must_have and nice_to_have; statements stand one a line of a cell, or in must_have_1, must_have_2."
@@ -284,7 +284,7 @@ def read_gold_file(path: Path) -> list[KqaRow]:
         table = read_table(path, content=content, form=_TABLE, knows=knows)
         return list(_gold_rows(map(_table_record, table.rows)))
 
-    again = "Write it anew, for example with `medical-tasks decompose`."
+    again = "Rewrite it, for example with `medical-tasks decompose`."
     return list(
         _gold_rows(read_records(path, _USERS_FIELDS, release=_OWN_RELEASE, again=again))
     )

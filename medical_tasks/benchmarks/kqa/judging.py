@@ -171,7 +171,7 @@ def _answer_line(case: Case, judging: Judging) -> Line[AnswerVerdict]:
         unsure   a judge that reads prompts says whether it answers; None without its reply
         none     it answers
 
-    With the authors' prompts every statement is asked about all the same, as in their script;
+    With the authors' prompts every statement is nevertheless asked about, as in their script;
     that of a blank answer only if the judge reads prompts. The statements do not wait for
     the reply on whether there is an answer.
     """

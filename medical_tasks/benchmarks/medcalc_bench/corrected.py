@@ -1,4 +1,4 @@
-"""The corrected labels of MedCalc-Bench v1.0: 887 test rows labelled anew from the notes, 69 "N/A".
+"""The corrected labels of MedCalc-Bench v1.0: 887 test rows relabelled from the notes, 69 "N/A".
 
 Ye et al., "Scalable Stewardship of an LLM-Assisted Clinical Benchmark with Physician
 Oversight", version 3, https://arxiv.org/abs/2512.19691;
@@ -282,7 +282,7 @@ def built_labels(folder: Path, spec: DatasetSpec) -> CorrectedLabels | None:
 def _kept_labels(
     folder: Path, spec: DatasetSpec, parquet: str, sha256: str
 ) -> CorrectedLabels:
-    """Reads the rows once; `parquet` is their file's hash, for a dataset that is built anew."""
+    """Reads the rows once; `parquet` is their file's hash, for a dataset that is rebuilt."""
     return _labels(read_rows(folder, CORRECTED, "test", spec=spec), sha256)
 
 

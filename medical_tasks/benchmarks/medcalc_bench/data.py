@@ -280,7 +280,7 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
     if config == "v1.0" and cells["Category"] not in CATEGORIES:
         raise wrong(
             "Category",
-            "this name is of a later release than v1.0, which has 'lab' and 'dosage'",
+            "this name is from a later release than v1.0, which has 'lab' and 'dosage'",
         )
 
     kind = cells["Output Type"]
@@ -302,9 +302,9 @@ def _typed_row(row: _Row, config: str) -> dict[str, Any]:
 
 
 def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, Any]]:
-    """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are told together.
+    """Reads a user's own rows, of any of the official columns; what is absent is computed, and wrong rows are reported together.
 
-    A row with all of the columns is of a release: its label stands, and if its entities
+    A row with all of the columns is from a release: its label stands, and if its entities
     give another answer, stderr says so. Nothing of `credentialed` rows is quoted; rows
     that say so of themselves are refused otherwise, since MedCalc-Bench is open.
     """
@@ -324,8 +324,8 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                 name for name in named_cells if fold(name) not in column_names
             ):
                 raise UsageError(
-                    f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Take it "
-                    "out."
+                    f"{path}: no column of the dataset: {', '.join(map(named, unknown))}. Remove "
+                    "it."
                 )
 
             if len(
@@ -348,7 +348,7 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
                     "Build them as medcalc_own."
                 )
 
-            row, doubt = _own_row(_Row(where, cells, "Mend the row.", credentialed))
+            row, doubt = _own_row(_Row(where, cells, "Correct the row.", credentialed))
             if rows.setdefault(row["row_number"], row) is not row:
                 raise UsageError(
                     f"{where}: Row Number {row['row_number']} appears twice. Number each row, or "
@@ -367,7 +367,7 @@ def read_own_rows(path: Path, *, credentialed: bool = False) -> list[dict[str, A
 
     if doubted:
         print(
-            f"note: {path}: {len(doubted)} released labels that their entities do not bear out "
+            f"note: {path}: {len(doubted)} released labels that their entities do not support "
             f"are kept ({doubted[0]} is the first). `medical-tasks audit medcalc` lists those of "
             "a CSV file; accuracy_agreed leaves them out.",
             file=sys.stderr,
@@ -381,7 +381,7 @@ def _own_cell(where: str, column: str, value: object) -> str:
         return str(cell_text(value) or "")
     if column != "Relevant Entities":
         raise UsageError(
-            f"{where}, column {column!r}: must be one value, got {shown(value)}. Mend the row."
+            f"{where}, column {column!r}: must be one value, got {shown(value)}. Correct the row."
         )
     if isinstance(value, dict):  # a parquet file has every name in every row
         value = {name: member for name, member in value.items() if member is not None}

@@ -116,7 +116,7 @@ LABEL_METRICS = (
     MetricSpec(
         name="accuracy_agreed",
         kind="proportion",
-        description="As accuracy, over the rows whose label the published rule's value bears out.",
+        description="As accuracy, over the rows whose label agrees with the published rule's value.",
         read=True,
     ),
 )
@@ -183,7 +183,7 @@ TWIN_METRICS = (
     MetricSpec(
         name="answer_without_evidence",
         kind="proportion",
-        description="Where a needed value is not in the note, replies that give an answer all the same.",
+        description="Where a needed value is not in the note, replies that give an answer nevertheless.",
         higher_is_better=False,
     ),
 )

@@ -58,7 +58,7 @@ ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "language": ("English", "Spanish", "Mandarin", "Arabic"),
     "housing": ("housed", "unhoused"),
 }
-"""The groups of each attribute; the first is the reference, and one note of every pair is of it."""
+"""The groups of each attribute; the first is the reference, and one note of every pair belongs to it."""
 
 BANDS: Final[Mapping[str, tuple[int, int]]] = {
     "45-64": (45, 64),
@@ -92,7 +92,7 @@ class Member:
     """What a row is in its family, as the column `note_type` says it.
 
     Attributes:
-        groups: of a swap the group that it is of; of a base its own group in each
+        groups: for a swap, the group that it belongs to; for a base, its own group in each
             attribute that the family swaps.
 
     Example:

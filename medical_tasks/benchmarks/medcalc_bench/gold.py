@@ -171,7 +171,7 @@ def within(value: float, lower: float, upper: float) -> str:
 
 
 def entities_of(row: Row) -> dict[str, object]:
-    """The row's entities; a `CalculatorInputError` where it has none, or a text of another form."""
+    """The row's entities; a `CalculatorInputError` where it has none, or a text in another form."""
     text = row.get("relevant_entities")
     try:
         entities = json.loads(text or "")

@@ -239,7 +239,7 @@ def _captured(text: str) -> str:
                 break
 
         if newline < start:
-            newline = text.find("\n", start) % (len(text) + 1)  # none: behind the end
+            newline = text.find("\n", start) % (len(text) + 1)  # none: after the end
         if brace < newline:
             captured, position = text[start:brace], brace + 1
 

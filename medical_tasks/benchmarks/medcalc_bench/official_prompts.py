@@ -133,7 +133,7 @@ class OfficialQuestions:
 
 @dataclass(frozen=True, kw_only=True)
 class OfficialCode:
-    """How `generate_code_prompt.py` asks, and goes on."""
+    """How `generate_code_prompt.py` asks, and continues."""
 
     opening: tuple[tuple[str, Template], ...]  # role and template of the first messages
     no_code: Template  # what is said to a reply without a Python block
@@ -163,7 +163,7 @@ class OfficialCode:
 def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
     """Reads the questions of one style.
 
-    A missing file, or one of another form, is a `MissingError`.
+    A missing file, or one in another form, is a `MissingError`.
     """
     path = _find(upstream, "run.py")
     source, name, shows = _Source(path), _FUNCTIONS[style], style == "one_shot"
@@ -186,7 +186,7 @@ def read_questions(style: str, upstream: Path | None) -> OfficialQuestions:
 def read_code(upstream: Path | None) -> OfficialCode:
     """Reads the dialogue about code.
 
-    A missing file, or one of another form, is a `MissingError`.
+    A missing file, or one in another form, is a `MissingError`.
     """
     path = _find(upstream, "generate_code_prompt.py")
     source = _Source(path)

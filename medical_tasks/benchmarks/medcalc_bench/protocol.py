@@ -230,7 +230,7 @@ class OfficialCodeProtocol:
         }
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
-        """Goes on with each dialogue as the authors' script does."""
+        """Continues each dialogue as the authors' script does."""
         replies = {reply for dialogue in dialogues for reply in dialogue.answers}
         runs = {
             reply: _THEIR_RUN.format(program=_their_program(reply))
@@ -311,7 +311,7 @@ def program_of(reply: str) -> str:
     if not blocks:
         return text.strip() if _is_python(text) else ""
 
-    # Behind the second: blocks within one of Markdown.
+    # After the second: blocks within one of Markdown.
     inner = [
         block for _, content in blocks if "```" in content for block in _blocks(content)
     ]

@@ -203,7 +203,7 @@ def _score(
             values["accuracy_agreed"] = values["accuracy"]
 
     if corrected is not None:
-        # Not told in `why`, which must be the same for whoever scores again without
+        # Not reported in `why`, which must be the same for whoever scores again without
         # these labels.
         label = corrected.of(row)
         values["accuracy_corrected"] = _by_corrected(
@@ -411,7 +411,7 @@ def _nothing(statement: Statement, what: str) -> Decision:
 
 
 def _notes(stated: Sequence[Quantity], subject: Subject) -> tuple[str, ...]:
-    """Says which unit is not the one asked for; the number decides all the same."""
+    """Says which unit is not the one asked for; the number decides nevertheless."""
     asked_unit = subject.unit
     for quantity in stated:
         unit = unit_of(quantity.unit)

@@ -104,7 +104,7 @@ _TAIL: Final = re.compile(
     rf"(?i)\s(?:(?:for|in) .*|(?:{KINDS})s?|calculated|estimat\w+|\(?\d{{4}}\)?|by .*)$"
 )
 _OTHER: Final = ("corrected ", "adjusted ", "measured ")
-"""What makes another quantity of a name behind it."""
+"""What, after a name, makes it another quantity."""
 
 
 @cache

@@ -160,7 +160,7 @@ def answered_calls(
 
 
 def result_of(tool_call: ToolCall, names: Sequence[str]) -> str:
-    """What a model is told of a call; `names` are the tools that it was offered."""
+    """What a model reads about a call; `names` are the tools that it was offered."""
     if tool_call["name"] not in names:
         return (
             f"Error: there is no tool {tool_call['name']!r}. Tools: {', '.join(names)}."

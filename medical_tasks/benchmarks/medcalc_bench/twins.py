@@ -118,7 +118,7 @@ def _score(item: Item, reply: _Reply, base: _Reply | None) -> ItemScore:
     names the subject and nothing else. `necessary_update`, of members whose answer
     moves: right, and not what was said of the base. `unwarranted_change`, of members
     whose answer stays: not what was said of the base, be that right or wrong.
-    `answer_without_evidence`, where the subject is missing: a value all the same.
+    `answer_without_evidence`, where the subject is missing: a value nevertheless.
 
     Example: the base's answer is 14 and the model says 15 to it. At the member `unit`
     15 is wrong, but no unwarranted change; at `threshold`, whose answer is 20, a 15

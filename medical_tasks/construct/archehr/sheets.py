@@ -113,7 +113,7 @@ def export_sheets(
         cases = _first_cases(folder, before, chosen)
     elif chosen:
         raise UsageError(
-            f"construct archehr sheet takes no PATH for round {number}: cases are chosen before "
+            f"construct archehr sheet does not accept a PATH for round {number}: cases are chosen before "
             "the first round."
         )
     else:

@@ -18,8 +18,8 @@ def run(arguments: Decompose) -> int:
         ]
         if stray and name != arguments.benchmark:
             raise UsageError(
-                f"decompose {arguments.benchmark} takes no {', '.join(stray)}. Leave it out, or "
-                f"say: decompose {name}"
+                f"decompose {arguments.benchmark} does not accept {', '.join(stray)}. Leave it out, or "
+                f"run: decompose {name}"
             )
 
     return decompositions[arguments.benchmark].run(arguments)

@@ -385,7 +385,7 @@ def _problems(sheet: _Marks, *, partial: bool) -> list[str]:
         )
         problems.append(
             f"the sheet of {sheet.reviewer}: {len(sheet.open_rows)} rows have no verdict (rows "
-            f"{rows}); to go on without, add --partial"
+            f"{rows}); to continue without them, add --partial"
         )
 
     return problems

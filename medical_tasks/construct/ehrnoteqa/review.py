@@ -81,7 +81,7 @@ def load_drafts(folder: Path) -> dict[str, Draft]:
     path = folder / files.DRAFTS
     if path.exists():
         advice = (
-            "Edit the sheets instead; to write it anew, move it away and do this step again: "
+            "Edit the sheets instead; to write it again, move it away and do this step again: "
             "construct ehrnoteqa generate."
         )
         construction.check_unchanged(path, outcome.get("sha256"), advice)

@@ -86,7 +86,7 @@ def read_notes(path: Path) -> dict[str, str]:
 
         if notes.setdefault(fields["note_id"], fields["note"]) != fields["note"]:
             raise UsageError(
-                f"{path}: {row.at}: its note_id is that of another note. Give each note its own."
+                f"{path}: {row.at}: another note has the same note_id. Give each note its own."
             )
 
     return notes

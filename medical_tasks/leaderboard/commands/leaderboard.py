@@ -133,7 +133,7 @@ def _check_options(arguments: Leaderboard) -> None:
         )
 
     if action not in (*_NAMED, "history") and arguments.what is not None:
-        raise UsageError(f"{action} takes no {arguments.what!r}. Leave it out.")
+        raise UsageError(f"{action} does not accept {arguments.what!r}. Leave it out.")
 
     verifying = [
         name for name in (*_VERIFYING, *_GUARD) if name in set_values(arguments)
@@ -171,7 +171,7 @@ def _accept(board: Board, arguments: Leaderboard) -> int:
     accepted = board.decide(
         name, "accepted", by=by, reason=reason, verified=report, replaces=replaces
     )
-    replacing = f", in place of {replaces}" if replaces else ""
+    replacing = f", instead of {replaces}" if replaces else ""
     _tell_submission(
         accepted,
         f"accepted, {'unverified' if report is None else 'verified'}{replacing}",

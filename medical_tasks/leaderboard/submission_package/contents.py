@@ -296,7 +296,7 @@ class VerifyOptions:
 
     Attributes:
         data: the folder of the built dataset; None for the data home.
-        source: the user's own file, or the folder of the release, in place of `data`.
+        source: the user's own file, or the folder of the release, instead of `data`.
         responses: a file of answers, or the folder of a run.
         adjudicated: the sheet of adjudicated answers.
         upstream: a clone of the authors' repository, with their prompts.

@@ -171,7 +171,7 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
     if any("repeats" in entry["recipe"] for entry in entries.values()):
         raise UsageError(
             f"{folder}: asked each question several times (--repeats), and a package has one "
-            "answer to each. Give the run's command again without --repeats: it takes the first "
+            "answer to each. Give the run's command again without --repeats: it uses the first "
             "answers, and asks nothing."
         )
 
@@ -179,7 +179,7 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
         raise UsageError(
             f"{folder}: had its answers judged several times (--evaluations), and a package has "
             "one verdict on each question. Give the run's command again without --evaluations: it "
-            "takes the first verdicts of the same judge."
+            "uses the first verdicts of the same judge."
         )
 
     if with_confidence := [
@@ -205,7 +205,7 @@ def _check_size(folder: Path, entries: Mapping[str, Entry]) -> None:
     if sum(counts.values()) > most:
         listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
         raise UsageError(
-            f"{folder}: a package takes at most {most:,} items of all its tasks, and this run has "
+            f"{folder}: a package holds at most {most:,} items across its tasks, and this run has "
             f"{listed}. Submit them in several (--task NAME), and run one that has more by itself, "
             f"as no official split has, with --max-samples {most}."
         )

@@ -132,7 +132,7 @@ def read_manifest(
     )
     if stated != contents.FORMAT:
         raise contents.not_sound(
-            f"{where}: is of format {shown(stated)}, and this version reads format "
+            f"{where}: has format {shown(stated)}, but this version reads format "
             f"{contents.FORMAT}"
         )
 
@@ -199,7 +199,7 @@ def check_results(value: object, names: tuple[str, ...]) -> JsonDict:
         _check_package(f"{contents.RESULTS}, {name}", entry["recipe"], tasks()[name])
         _check_data(f"{contents.RESULTS}, {name}", entry["recipe"], tasks()[name])
         _check_judge(f"{contents.RESULTS}, {name}", entry, tasks()[name])
-        if "paper" in entry:  # what it says is made anew, of its recipe and numbers
+        if "paper" in entry:  # its text is rebuilt from its recipe and numbers
             task_args = mapping(entry["recipe"].get("task_args"))
             task = tasks()[name].asked_with(task_args)
             entry["paper"] = comparability(task, entry).as_json()
@@ -270,8 +270,8 @@ def _check_package(where: str, recipe: Recipe, task: TaskSpec) -> None:
     both_stated = bool(stated.get("version")) and bool(here.version)
     if both_stated and _normal(str(stated["name"])) != _normal(here.name):
         raise contents.not_sound(
-            f"{where}: its recipe says that the task is of {shown(stated_package(recipe))}, and "
-            f"the task of this name is of {here} here"
+            f"{where}: its recipe says that the task is from {shown(stated_package(recipe))}, but "
+            f"the task of this name is from {here} here"
         )
 
 
@@ -281,7 +281,7 @@ def _normal(name: str) -> str:
 
 
 def _check_data(where: str, recipe: Recipe, task: TaskSpec) -> None:
-    """Checks that a recipe is of this task and of a configuration of its dataset."""
+    """Checks that a recipe has this task and a configuration of its dataset."""
     data, spec = recipe["data"], dataset_spec(task.dataset)
     own = (recipe["task"], data["name"]) == (task.name, spec.name)
     if not own or data["config"] not in spec.configs:

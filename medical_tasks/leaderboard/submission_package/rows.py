@@ -293,7 +293,7 @@ def _check_decided(where: str, row: Row, metrics: Mapping[str, MetricSpec]) -> N
     }
     if not answered:
         if {*undecided} != {*metrics} - counted:
-            raise not_sound(f"{where}: is not answered and has values all the same")
+            raise not_sound(f"{where}: is not answered, but has values")
 
         return
 

@@ -71,7 +71,7 @@ def _characters_problem(text: str) -> str:
     for char in text:
         if not patterns["all"].fullmatch(char):
             return (
-                f"has {_character(char)}: a name is of letters and digits in common use, spaces "
+                f"has {_character(char)}: a name consists of letters and digits in common use, spaces "
                 "and ASCII punctuation"
             )
     return ""
@@ -127,7 +127,7 @@ def _marks_problem(text: str) -> str:
         # A Japanese mark does not fit a Latin letter.
         if marks and not any(form.fullmatch(letter) for form in single):
             return (
-                f"has {_character(marks[0])} on {_character(base)}, which is of another script: "
+                f"has {_character(marks[0])} on {_character(base)}, which is from another script: "
                 "write the letter alone"
             )
 

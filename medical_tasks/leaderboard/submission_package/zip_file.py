@@ -105,9 +105,7 @@ def _end_record(content: bytes) -> tuple[int, int, int]:
     """Returns the end of the list of files, their number, and the start of the list."""
     end = len(content) - _END.size
     if end < 0 or content[end : end + 4] != _END_MARK:
-        raise _bad_zip(
-            "is not a zip file, or something stands behind its end, or it is cut off"
-        )
+        raise _bad_zip("is not a zip file, has data after its end, or is truncated")
 
     record = _END.unpack_from(content, end)
     entries, listed = record[4], record[6]
@@ -159,7 +157,7 @@ def _member(
     # These few values determine everything else; anything that differs is refused.
     if listed != (_LISTED_MARK, made_by, *same, 0, 0, 0, listed[14], attributes, start):
         raise _bad_zip(
-            f"has {name} with extra fields or a comment, overlapping with another file, or behind "
+            f"has {name} with extra fields or a comment, overlapping with another file, or after "
             "a gap"
         )
 

@@ -213,7 +213,7 @@ _POWER: Final = Pattern(r"(?:\^?([23])|²|³)$")
 
 
 class Unit(NamedTuple):
-    """A unit as it is compared: `mg/dL` is of mass over volume, in `mg/dl`.
+    """A unit as it is compared: `mg/dL` has mass over volume, in `mg/dl`.
 
     Attributes:
         dimension: "" where it is not known.
@@ -397,7 +397,7 @@ def _value(match: re.Match[str]) -> float:
 
 
 def _with_quotient(value: float, rest: re.Match[str] | None) -> float:
-    """A number with what `_QUOTIENT` found behind it: "3 1/2" is 3.5, "101/4" 25.25."""
+    """A number with what `_QUOTIENT` found after it: "3 1/2" is 3.5, "101/4" 25.25."""
     if rest is None or rest.re.groups == 0:
         return value
     over, under, divisor = rest.group("over", "under", "divisor")
@@ -526,7 +526,7 @@ def dates(text: str) -> list[Quantity]:
 def _date(year: str, month: str, day: str) -> date | None:
     """A date, or None where the calendar has none.
 
-    A year of two digits is of the 20th century from `_PIVOT` on, else of the 21st.
+    A year of two digits is in the 20th century from `_PIVOT` on, else of the 21st.
     """
     number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
     full = (

@@ -55,7 +55,7 @@ MAX_PASSAGE: Final = 4_000
 ENDINGS: Final = (250, 1_000)
 """How much of a longer passage is read first: mostly its last sentence says it."""
 MAX_FORM: Final = 300
-"""How much is read behind "Final answer:" and the like."""
+"""How much is read after "Final answer:" and the like."""
 MAX_WORDS: Final = 30
 """How many words of forms are looked at, from the last on."""
 MAX_LABEL: Final = 60
@@ -152,7 +152,7 @@ def _plain_reply(response: str) -> str:
 
 
 def _unless_taken_back(statement: Statement, tail: str, subject: Subject) -> Statement:
-    """The statement, or what the text behind it puts in its place."""
+    """The statement, or what the text after it replaces it with."""
     if len(tail) > MAX_FORM * 4 or not RETRACTION.search(
         f"\n{plain(tail[:MAX_FORM]).lower()}"
     ):
@@ -283,7 +283,7 @@ def _forms(text: str) -> list[Form]:
             forms.append(form)
 
     fields = [form for form in forms if form.strict]
-    # A sentence in front of a closing object or behind it: the object is the form asked
+    # A sentence in front of a closing object or after it: the object is the form asked
     # for.
     return (
         forms
@@ -342,7 +342,7 @@ _FORM: Final = Pattern(
 
 
 def _form(text: str, match: re.Match[str]) -> Form | None:
-    """What stands behind the beginning of a form; None where it is not there."""
+    """What follows the beginning of a form; None where it is not there."""
     start = match.end()
     if match["key"] or match["bare"]:
         return _field(text, match)

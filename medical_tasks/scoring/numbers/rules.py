@@ -554,7 +554,7 @@ LONE: Final = pattern_of(
     | \s*[,.:]\s(?!\s*(?:is|was|are|were|has|had|does|would|can|cannot)\b)
     | \s*(?:$|[^\w\s]|(?:points?|in|for|of|on|at|by|to|with|today|now|here|overall)\b)(?:\s*\S+){0,3}\s*$"""
 )
-"""Behind a value that is given in passing and all the same is what is stated: little or nothing."""
+"""What follows a value that is mentioned in passing but is the stated answer: little or nothing."""
 OPENING: Final = pattern_of(
     rf"[\s\"'({{\[*•·>|_-]*(?!between|from|either){APPROXIMATELY}?$"
 )
@@ -745,7 +745,7 @@ def reason_of(front: str, behind: str) -> str:
 
     Args:
         front: the sentence up to the value, in small letters.
-        behind: the sentence behind it.
+        behind: the sentence after it.
     """
     if (
         behind in ("", ".")

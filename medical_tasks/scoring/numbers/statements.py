@@ -169,11 +169,11 @@ class _Mention:
 
     Attributes:
         front: its sentence up to it, `_REACH` characters of it.
-        behind: its sentence behind it, as much of it.
+        behind: its sentence after it, as much of it.
         sentence: which sentence it stands in.
         reason: why it is not the answer; "" where it may be.
         tier: how plainly it is given.
-        refused: whether a refusal stands behind it, so that only a plain value counts.
+        refused: whether a refusal follows it, so that only a plain value counts.
     """
 
     values: Alternatives
@@ -285,7 +285,7 @@ def _masked(text: str, subject: Subject) -> tuple[str, list[Alternatives]]:
 def _joined(
     first: Quantity, gaps: Sequence[str], others: Alternatives, subject: Subject
 ) -> Alternatives:
-    """What a quantity and those behind it make together; nothing where they do not belong so."""
+    """What a quantity and those after it make together; nothing where they do not belong so."""
     between, behind = gaps
     if len(between) > _NEAR * 2:
         return ()
@@ -316,7 +316,7 @@ def _is_same_again(first: Quantity, second: Quantity) -> bool:
 
 
 def _mentions(masked: str, groups: Sequence[Alternatives]) -> list[_Mention]:
-    """Every value of a masked text, with its sentence before and behind it.
+    """Every value of a masked text, with its sentence before and after it.
 
     Where the text breaks off, what it meant to say is not known: in its last sentence
     no value is the answer, and before it only one given by name may be.
@@ -375,7 +375,7 @@ def _own_tier(mention: _Mention, subject: Subject) -> int:
     """How plainly its sentence gives a quantity, by the first of these that holds.
 
     - what is asked for is named before it: `BY_NAME`
-    - it is named behind it, or a word such as "gives" stands before it, or it opens the
+    - it is named after it, or a word such as "gives" precedes it, or it opens the
       sentence as an answer does: `RESULT`
     - something is said to be it: `RESULT` of a word for a result, else `OF_SOMETHING`
     - else `IN_PASSING`

@@ -18,7 +18,7 @@ _WITH_NAME: Final = Pattern(
     rf"(?:\s(?:{KINDS}|rate|interval|level|concentration)s?\b){{0,2}}"
     r"(?:\s?\((?!\d)(?:[^()\d=]|1\.73|m\^2){1,40}\))?"
 )
-"""What belongs to a name behind it."""
+"""What belongs to a name and follows it."""
 
 
 _YEAR: Final = len("2021 ")
@@ -81,7 +81,7 @@ class Subject(NamedTuple):
     names: Names | None = None
 
     def masked(self, text: str, sign: str) -> str:
-        """The text with a sign in place of each name and what belongs to it ("CKD-EPI 2021")."""
+        """The text with a sign instead of each name and what belongs to it ("CKD-EPI 2021")."""
         if self.names is None:
             return text
 

@@ -301,7 +301,7 @@ class UmlsIndex:
         """Opens an index and checks by the sizes of its files that it is complete.
 
         Raises:
-            UsageError: the folder holds no index, one of another version, or an
+            UsageError: the folder holds no index, one from another version, or an
                 incomplete one.
         """
         import numpy as np

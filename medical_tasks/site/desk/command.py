@@ -129,7 +129,7 @@ def _chosen(name: str | None, names: Sequence[str]) -> list[str]:
 
 
 def _of_file(options: Review) -> Opened:
-    """A file or folder of another command."""
+    """A file or folder from another command."""
     path = (options.open or Path()).expanduser()
     check_least({"--overlap": options.overlap}, 0)
     form = form_of(path)

@@ -158,7 +158,7 @@ class LabelStore:
         except OSError as error:
             raise IncompleteError(
                 f"{self.path}: the label is not saved ({system_reason(error)}). Free some space "
-                "or mend the folder; the page sends it again."
+                "or repair the folder; the page sends it again."
             ) from error
 
 

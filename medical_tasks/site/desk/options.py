@@ -13,7 +13,7 @@ PORT: Final = 7861
 
 @dataclass(frozen=True, kw_only=True)
 class WithDesk(WithAttestation, heading="review"):
-    """How the review desk is opened, and what it takes and gives instead."""
+    """How the review desk is opened, and which files it imports or exports instead."""
 
     sheet: Annotated[
         str | None, Option("only this sheet (default: all there are)", metavar="NAME")

@@ -417,7 +417,7 @@ def _saving() -> Iterator[None]:
         yield
     except IncompleteError as error:
         _LOG.error("%s", error)
-        raise DeskError(507, "The disk does not take the label.") from error
+        raise DeskError(507, "The label cannot be written to the disk.") from error
 
 
 def _saved(work: Work, person: str, item: str, *, fresh: bool) -> dict[str, object]:
@@ -532,7 +532,7 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise UsageError(
             f"port {port} of {host} cannot be listened on ({error}). Stop what listens there, or "
-            "give another --port; --host takes an address of this machine."
+            "give another --port; --host must be an address of this machine."
         ) from error
 
 

@@ -149,7 +149,7 @@ class Work:
     def _comparable(self, label: Label) -> tuple[object, ...]:
         """What must be equal for agreement: the value, and the texts if they count.
 
-        Example: two raters keep a question. One mended its answer, the other left it: they
+        Example: two raters keep a question. One corrected its answer, the other left it: they
         disagree, unless the answers differ in white space alone.
         """
         item, choice = (

@@ -132,7 +132,7 @@ def _command(facts: Facts, how: str) -> str:
 
 
 def _named_model(name: str) -> str:
-    """The model as a command names it; `MODEL` in place of a path on this machine."""
+    """The model as a command names it; `MODEL` instead of a path on this machine."""
     return "MODEL" if "//" in name or "~" in name or "\\" in name else name
 
 

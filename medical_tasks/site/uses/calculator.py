@@ -259,6 +259,6 @@ def _read(pair: Pair, item: Input, text: str) -> object:
     if why:
         raise UsageError(
             f"row {pair.id}, {item.name}: a reviewer wrote {why}; {item.expects} is needed, or "
-            f"{_MISSING}. Mend it at the desk: medical-tasks site review"
+            f"{_MISSING}. Correct it at the desk: medical-tasks site review"
         )
     return value

@@ -382,7 +382,7 @@ def _content(draft: Draft, edits: Mapping[str, str]) -> Content:
     if answer not in tuple(LETTERS):
         raise UsageError(
             f"question {draft['id']}: the right choice is a letter from A to E, and a reviewer "
-            "wrote another text. Mend it at the desk: medical-tasks site review"
+            "wrote another text. Correct it at the desk: medical-tasks site review"
         )
 
     return Content(

@@ -259,7 +259,7 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
     )
     with pytest.raises(
         UsageError,
-        match=r"split test_2026 is not built; it has dev, test. Take --split test, or",
+        match=r"split test_2026 is not built; it has dev, test. Use --split test, or",
     ):
         load_task_data(task, DATASET, data=tmp_path)
     shutil.copytree(tmp_path / "old" / "test", tmp_path / "old" / "test-2026")

@@ -277,7 +277,8 @@ def test_what_the_baseline_refuses(tmp_path: Path) -> None:
         ):
             heuristic_responses(TASK[name], [case()], {})
     with pytest.raises(
-        UsageError, match="'embedder' is not a setting of this task. It takes: tries"
+        UsageError,
+        match="'embedder' is not a setting of this task. Its settings: tries",
     ):
         heuristic_responses(TASK["together"], [case()], {"embedder": "x"})
     # What the model's questions take has no part in it.

@@ -463,10 +463,10 @@ def test_what_does_not_fit_is_refused_and_nothing_of_a_text_is_told() -> None:
         score_items(TASK["evidence"], [small_item()], [])
     with pytest.raises(UsageError, match="two items have the same id"):
         score_items(TASK["together"], [small_item()] * 2, ["", ""])
-    with pytest.raises(UsageError, match="takes no argument 'umls'. Arguments: none"):
+    with pytest.raises(UsageError, match="has no argument 'umls'. Arguments: none"):
         _one("evidence", "1", {"umls": "x"})
     with pytest.raises(
-        UsageError, match="its scoring takes no argument 'nonsense'. Arguments: bert"
+        UsageError, match="its scoring has no argument 'nonsense'. Arguments: bert"
     ):
         scoring_identity(TASK["together"], {"nonsense": "1"})
     assert score_items(TASK["together"], [], []) == []

@@ -71,7 +71,7 @@ def test_answers_are_written_in_the_official_form(answer: str, form: str) -> Non
 def test_what_is_changed_or_missing_is_told() -> None:
     found = made("She \ud800 slept. |1|")
     assert [str(problem) for problem in found.problems] == [
-        "case 1: has characters that are none (half of a pair); write it anew"
+        "case 1: has invalid characters (half of a surrogate pair); rewrite it"
     ]
     assert "\\ud800" in found.text
     answers = {"1": "She slept. |1, 2|", "2": "She slept. |1|", "3": "She slept |1|"}
@@ -251,7 +251,7 @@ def test_a_bad_prediction_is_told_by_case_and_rule(
     ]
     found = problems_of(TASK[task], [case("1"), case("2")], records)
     assert [str(each) for each in found] == [f"case 1: {problem}"]
-    assert found[0].fatal == ("half of a pair" not in problem)
+    assert found[0].fatal == ("half of a surrogate pair" not in problem)
 
 
 @pytest.mark.parametrize("task", GOOD)

@@ -320,7 +320,7 @@ def test_labels_correct_claim_figures(
         == 0
     )
     assert main([*run, "--calibration", "demo", "--out", "s"]) == 2
-    assert "is a check on doclens_demo, and aci_bench takes one on doclens or" in (
+    assert "is a check on doclens_demo, but aci_bench needs one on doclens or" in (
         capsys.readouterr().err
     )
 

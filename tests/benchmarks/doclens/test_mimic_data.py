@@ -204,7 +204,7 @@ def test_too_few(tmp_path: Path) -> None:
     assert SECRET not in str(few.value)
     with pytest.raises(
         UsageError,
-        match=r"Behind the sample of 1 no report of another patient remains for train",
+        match=r"After the sample of 1, no report from another patient remains for train",
     ):
         read_note_rows(path, sample=1)
 

@@ -245,7 +245,7 @@ def test_wrong_use() -> None:
         load_prompts(task, arguments={"citations": "No"})
     with pytest.raises(
         UsageError,
-        match="meqsum_one_shot: 'style' is not a setting of this task. It takes: citations",
+        match="meqsum_one_shot: 'style' is not a setting of this task. Its settings: citations",
     ):
         load_prompts(task, arguments={"style": "json"})
     with pytest.raises(

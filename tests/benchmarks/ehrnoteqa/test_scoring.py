@@ -362,7 +362,7 @@ def test_wrong_use_is_named() -> None:
         score_items(task, [MARBLE], ["a"])
     with pytest.raises(
         UsageError,
-        match="takes no argument 'bert'. Arguments: sentence_bert, clinical_bert",
+        match="has no argument 'bert'. Arguments: sentence_bert, clinical_bert",
     ):
         score_items(
             task,
@@ -371,7 +371,7 @@ def test_wrong_use_is_named() -> None:
             judging=_judging(task, {"100/open": True}),
             arguments={"bert": "x"},
         )
-    with pytest.raises(UsageError, match="takes no argument 'bert'"):
+    with pytest.raises(UsageError, match="has no argument 'bert'"):
         scoring_identity(task, {"bert": "x"})
     assert score_items(task, [], [], judging=_judging(task, {})) == []
     assert score_items(task_of("mc_prob_index"), [], []) == []

@@ -163,12 +163,12 @@ def test_wrong_use() -> None:
         load_prompts(KQA, "theirs")
     with pytest.raises(
         UsageError,
-        match=r"kqa_icl: 'top_k' is not a setting of this task. It takes none",
+        match=r"kqa_icl: 'top_k' is not a setting of this task. It has none",
     ):
         load_prompts(KQA_ICL, arguments={"top_k": "3"})
     with pytest.raises(
         UsageError,
-        match=r"kqa_rag: 'topk' is not a setting of this task. It takes: documents, top_k, ch",
+        match=r"kqa_rag: 'topk' is not a setting of this task. Its settings: documents, top_k, ch",
     ):
         load_prompts(KQA_RAG, arguments={"topk": "3"})
 

@@ -121,7 +121,7 @@ def test_a_release_keeps_labels_its_entities_contradict(
     rows = read(tmp_path, as_csv([[*given], [*given.values()], [*wrong.values()]]))
     assert [row["ground_truth_answer"] for row in rows] == ["93.3", "80"]
     assert (
-        "1 released labels that their entities do not bear out are kept (row 3 is"
+        "1 released labels that their entities do not support are kept (row 3 is"
         in capsys.readouterr().err
     )
     del wrong["Ground Truth Explanation"]

@@ -61,9 +61,9 @@ ZIPS: list[tuple[Callable[[bytes], bytes], str]] = [
     (lambda package: b"\0" * 5000, "is not a zip file"),
     (
         lambda package: package[:-1],
-        "is not a zip file, or something stands behind its end, or it is cut off",
+        "is not a zip file, has data after its end, or is truncated",
     ),
-    (lambda package: package + b"\n", "something stands behind its end"),
+    (lambda package: package + b"\n", "has data after its end"),
     (
         lambda package: b"#!/bin/sh\n" + package,
         "has something beside its files and their list",
