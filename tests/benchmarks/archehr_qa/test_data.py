@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -250,26 +251,22 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
     assert len({each.revision["rows_sha256"] for each in (whole, *parts.values())}) == 3
     # A release of before 2026, and one whose splits have cases in common.
     write_twin(tmp_path / "old", seed=1, dev=1, test=2)
-    build_dataset(
+    build_old = partial(
+        build_dataset,
         "archehr_qa",
         source=tmp_path / "old",
         config="official",
         out=tmp_path / "archehr_qa",
         partial=True,
     )
+    build_old()
     with pytest.raises(
         UsageError,
         match=r"split test_2026 is not built; it has dev, test. Use --split test, or",
     ):
         load_task_data(task, DATASET, data=tmp_path)
     shutil.copytree(tmp_path / "old" / "test", tmp_path / "old" / "test-2026")
-    build_dataset(
-        "archehr_qa",
-        source=tmp_path / "old",
-        config="official",
-        out=tmp_path / "archehr_qa",
-        partial=True,
-    )
+    build_old()
     with pytest.raises(
         UsageError,
         match=r"2 ids are in more than one of the splits test\+test_2026 \(the first is 2\)",

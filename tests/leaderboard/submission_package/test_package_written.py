@@ -39,6 +39,8 @@ CASES = cases("package_written")
 
 OPEN = ("aci_bench_section", "meqsum", "kqa_rag", "medcalc_code")
 
+TWO_ITEMS = "--model baseline/random --judging single --max-samples 2".split()
+
 
 def submit(folder: Path, out: Path, *more: str) -> int:
     words = [
@@ -75,12 +77,7 @@ def test_a_run_gives_the_same_bytes_and_its_own_rows(
 def test_open_tasks_verify(runs: Runs) -> None:
     words = (
         ",".join(OPEN),
-        "--model",
-        "baseline/random",
-        "--judging",
-        "single",
-        "--max-samples",
-        "2",
+        *TWO_ITEMS,
     )
     found = verify_package(read_package(runs.package(*words)))
     assert [check for check in found.checks if check.outcome != "match"] == []
@@ -91,12 +88,7 @@ def test_open_tasks_verify(runs: Runs) -> None:
 def test_the_figures_of_a_judge_can_be_left_out(runs: Runs) -> None:
     words = (
         "aci_bench",
-        "--model",
-        "baseline/random",
-        "--judging",
-        "single",
-        "--max-samples",
-        "2",
+        *TWO_ITEMS,
     )
     package = read_package(runs.package(*words, judged=False))
     entry = package.results["tasks"]["aci_bench"]
