@@ -195,7 +195,7 @@ def test_letters_where_a_provider_tells_and_a_refusal_that_names_it_where_not(
         ):
             opened("openai/gpt-5", server.base_url).loglikelihood(letters, heard.append)
         with pytest.raises(
-            UsageError, match="inspect/openai/gpt-4o: .*asks about longer texts"
+            UsageError, match="inspect/openai/gpt-4o: .*scores longer texts"
         ):
             model.loglikelihood(
                 questions(1, continuations=("A", "a text")), heard.append

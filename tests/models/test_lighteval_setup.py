@@ -178,7 +178,7 @@ def test_running_out_of_gpu_memory_says_what_to_do(
     model.inner.greedy_until = full
     with pytest.raises(
         UsageError,
-        match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; what was",
+        match=r"batch_size=6: CUDA out of memory.*same command with batch_size=3; finished answers",
     ):
         model.generate(QUESTIONS, lambda _: None)
     monkeypatch.setattr(backend, "TransformersModel", full)
