@@ -244,7 +244,7 @@ def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_pur
 
     with pytest.raises(
         UsageError,
-        match=r"config full: split dev has 3 rows, 1,200 were published. The file is cut off",
+        match=r"config full: split dev has 3 rows, 1,200 were published. The file is truncated",
     ):
         build(1200, living="another", partial=True)
     with pytest.raises(

@@ -90,7 +90,7 @@ def test_how_long_a_text_can_be(tmp_path: Path) -> None:
     assert longest_text(found, 20) == 20
     for wrong in (0, 21):
         with pytest.raises(
-            UsageError, match=f"max_length={wrong}: m takes 1 to 20 tokens"
+            UsageError, match=f"max_length={wrong}: m accepts 1 to 20 tokens"
         ):
             longest_text(found, wrong)
     write_json(folder / "tokenizer_config.json", {"model_max_length": 10**30})

@@ -38,7 +38,11 @@ from tests.models.local_runs import answers, results
 from tests.models.toy_texts import ask
 
 WRONG = [
-    ("openai", {}, "a model behind inspect is named inspect/<provider>/<model>"),
+    (
+        "openai",
+        {},
+        "a model of an inspect provider is named inspect/<provider>/<model>",
+    ),
     ("nope/m", {}, "is no model for inspect: it has no provider 'nope'"),
     (
         "openai/m",
@@ -277,7 +281,7 @@ def test_providers_that_show_no_address_answer_and_get_nothing_that_is_held(
         before = len(server.calls)
         with (
             policy.protect([HELD]),
-            pytest.raises(RefusedError, match="cannot be told where"),
+            pytest.raises(RefusedError, match="it is unknown where"),
         ):
             results(model, questions(1))
     assert len(server.calls) == before

@@ -409,8 +409,8 @@ class _Ehrnoteqa(_Construction):
     edited = ("question", "answer", *ehrnoteqa_review.CHOICE_COLUMNS)
     title = "Questions to check"
     instruction = (
-        "Keep a question that a clinician would ask and the notes answer, and mend its words, "
-        "right letter and choices where they need it. Drop it where mending does not help."
+        "Keep a question that a clinician would ask and the notes answer, and correct its words, "
+        "right letter and choices where needed. Drop it where correcting does not help."
     )
     choices = (
         Choice(

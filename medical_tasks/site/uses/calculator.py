@@ -94,7 +94,7 @@ class Calculator:
             site,
             "Values for calculators",
             "Keep a row if the calculator is meant for this patient and every value is what the "
-            f"note says. Mend a value with its unit, or write {_MISSING}. Drop the row if the "
+            f"note says. Correct a value with its unit, or write {_MISSING}. Drop the row if the "
             "calculator is not meant for the patient.",
             (_item(pair, by_id[_patient(pair)]) for pair in _pairs(site, patients)),
             marked="sentences that share most words with the values",

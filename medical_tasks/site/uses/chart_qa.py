@@ -133,7 +133,7 @@ class ChartQa:
             "Questions to check",
             "Keep a question that a clinician would ask about this patient, whose right choice "
             "the notes give and whose other choices they do not. Change its texts where that "
-            "mends it. Drop what is unimportant or cannot be answered.",
+            "corrects it. Drop what is unimportant or cannot be answered.",
             (
                 _item(draft, patient)
                 for draft, patient in with_patients(_drafts(site), patients)

@@ -77,7 +77,7 @@ class DischargeSummary:
             site,
             "Claims of summaries",
             "One claim a line: everything that the summary says, each claim once and "
-            "understandable by itself. Mend the list. Drop a summary that is not as it should be.",
+            "understandable by itself. Correct the list. Drop a summary that is inadequate.",
             (
                 _item(draft, patient)
                 for draft, patient in with_patients(read_drafts(site), patients)

@@ -86,7 +86,7 @@ class PatientQuestions:
             site,
             "Statements of answers",
             "One statement a line. Must have: without it an answer would be unsafe or "
-            "incomplete. Nice to have: true and helpful. Mend both lists. Drop a question that "
+            "incomplete. Nice to have: true and helpful. Correct both lists. Drop a question that "
             "says who the patient is, or that nobody should answer.",
             (
                 _item(draft, patient)

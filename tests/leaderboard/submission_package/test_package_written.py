@@ -180,7 +180,7 @@ def test_a_run_too_large_for_a_package_is_refused_before_its_rows_are_read(
     assert submit(tmp_path, tmp_path / "package.zip") == 2
     told = capsys.readouterr().err
     assert (
-        "a package takes at most 50,000 items of all its tasks, and this run has medcalc"
+        "a package holds at most 50,000 items across its tasks, and this run has medcalc"
         in told
     )
     assert step in told
