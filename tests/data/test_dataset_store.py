@@ -57,6 +57,7 @@ def edit_marker(folder: Path, **values: Any) -> None:
 def test_home_is_the_environment_variable_or_the_data_directory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.delenv("MEDICAL_TASKS_HOME", raising=False)
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "here"))
     assert datasets_home() == tmp_path / "here"
     monkeypatch.setenv("MEDICAL_TASKS_DATA", "")
