@@ -164,7 +164,7 @@ def test_an_unknown_task_is_refused_with_its_package_and_the_next_step(
     with using([str(project)]):
         assert leaderboard("check") == 0
         with pytest.raises(
-            PackageError, match=r"'other-bench 1\.2'.* of toy-bench 1\.2"
+            PackageError, match=r"'other-bench 1\.2'.* from toy-bench 1\.2"
         ):
             check_results(
                 scrub({"schema_version": 1, "tasks": {"toy_mcq": entry}}), ("toy_mcq",)

@@ -206,7 +206,7 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
     [
         (b"", "the package is not a zip file"),
         (b"<script>alert(1)</script>", "the package is not a zip file"),
-        (package("A", of=40)[:-30], "cut off"),
+        (package("A", of=40)[:-30], "truncated"),
         (package("A", of=40, recipe={"max_samples": 40}), "only 40 items were asked"),
     ],
     ids=["empty", "text", "cut", "not taken here"],

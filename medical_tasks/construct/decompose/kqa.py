@@ -230,7 +230,7 @@ def _statement(entry: Any, importance: Importance) -> tuple[str, str] | Unreadab
 
     text = " ".join(entry.split())
     if not is_text().holds(text):
-        return Unreadable("is empty, or has characters that are none")
+        return Unreadable("is empty, or has invalid characters")
 
     if abstention(text) == "sure" or _APOLOGY.match(text):
         return Unreadable(
