@@ -97,10 +97,8 @@ def test_by_hand() -> None:
     assert label_agreement([N], [N], ["1"])["edits"] == []
     # Clustered intervals are wider.
     before, after = [E] * 40, [E] * 20 + [S] * 20
-    alone = label_agreement(before, after, [str(number) for number in range(40)])[
-        "agreement"
-    ]
-    alike = label_agreement(before, after, [str(number // 10) for number in range(40)])[
+    alone = label_agreement(before, after, [str(row) for row in range(40)])["agreement"]
+    alike = label_agreement(before, after, [str(row // 10) for row in range(40)])[
         "agreement"
     ]
     assert alike["value"] == alone["value"] == 0.5
