@@ -312,7 +312,7 @@ class _TaskPair:
             )
 
     def reports(self, metric: MetricSpec) -> list[bool]:
-        """Whether each run reports a metric: its results name it, and all its rows have it."""
+        """Whether each run reports a metric: all its rows have it, and its results, if they list metrics, name it."""
         if metric.kind == "average":
             return [True, True]
 

@@ -320,7 +320,7 @@ class _Check:
                 )
                 own = mapping(self._groups(self.run).get(group)).get(name)
                 why = mapping(own).get("reason") or "the runs do not both report it"
-                reason = next(warnings, why)
+                reason = next(warnings, one_line(str(why), 300))
                 yield replace(of_group, reason=reason)
             else:
                 yield self._difference(baseline, mapping(metrics.get(name)), of_group)

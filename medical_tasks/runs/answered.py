@@ -98,7 +98,8 @@ class AnsweredTask:
             used up all tokens.
         sources: item id to the documents that its question was given besides the item.
         scoring_args: values of the task's `TaskSpec.scoring_arguments`.
-        asked: item id to the number of questions answered, for a task with a protocol.
+        question_counts: item id to the number of questions answered, for a task with a
+            protocol.
         usage: the model's usage for the answers, those of `repeats` included.
         repeats: the same items asked again, from the second repeat on.
         adjudication: what people or a judge decided about unclear answers.

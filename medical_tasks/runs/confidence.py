@@ -46,8 +46,8 @@ UNCLEAR: Final = "the answer is unclear"
 UNDECIDED: Final = "no score"
 """Why an answer counts in no figure."""
 NO_SHARE: Final = (
-    "{} has no value of a single answer between 0 and 1, so that there is nothing to "
-    "compare a confidence with"
+    "{} has no value of a single answer between 0 and 1, so that there is nothing to hold a "
+    "confidence against"
 )
 NOT_BINARY: Final = (
     "{} is a share of each answer, not right or wrong: calibration error, Brier score and AUROC "

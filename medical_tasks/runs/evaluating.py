@@ -423,10 +423,13 @@ def _answer_and_score(setup: _Setup, folder: RunFolder) -> Path | None:
 
 def _open_early(setup: _Setup, folder: RunFolder) -> RunJudge | None:
     """Opens a judge that needs no weights before the model answers; None for any other."""
-    from medical_tasks.runs.judging import RunJudge, opens_early
-
     request = setup.judge
-    if request is None or not is_main_process() or not opens_early(request.name):
+    if request is None:
+        return None
+
+    from medical_tasks.runs.judging import RunJudge, opens_early  # slow
+
+    if not is_main_process() or not opens_early(request.name):
         return None
 
     early = RunJudge(request, store=folder.answers, log_dir=folder.logs)

@@ -342,7 +342,7 @@ class _Scoring:
         )
 
     def _by_vote(self) -> list[list[Scores]]:
-        """Returns the scores of each repeat by each vote of the judge; empty without repeats."""
+        """Returns the scores of each repeat by each of the judge's first two votes; empty without repeats."""
         repeats = (self.task, *self.task.repeats)
         if self.judge is None or len(repeats) == 1:
             return []

@@ -150,7 +150,7 @@ def open_run_folder(
 ) -> RunFolder:
     """Makes a run's folder, or reopens it with the same settings (JSON values).
 
-    Other settings replace those of a folder that has no results yet.
+    Other settings replace those of a folder that holds nothing else yet.
 
     Args:
         path: the folder.

@@ -213,7 +213,7 @@ class RepeatedEstimator(Estimator):
 
         figure = self._together(metric, items)
         if figure["value"] is None:
-            # No item is decided in all repeats: take the interval of one repeat.
+            # No repeat decides an item whole: take the interval of one repeat, with its estimates.
             figure = valued[0].copy()
 
         decided, stability, spread = self._split(metric, items, [self._repeats])

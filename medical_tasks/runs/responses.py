@@ -335,7 +335,7 @@ def _published_in(
 ) -> Sequence[PublishedAnswer]:
     """Returns the answers of a record in the authors' form, empty for any other form.
 
-    A record with a field of ours, `output`, is not in the authors' form.
+    A record with the field `response`, which is ours, is not in the authors' form.
     """
     if not isinstance(value, dict) or _NAMES[1][0] in value:
         return ()
