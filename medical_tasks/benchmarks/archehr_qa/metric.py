@@ -16,10 +16,11 @@ order varies with `PYTHONHASHSEED`).
 | ROUGE-Lsum | F1 of rouge_score, without stemming. `_official` also ROUGE-1, -2 and -L | |
 | SARI | as `evaluate`, over 100 | |
 | BERTScore | F1 of layer 4 of distilbert-base-uncased, no idf, rescaled by its baseline (0.6014007) | `bertscore=FOLDER` |
-| MEDCON | variant `archehr` (MEDCON) | `umls=INDEX` |
+| MEDCON | variant `archehr` (docs/medcon.md) | `umls=INDEX` |
 | AlignScore | `nli_sp`, the reference as context, the answer as claim | `alignscore=CKPT:FOLDER[:PUNKT]` |
 
-`PUNKT` is a folder of NLTK's `punkt_tab` or `punkt` (else the rules `medical` split);
+`PUNKT` is a folder of NLTK's `punkt_tab` or `punkt` (else the rules `medical` of
+docs/text_metrics.md split);
 `alignscore_official` is the organizers' only with it.
 
 SARI of a reference itself may be up to two points below 1. An empty answer has

@@ -405,7 +405,8 @@ def _same_names(
     """The records in the order of the ids; raises the problem of missing records (True) or of others."""
     for problem, is_missing in problems:
         checked, allowed = (ids, records) if is_missing else (records, ids)
-        if wrong := [name for name in checked if name not in set(allowed)]:
+        allowed_names = set(allowed)
+        if wrong := [name for name in checked if name not in allowed_names]:
             raise _wrong(where, f"{problem} {_names(wrong)}", _ALL_AGAIN)
     return {name: records[name] for name in ids}
 

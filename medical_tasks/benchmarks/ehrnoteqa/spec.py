@@ -250,7 +250,7 @@ class EHRNoteQA(Benchmark):
         task: TaskSpec,
         entry: ResultEntry,
         items: Sequence[Item],
-        beside: Mapping[str, str],
+        found: Mapping[str, str],
     ) -> list[Table]:
         """The preferred positions of choices, for a run in several orders."""
         return preference_table(entry)
