@@ -270,9 +270,9 @@ class Calculator(Generic[P, R_co]):
 
         near = difflib.get_close_matches(fold(name), names, n=3)
         hint = ", ".join(dict.fromkeys(names[alias].key for alias in near))
-        alias = ", ".join(item.key for item in self.inputs)
+        inputs = ", ".join(item.key for item in self.inputs)
 
-        return f"no input {name!r}{f'; did you mean {hint}?' if hint else ';'} Inputs: {alias}"
+        return f"no input {name!r}{f'; did you mean {hint}?' if hint else ';'} Inputs: {inputs}"
 
     def calculate(
         self, entities: Mapping[str, object], conventions: frozenset[str] = _NONE

@@ -209,7 +209,10 @@ def mean_tau_within(
         first two pairs in the same way and the third in opposite ways: tau is 1/3.
     """
     check_same_length(
-        one=first_signs, other=second_signs, items=items, clusters=clusters
+        first_signs=first_signs,
+        second_signs=second_signs,
+        items=items,
+        clusters=clusters,
     )
     item_codes: dict[Hashable, int] = {}
     codes = np.array(

@@ -130,7 +130,7 @@ def preference_signs(
 
 def disagreeing(first: Floats, second: Floats) -> npt.NDArray[np.bool_]:
     """Marks the pairs on which two metrics prefer different outputs."""
-    check_same_length(one=first, other=second)
+    check_same_length(first=first, second=second)
     return np.asarray(first * second == -1.0)
 
 
@@ -141,7 +141,7 @@ def compare_preferences(
 
     `clusters` are those of each pair.
     """
-    check_same_length(one=first, other=second, clusters=clusters)
+    check_same_length(first=first, second=second, clusters=clusters)
     product = first * second
     defined = ~np.isnan(product)
     same, opposite = product == 1.0, product == -1.0

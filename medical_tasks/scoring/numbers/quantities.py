@@ -297,7 +297,7 @@ _OUT_OF: Final = Pattern(
 )
 _WITH_UNIT: Final = Pattern(rf"{_POINTS}|\s?-?(?P<unit>{_MEASURE})")
 _ORDINAL: Final = Pattern(r"(?:st|nd|rd|th|x)\b")
-_ITEM: Final = Pattern(r"(?m)^[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
+_ITEM: Final = Pattern(r"(?:^|\n)[ \t>]*[0-9]{1,2}[.)][ \t]+(?=\S)")
 _CALENDAR: Final = Pattern(
     # A date, or a row of numbers that is a name: "the 4-2-1 rule".
     r"[0-9](?<![0-9/.-][0-9])(?:[0-9]{0,3}([-/.])[0-9]{1,2}\1[0-9]{2,4}|-[0-9]-[0-9])(?![0-9/])"
@@ -526,7 +526,7 @@ def dates(text: str) -> list[Quantity]:
 def _date(year: str, month: str, day: str) -> date | None:
     """A date, or None where the calendar has none.
 
-    A year of two digits is in the 20th century from `_PIVOT` on, else of the 21st.
+    A year of two digits is in the 20th century from `_PIVOT` on, else in the 21st.
     """
     number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
     full = (

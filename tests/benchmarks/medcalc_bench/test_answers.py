@@ -74,6 +74,11 @@ def test_the_answer_is_found_where_it_stands(side: str, reply: str) -> None:
     assert _right(reply, CLEARANCE) is (side == "right")
 
 
+@pytest.mark.parametrize("dash", ["-", "–"])
+def test_a_dash_after_the_number_of_a_list_item_is_no_minus(dash: str) -> None:
+    assert _right(f"CHA2DS2-VASc score\n1. {dash} 3", ROWS["SCORE"])
+
+
 @pytest.mark.parametrize(("row", "answer"), answers("right"))
 def test_right_answers(row: str, answer: str) -> None:
     assert _right(json.dumps({"answer": answer}, ensure_ascii=False), ROWS[row])
