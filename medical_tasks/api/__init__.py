@@ -1054,8 +1054,8 @@ def compare(
             `metric` or else the first metric of each task.
         equivalence: test by two one-sided tests whether the runs are equivalent:
             whether their difference is smaller than M (0.03 for three points).
-        memory_gap: compare a model's run on published rows with one on fresh rows: how
-            much does it remember?.
+        memory_gap: compare a model's run on published rows with one on fresh rows, to
+            see how much it remembers.
         out: also write the comparison as Markdown.
 
     Returns:
@@ -1674,7 +1674,7 @@ def purge(
     """Empties the private store, which has the answers to tasks on credentialed data.
 
     Args:
-        dry_run: only list the files to delete.
+        dry_run: only list the runs to delete.
 
     Returns:
         The deleted runs, those in use, and unknown files in the store.
@@ -1897,7 +1897,7 @@ def error_report(
     Args:
         run: folder of a finished run.
         judge: a model that also classifies the errors: hf/PATH, openai-api/HOST/NAME,
-            ....
+            ...
         judge_args: settings of the judge's backend.
         data: folder of the built dataset (default: data home).
         responses: the file of responses that `score` read.

@@ -530,9 +530,9 @@ def choices_texts(response: ModelResponse, choices: int) -> list[str]:
             "medical-tasks run"
         )
 
-    rounded = tuple(min(float(logprob), 0.0) for logprob in logprobs)
+    capped = tuple(min(float(logprob), 0.0) for logprob in logprobs)
     return [
-        ChoiceScores(logprobs=rounded, tokens=(*counts, *rest)).to_text()
+        ChoiceScores(logprobs=capped, tokens=(*counts, *rest)).to_text()
         for rest in itertools.product(range(1, longest + 1), repeat=missing)
     ]
 

@@ -289,7 +289,7 @@ def read_json(path: Path, content: bytes, *, form: str) -> Iterator[tuple[str, A
     """Reads JSON Lines or a JSON list, and leaves the values unchanged."""
     if table_choice().recorded:
         note(
-            f"{path}: JSON needs no table options; --sheet, --decimal and --dates are ignored."
+            f"{path}: JSON is read unchanged; the choice of sheet, decimal and dates is ignored."
         )
     if content.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
         values = json_values(path, content, form=form)
@@ -328,7 +328,7 @@ def _sheet(
         local = separator in ";\t"
 
     if table_choice().sheet and not workbook:
-        note(f"{path}: has no sheets; --sheet is ignored.")
+        note(f"{path}: has no sheets; the choice of a sheet is ignored.")
 
     rows = settle_rows(path, rows, knows(columns) or (), local=local)
     _note_cut_texts(path, rows)

@@ -114,7 +114,8 @@ def proxy_for(base_url: str, *, even_loopback: bool = False) -> str | None:
 
     Args:
         base_url: the address.
-        even_loopback: whether the client also uses a proxy to reach this machine.
+        even_loopback: whether the client itself chooses the proxy, and also uses one to
+            reach this machine.
     """
     address = read_address(base_url)
     if address is None or not address.host:
@@ -122,9 +123,11 @@ def proxy_for(base_url: str, *, even_loopback: bool = False) -> str | None:
     if is_loopback_host(base_url) and not even_loopback:
         return None
 
-    if urllib.request.proxy_bypass(str(address)) or urllib.request.proxy_bypass(
-        address.host
-    ):
+    bypassed = urllib.request.proxy_bypass(address.host)
+    # a client that chooses for itself may read a port in NO_PROXY differently
+    if not bypassed and not even_loopback:
+        bypassed = urllib.request.proxy_bypass(str(address))
+    if bypassed:
         return None
 
     proxies = urllib.request.getproxies()

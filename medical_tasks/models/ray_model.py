@@ -441,7 +441,7 @@ class Worker:
 
     def _answer(self, text: str) -> str:
         """Answers requests in JSON; returns results, or an error, as JSON."""
-        requests = [read_request(result) for result in json.loads(text)]
+        requests = [read_request(request) for request in json.loads(text)]
         results: list[Answer | Failure] = []
         try:
             (

@@ -50,7 +50,7 @@ class _Counted(TypedDict):
 
 
 class Usage(_Counted, total=False):
-    """What answers took; None for a sum to which some answer is unknown.
+    """What answers took; None for a sum if its number is unknown for any answer.
 
     Attributes:
         requests: how many were answered.

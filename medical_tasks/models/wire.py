@@ -304,7 +304,7 @@ class Wire(DefaultAsyncHttpxClient):
         )
 
     async def _admit(self, call: Exchange) -> None:
-        """Requests the budget for one request."""
+        """Asks the budget to admit one request."""
         if call.spending is None:
             return
         with _untimed(call):

@@ -8,7 +8,7 @@ from them, and the code that does the work takes an instance:
     class Purge(Options):
         '''Empty the private store.'''      # the text of `medical-tasks purge --help`
 
-        dry_run: Annotated[bool, Option("only list the files to delete")] = False
+        dry_run: Annotated[bool, Option("only list the runs to delete")] = False
 
 The type determines how an argument is parsed: `bool` is a flag, `Literal` has choices,
 `tuple[X, ...]` accepts several values, a `Mapping` is `K=V,...`. A field without a

@@ -152,8 +152,8 @@ class Compare(Options):
     memory_gap: Annotated[
         bool,
         Option(
-            "compare a model's run on published rows with one on fresh rows: how much does it "
-            "remember?"
+            "compare a model's run on published rows with one on fresh rows, to see how much it "
+            "remembers"
         ),
     ] = False
     out: Annotated[
@@ -179,9 +179,9 @@ class Plan(Options):
     that should get GO. --agreement is the share of items on which both models are right
     or both wrong; for --margin, of two equally good models. Assumptions are for
     independent items; past runs show how similar the items of a note are. With several
-    criteria, the largest number counts. `run --subset N` estimates the score on this set
-    of items; all numbers here are about questions like these, of which the whole set is
-    itself a sample.
+    runs, those that need the most items count. "The score on these items" is what `run
+    --subset N` estimates; everything else is about questions like these, of which the
+    whole set is itself a sample.
     """
 
     task: Annotated[str, Option("the task", metavar="TASK", positional=True)]
@@ -251,7 +251,7 @@ class Gate(Options):
     A policy is a TOML file:
 
         [tasks.medcalc]           # the results that count: config, split, prompts, least_items, accept;
-        config = "v1.0"           # the task fixes what is omitted, and prints it
+        config = "v1.0"           # what is omitted is fixed by the task, and printed
 
         [[rule]]
         task = "medcalc"

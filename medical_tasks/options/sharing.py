@@ -54,4 +54,4 @@ class Purge(Options):
     queries the model again.
     """
 
-    dry_run: Annotated[bool, Option("only list the files to delete")] = False
+    dry_run: Annotated[bool, Option("only list the runs to delete")] = False

@@ -534,6 +534,11 @@ def test_no_proxy_is_kept_to(
     monkeypatch.setenv("no_proxy", "remote.example")
     assert knock.proxy_for("http://api.remote.example/v1") is None
     assert knock.proxy_for("http://127.0.0.1:1/v1") is None
+    # httpx still uses the proxy for a default port that NO_PROXY names
+    monkeypatch.setenv("NO_PROXY", "api.remote.example:80")
+    monkeypatch.setenv("no_proxy", "api.remote.example:80")
+    assert knock.proxy_for("http://api.remote.example/v1") is None
+    assert knock.proxy_for("http://api.remote.example/v1", even_loopback=True)
 
 
 def test_a_client_opened_before_the_block_is_guarded_too(proxy: RecordingProxy) -> None:

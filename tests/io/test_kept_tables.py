@@ -254,8 +254,8 @@ def test_what_was_said_in_vain_is_told(capsys: pytest.CaptureFixture[str]) -> No
         read_responses(HERE, IDS, content=lines("id,response", "1,a"))
         read_responses(HERE, IDS, content=b'{"id": "1", "response": "1,5"}')
     assert capsys.readouterr().err.split("note: ")[1:] == [
-        "t: has no sheets; --sheet is ignored.\n",
-        "t: JSON needs no table options; --sheet, --decimal and --dates are ignored.\n",
+        "t: has no sheets; the choice of a sheet is ignored.\n",
+        "t: JSON is read unchanged; the choice of sheet, decimal and dates is ignored.\n",
     ]
 
 
