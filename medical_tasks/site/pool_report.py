@@ -130,7 +130,7 @@ def notes(line: Json) -> Iterator[str]:
     for left_out in line["without"]:
         yield f"{line['metric']}: without {left_out['site']}, since {left_out['why']}."
 
-    if hidden := [left_out["site"] for left_out in line["sites"] if left_out["off"]]:
+    if hidden := [site["site"] for site in line["sites"] if site["off"]]:
         yield (
             f"{line['metric']}: a cell of {', '.join(hidden)} is under five and hidden; the "
             "interval is the widest of what it may be."

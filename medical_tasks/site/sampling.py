@@ -280,7 +280,7 @@ def sampled(site: Site) -> list[Patient]:
             f"{site.sample}: no such file. Draw patients first: medical-tasks site sample"
         )
 
-    patients = {name.id: name for name in read_patients(site)}
+    patients = {patient.id: patient for patient in read_patients(site)}
     ids = [row.cells[ID] for row in read_table(site.sample).rows]
     missing = [name for name in ids if name not in patients]
     if missing:

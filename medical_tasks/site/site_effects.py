@@ -197,7 +197,7 @@ def corrected_here(
         )
 
     low, middle, high = (
-        min(max(check, 0.0), 1.0) for check in (value - down, value, value + up)
+        min(max(end, 0.0), 1.0) for end in (value - down, value, value + up)
     )
     return replace(
         effect,
@@ -248,7 +248,7 @@ def together(effects: Sequence[Effect], scale: Scale) -> JsonDict:
         name: float(getattr(estimate, name))
         for name in ("q", "q_p", "i2", "i2_low", "i2_high")
     }
-    weights = [float(effect) for effect in estimate.weights]
+    weights = [float(weight) for weight in estimate.weights]
     by_errors = list(alone) if closer else None
 
     return {**ends, **tau, **rest, "by_errors_alone": by_errors, "weights": weights}

@@ -109,6 +109,7 @@ def test_site_gate_and_gate_say_the_same(
     run(Gate(step="gate", folder=site.path, preset="exploratory"))
     assert "site.toml says standard" in state(site).text
     assert run(Gate(step="gate", folder=site.path)) == code
+    assert state(site).kind == "done"
     score(home, site.runs / "candidate", wrong=range(3))
     assert state(site).kind == "stale"
 

@@ -272,6 +272,11 @@ def test_a_gate_and_a_look_of_an_earlier_run_answer_nothing(
     assert {status(site)[key] for key in keys} == {"measured"}
     score(home, site.runs / "candidate", (1, 2, 3))
     assert {status(site)[key] for key in keys} == {"not done"}
+    # A gate of the new run does not take over the looks at the earlier one.
+    again["runs"] = {name: run_hashes(site.path / name)}
+    append(site.gates, "gate", {**again, "findings": [FINDING]})
+    assert status(site)["ruaih-decision"] == "measured"
+    assert status(site)["ruaih-monitoring"] == "not done"
 
 
 def test_hospitals_apart_on_a_metric_that_decides_nothing_answer_nothing(

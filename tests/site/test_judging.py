@@ -91,6 +91,7 @@ def test_a_check_on_answers_that_have_changed_corrects_and_decides_nothing(
     edit(folder / "demo" / "answers_candidate.csv", "it is ", "it was never ")
     assert states(folder, capsys)["judge"] == "stale"
     assert give(folder, "run") == 2  # its labels are of the answers before
+    assert states(folder, capsys)["run"] == "done"  # the new answers are scored
     with pytest.raises(KeyError):
         headline(folder, "candidate", name)
     capsys.readouterr()

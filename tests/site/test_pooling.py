@@ -154,6 +154,7 @@ def test_the_same_figures_under_two_names_are_one_site(tmp_path: Path) -> None:
     [
         ({"prompts": "own fedcba9876543210"}, "prompts differs"),
         ({"judge": "a-judge"}, "judge differs"),
+        ({"version": "4"}, "version differs"),
     ],
 )
 def test_other_recipes_are_named_refused_and_accepted(

@@ -164,7 +164,7 @@ def read_keywords(path: Path) -> tuple[str, ...]:
     Empty lines and comments, which begin with `#`, are skipped. Keywords that differ only
     in case or punctuation count once.
     """
-    missing = f"Give --keywords {' or '.join(keyword_lists())}, or a text file with one keyword a line."
+    missing = f"Give --keywords {' or '.join(keyword_lists())}, or a text file with a keyword of 1 to {_LONGEST} words a line."
     with readable(path, missing=missing):
         lines = read_text(path, encoding="utf-8-sig").splitlines()
 
@@ -184,7 +184,9 @@ def read_keywords(path: Path) -> tuple[str, ...]:
         keywords.setdefault(words, keyword)
 
     if not keywords:
-        raise UsageError(f"{path}: has no keyword. Write one keyword a line.")
+        raise UsageError(
+            f"{path}: has no keyword. Write a keyword of 1 to {_LONGEST} words a line."
+        )
 
     return tuple(sorted(keywords.values()))
 

@@ -206,7 +206,7 @@ def agreement_lines(pairs: Sequence[PairAgreement]) -> list[str]:
     lines = []
     for pair in pairs:
         raw, kappa = pair.raw, pair.kappa
-        counts = (
+        kappa_text = (
             f"{kappa.value:.2f} (95 % interval {kappa.ci_low:.2f} to {kappa.ci_high:.2f})"
             if kappa.value == kappa.value
             else "not defined, as both used one choice alone"
@@ -214,7 +214,7 @@ def agreement_lines(pairs: Sequence[PairAgreement]) -> list[str]:
         lines.append(
             f"{pair.raters[0]} and {pair.raters[1]}: {100 * raw.value:.0f} % of {raw.n} "
             f"(95 % interval {100 * raw.ci_low:.0f} to {100 * raw.ci_high:.0f} %), "
-            f"kappa {counts}."
+            f"kappa {kappa_text}."
         )
 
     return lines

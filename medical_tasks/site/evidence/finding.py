@@ -99,7 +99,7 @@ def _differences(
     facts: Facts, first: RunFacts, second: RunFacts, label: str
 ) -> list[Figure]:
     """The paired differences of two runs on the metrics that decide."""
-    names = [difference.metric for difference in facts.measures]
+    names = facts.metric_names
     compared = compare_tasks(
         first.compared,
         second.compared,

@@ -68,7 +68,7 @@ class Calculator:
         }
         failed = 0
         if missing:
-            extraction = folder / basis_of([basis[name] for name in missing])
+            extraction = folder / basis_of({name: basis[name] for name in missing})
             pairs, failed = _extracted(site, missing, extraction, options)
             if options.forecast:
                 return None
