@@ -15,6 +15,10 @@ Differences between the recipes, and their consequence:
   step
 - names of identical files, version of identical rows, number of processes, batch size,
   a model's own claims file: none
+
+`--json` maps, for two runs, each task to its figures: `paper` for A and for B,
+`breakdown` by breakdown, group and metric. Each of `pairs`, for more runs, has `first`,
+`second` and `tasks`.
 """
 
 from __future__ import annotations
