@@ -114,6 +114,9 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks.ehrnoteqa.judge_prompts",
         "benchmarks.doclens.judge_prompts",
         "benchmarks.doclens.judge_check",
+        "benchmarks.archehr_qa.prompts",
+        "benchmarks.doclens.prompts",
+        "benchmarks.medcalc_bench.protocol",
         "models.chat_reply",
         "models.endpoint_choices",
     ),
@@ -123,6 +126,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks.archehr_qa.release",
         "benchmarks.archehr_qa.evidence",
         "benchmarks.doclens.mimic_report",
+        "construct.ehrnoteqa.sample",
         "construct.fresh",
         "construct.fresh.notes",
         "construct.fresh.twins",
@@ -190,7 +194,8 @@ def _fence(text: str, language: str = "text") -> str:
 def _command_line() -> Iterator[str]:
     yield _page("Command line", "the options of the verbs")
     yield (
-        "`medical-tasks VERB --help` prints a section of this page. Every verb but `lighteval` "
+        "`medical-tasks VERB --help` prints a section of this page (where a verb has many options, "
+        "`--help-all`). Every verb but `lighteval` "
         "also takes `--json`, which prints one JSON value instead of text.\n"
     )
     for group in dict.fromkeys(verb.group for verb in _own_verbs()):

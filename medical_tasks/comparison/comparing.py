@@ -4,13 +4,22 @@ Two numbers are compared only if they measure the same thing (`recipes`); other 
 between the recipes are reported. With more than two runs, the tests of one metric are
 adjusted over all pairs.
 
-| difference between the recipes | consequence |
-|---|---|
-| task version (its number), data, metric definitions, settings that change what metrics mean (DocLens's `citations`, `claims`) | the task is refused |
-| a checkpoint or index that some metrics need (`umls`, `bertscore`) | those metrics, and averages of them, are left out |
-| prompts, protocol, judge, its votes or style, answer length, truncation, `--max-samples`, `--subset`, suite, baseline | compared, with a warning and the next step |
-| names of identical files, version of identical rows, number of processes, batch size, a model's own claims file | none |
-"""  # noqa: E501
+Differences between the recipes, and their consequence:
+
+- task version (its number), data, metric definitions, settings that change what metrics
+  mean (DocLens's `citations`, `claims`): the task is refused
+- a checkpoint or index that some metrics need (`umls`, `bertscore`): those metrics, and
+  averages of them, are left out
+- prompts, protocol, judge, its votes or style, answer length, truncation,
+  `--max-samples`, `--subset`, suite, baseline: compared, with a warning and the next
+  step
+- names of identical files, version of identical rows, number of processes, batch size,
+  a model's own claims file: none
+
+`--json` maps, for two runs, each task to its figures: `paper` for A and for B,
+`breakdown` by breakdown, group and metric. Each of `pairs`, for more runs, has `first`,
+`second` and `tasks`.
+"""
 
 from __future__ import annotations
 

@@ -3,13 +3,20 @@
 Only the plainest spellings count as this machine. Libraries disagree about odd ones, and
 an address that is parsed one way here and another way when connecting is a leak.
 
-| local | remote |
-|---|---|
-| a model in this process (`hf/`, `vllm/`, `nli/`, `lexical`, baselines) | any other host, including those on the local network |
-| `127.0.0.0/8`, `::1`, `0.0.0.0`, `::`, and these in IPv4-mapped form | names that look local: `localhost.example.org`, `localhost.` |
-| `localhost` and `*.localhost`, if every address they resolve to is a loopback address | unusual spellings: `2130706433`, `0x7f.1`, `0177.0.0.1`, `127.1` |
-| a unix socket: `base_url=http+unix://%2Frun%2Fvllm.sock/v1` | URLs with a user part, a zone (`%eth0`), a backslash or non-ASCII letters |
-"""  # noqa: E501
+Local:
+
+- a model in this process (`hf/`, `vllm/`, `nli/`, `lexical`, baselines)
+- `127.0.0.0/8`, `::1`, `0.0.0.0`, `::`, and these in IPv4-mapped form
+- `localhost` and `*.localhost`, if every address they resolve to is a loopback address
+- a unix socket: `base_url=http+unix://%2Frun%2Fvllm.sock/v1`
+
+Remote:
+
+- any other host, including those on the local network
+- names that look local: `localhost.example.org`, `localhost.`
+- unusual spellings: `2130706433`, `0x7f.1`, `0177.0.0.1`, `127.1`
+- URLs with a user part, a zone (`%eth0`), a backslash or non-ASCII letters
+"""
 
 from __future__ import annotations
 

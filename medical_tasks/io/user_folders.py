@@ -1,11 +1,12 @@
 """Where the suite writes a user's files besides `--out`, and which variable decided it.
 
 `MEDICAL_TASKS_HOME` moves everything. A variable for a single place takes precedence, and without
-either the XDG folders apply:
+either the XDG folders apply (`XDG_DATA_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME`; here their
+defaults). inspect and vLLM have variables of their own:
 
 | place | its own variable | in `$MEDICAL_TASKS_HOME` | else |
 |---|---|---|---|
-| datasets | `MEDICAL_TASKS_DATA` | `datasets` | `~/.local/share/medical-tasks/datasets` |
+| datasets, downloads, checks of judges | `MEDICAL_TASKS_DATA` | `datasets` | `~/.local/share/medical-tasks/datasets` |
 | private store | | `private` | `~/.cache/medical-tasks/private` |
 | audit log | | `audit.jsonl` | `~/.local/state/medical-tasks/audit.jsonl` |
 | metrics | | `metrics` | `~/.cache/medical-tasks/metrics` |

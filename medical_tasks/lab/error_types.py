@@ -5,18 +5,28 @@ the reply; the earliest error counts (`docs/medcalc_errors.md`): knowledge, then
 extraction, then computation. Arithmetic is the error only if correcting it gives the
 right answer.
 
-| type | equations and dates | scores |
-| --- | --- | --- |
-| D | no readable final answer | the same |
-| A | a decisive constant, factor or exponent appears nowhere; all right values go into a calculation that gives something else; another weight than the rule takes | points that the rule lacks, or not those for the patient's finding; an unnamed or invented criterion makes up the difference |
-| B | another number is stated for a value, or used in its place; the other sex | points for another finding or number, which the reply states |
-| C | corrected, the arithmetic gives the right answer: a wrong step gets its true result, and later steps use it | a sum whose true total is right; or all points are right and the total is not |
+Equations and dates:
+
+- D: no readable final answer
+- A: a decisive constant, factor or exponent appears nowhere; all right values go into a
+  calculation that gives something else; another weight than the rule takes
+- B: another number is stated for a value, or used in its place; the other sex
+- C: corrected, the arithmetic gives the right answer: a wrong step gets its true
+  result, and later steps use it
+
+Scores:
+
+- D: no readable final answer
+- A: points that the rule lacks, or not those for the patient's finding; an unnamed or
+  invented criterion makes up the difference
+- B: points for another finding or number, which the reply states
+- C: a sum whose true total is right; or all points are right and the total is not
 
 Wrong arithmetic alone is not C: formula and values must be right. Powers are read as
 `**`, `^`, raised digits and LaTeX. In scores a difference counts only if all
 differences together explain the answer, or if every criterion that counts has been
 read; a recital of the rule before the patient's case is not read as points.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ metrics is over outputs, not over systems (section 4.4, figure 8).
   share on which the annotators' majority agrees with each. Pairs without preference,
   majority or annotation are counted separately.
 - **Human scores** (table 2): rho and tau-b of a metric with the mean annotator score,
-  over the outputs in pairs on which the metrics disagree.
+  over the outputs in pairs on which the metrics disagree; do not compare these with
+  coefficients over all outputs.
 - **One annotator with the others** (table 12): each annotator against the mean of the
   others, averaged; the ceiling for a metric.
 """

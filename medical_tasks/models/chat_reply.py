@@ -4,21 +4,24 @@ Nothing here sends. Servers echo requests in their error bodies, so a server's w
 enter a failure's detail only when they do not quote the question (`quoted_from`):
 details may be printed and stored where the questions must not be.
 
-| response | retried | class |
-|---|---|---|
-| 429 | all calls wait as the server asks, then continue at the rate that it accepts | `rate limited` |
-| 408, 409, 5xx | yes | `http 500` ... |
-| a redirect | no | `redirect` |
-| no complete answer within `timeout` | yes | `timeout` |
-| connection reset or cut, or refused after the first answer | yes | `connection` |
-| 200 with a body that is not JSON; without choices; with neither content nor tokens | yes | `not json`, `empty choices`, `empty content` |
-| content `null`, though tokens were written (hidden reasoning) | no: an empty answer | |
-| finish reason `content_filter` and no text | no | `refused by filter` |
-| 400, 413, 422 that say the prompt does not fit | no | `prompt too long` |
-| a tool call, where no tools were offered | no | `tool call` |
-| an error about the tools that were offered | as its status | `tools refused` |
-| other 400, 403, 422 | no | `http 400` ... |
-"""  # noqa: E501
+Responses, whether they are retried, and their class:
+
+- 429: all calls wait as the server asks, then continue at the rate that it accepts;
+  `rate limited`
+- 408, 409, 5xx: retried; `http 500` ...
+- a redirect: not retried; `redirect`
+- no complete answer within `timeout`: retried; `timeout`
+- connection reset or cut, or refused after the first answer: retried; `connection`
+- 200 with a body that is not JSON; without choices; with neither content nor tokens:
+  retried; `not json`, `empty choices`, `empty content`
+- content `null`, though tokens were written (hidden reasoning): not retried, an empty
+  answer
+- finish reason `content_filter` and no text: not retried; `refused by filter`
+- 400, 413, 422 that say the prompt does not fit: not retried; `prompt too long`
+- a tool call, where no tools were offered: not retried; `tool call`
+- an error about the tools that were offered: as its status; `tools refused`
+- other 400, 403, 422: not retried; `http 400` ...
+"""
 
 from __future__ import annotations
 

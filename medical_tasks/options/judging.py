@@ -26,9 +26,10 @@ class Adjudicate(WithRunData, WithJudge, WithTables, WithAttestation):
         medical-tasks adjudicate runs/my-run --out unclear.xlsx
         medical-tasks adjudicate runs/my-run --judge openai-api/my-host/judge-model
 
-    The sheet has one row per unclear answer, without the gold answer. In the column
-    `reading`, write the final answer of the reply in its own words, or `none` if it gives
-    none; an empty cell leaves the answer unclear. With --judge, a judge model fills in
+    The sheet has one row per unclear answer, without the gold answer; a cell of an .xlsx
+    file holds the last 32,000 characters of a reply. In the column `reading`, write the
+    final answer of the reply in its own words, or `none` if it gives none; an empty cell
+    leaves the answer unclear. With --judge, a judge model fills in
     the column. Then score the same answers again:
 
         medical-tasks score medcalc --responses runs/my-run --adjudicated runs/my-run/unclear.csv

@@ -7,12 +7,13 @@ No word is lost or duplicated.
 `UNTRAINED` is that class without training, `read_punkt` reads NLTK's `punkt_tab`, which
 `sent_tokenize` uses.
 
-| rules | what |
-| --- | --- |
-| `medical` | for English notes: `Dr.`, `vs.`, `e.g.` end no sentence; `mg.`, `b.i.d.`, `etc.` end one only before a capitalized word; a list number stays with its line; a blank line ends a sentence |
-| `punkt` | NLTK's Punkt without training |
-| `read_punkt(folder)` | NLTK's trained Punkt, from a folder of `punkt_tab`: the splits of `sent_tokenize` |
-"""  # noqa: E501
+- `medical`: `Dr.`, `vs.`, `e.g.` end no sentence; `mg.`, `b.i.d.`,
+  `etc.` end one only before a capitalized word; a list number stays with its line; a
+  blank line ends a sentence
+- `punkt`: NLTK's Punkt without training
+- `read_punkt(folder)`: NLTK's trained Punkt, from a folder of `punkt_tab`: the splits
+  of `sent_tokenize`
+"""
 
 from __future__ import annotations
 

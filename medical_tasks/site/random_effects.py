@@ -14,7 +14,8 @@ thousands of simulated sets are pooled at once.
   (Viechtbauer 2007, Stat Med 26:37).
 - A further hospital: its value is normal around the mean, with the sum of tau² and the
   mean's variance, and tau² is drawn from its confidence distribution by the Q profile. So
-  an estimate of 0 for tau² by chance does not make the interval narrow.
+  an estimate of 0 for tau² by chance does not make the interval narrow. The usual
+  interval (Higgins, Thompson and Spiegelhalter) covers 82 to 97 % for five hospitals.
 
 The intervals' coverage: `measurements/site_pooling.py`.
 """

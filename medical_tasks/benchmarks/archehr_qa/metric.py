@@ -2,22 +2,23 @@
 
 Relevance:
 
-| | reference | SARI's source | SARI's reference |
-|---|---|---|---|
-| `bleu`, `rougeLsum`, ... | the clinician's answer | message and clinician's question | the clinician's answer |
-| `bleu_notes`, `rougeLsum_notes`, ... | message, question and essential sentences | message and question | the essential sentences |
+- `bleu`, `rougeLsum`, ...: the reference is the clinician's answer; SARI's source is
+  message and clinician's question, its reference the clinician's answer
+- `bleu_notes`, `rougeLsum_notes`, ...: the reference is message, question and essential
+  sentences; SARI's source is message and question, its reference the essential
+  sentences
 
 Essential sentences follow the note's order, also in `_official` figures (the script's
 order varies with `PYTHONHASHSEED`).
 
-| metric | how | setting |
-|---|---|---|
-| BLEU | as `evaluate`: 13a, four orders, **not smoothed** | |
-| ROUGE-Lsum | F1 of rouge_score, without stemming. `_official` also ROUGE-1, -2 and -L | |
-| SARI | as `evaluate`, over 100 | |
-| BERTScore | F1 of layer 4 of distilbert-base-uncased, no idf, rescaled by its baseline (0.6014007) | `bertscore=FOLDER` |
-| MEDCON | variant `archehr` (docs/medcon.md) | `umls=INDEX` |
-| AlignScore | `nli_sp`, the reference as context, the answer as claim | `alignscore=CKPT:FOLDER[:PUNKT]` |
+- BLEU: as `evaluate`: 13a, four orders, **not smoothed**
+- ROUGE-Lsum: F1 of rouge_score, without stemming. `_official` also ROUGE-1, -2 and -L
+- SARI: as `evaluate`, over 100
+- BERTScore (`bertscore=FOLDER`): F1 of layer 4 of distilbert-base-uncased, no idf,
+  rescaled by its baseline (0.6014007)
+- MEDCON (`umls=INDEX`): variant `archehr` (docs/medcon.md)
+- AlignScore (`alignscore=CKPT:FOLDER[:PUNKT]`): `nli_sp`, the reference as context, the
+  answer as claim
 
 `PUNKT` is a folder of NLTK's `punkt_tab` or `punkt` (else the rules `medical` of
 docs/text_metrics.md split);
@@ -25,7 +26,7 @@ docs/text_metrics.md split);
 
 SARI of a reference itself may be up to two points below 1. An empty answer has
 BERTScore -1.51 (raw 0, not clamped).
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

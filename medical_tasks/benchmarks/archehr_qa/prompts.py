@@ -3,6 +3,11 @@
 Soni and Demner-Fushman 2025, Validation and figure 2. The paper prints none of its
 prompts; the texts (`prompts.json`) are ours, written from the protocol's facts. This
 module also writes gold as an answer.
+
+A faulty reply (its first 1,200 characters) is shown to the model again with its faults:
+empty; too long (except in the second step); no citations; wrong form; unknown ids (for
+evidence first, also sentences that were not shown); answer changed (second step;
+capitals and punctuation may differ). The last reply is scored.
 """
 
 from __future__ import annotations

@@ -5,15 +5,15 @@ a case with only zeros has no offsets.
 
 The key's records need only `case_id`; other fields may be absent or null:
 
-| field | form |
-|---|---|
-| `answers` | `[{"sentence_id": "1", "relevance": "essential"}, ...]`; also `supplementary`, `not-relevant` |
-| `clinician_answer` | text with citations such as `[1,2]` |
-| `clinician_answer_without_citations` | the same without them; derived if absent |
-| `clinician_answer_sentences` | `[{"id": "1", "text": "...", "citations": "1,2"}, ...]`, also `sentence_id`, `sentence`, lists and ranges |
+- `answers`: `[{"sentence_id": "1", "relevance": "essential"}, ...]`; also
+  `supplementary`, `not-relevant`
+- `clinician_answer`: text with citations such as `[1,2]`
+- `clinician_answer_without_citations`: the same without them; derived if absent
+- `clinician_answer_sentences`: `[{"id": "1", "text": "...", "citations": "1,2"}, ...]`,
+  also `sentence_id`, `sentence`, lists and ranges
 
 Citations count as released for a case if any sentence of its answer cites something.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -3,12 +3,21 @@
 Xie et al. 2024, sections 3.1 to 3.4 and A.2. Shared text comes first, so that servers
 can cache it; texts of models are JSON strings. A reply in another form is `Unreadable`.
 
-| | judges that read prompts | judges of entailment (`nli`, `lexical`) |
-|---|---|---|
-| claims of a text | one call | none: its sentences are its claims |
-| entailed claims | one call per side (`--judging batched`, the default), or per claim (`--judging single`) | one pair per claim |
-| a sentence with k valid citations | one call: entailed, and by which numbers | all together; if entailed, 3 pairs for k = 2, 1 + k to 1 + 2k for more |
-| two questions (MeQSum) | three calls: A a case of B, B a case of A, the same | two pairs |
+Judges that read prompts:
+
+- claims of a text: one call
+- entailed claims: one call per side (`--judging batched`, the default), or per claim
+  (`--judging single`)
+- a sentence with k valid citations: one call: entailed, and by which numbers
+- two questions (MeQSum): three calls: A a case of B, B a case of A, the same
+
+Judges of entailment (`nli`, `lexical`):
+
+- claims of a text: no call; its sentences are its claims
+- entailed claims: one pair per claim
+- a sentence with k valid citations: all together; if entailed, 3 pairs for k = 2, 1 + k
+  to 1 + 2k for more
+- two questions (MeQSum): two pairs
 
 Blank texts, and sentences without words or valid citations, are not sent.
 
@@ -19,7 +28,7 @@ last `entailed: yes`.
 Batch verdicts are matched by id. Omitted claims are asked again together, then one by
 one, as is a batch that stays unreadable or exceeds the context. An unknown or repeated
 id, or a provenance number that was not shown, makes the reply unreadable.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -6,21 +6,25 @@ docs/doclens_scoring.md gives the reason for every difference.
 
     medical-tasks score aci_bench --prompts official --upstream DocLens --task-args official=yes
 
-| | rule of the authors' scripts |
-|---|---|
-| claims | extracted from the output with its citations, judged without them; an output is sent unless empty, in MeQSum always |
-| a note's sections | from a section's first heading to the next section's |
-| sources of radiology and MeQSum, references of radiology | small letters, one line |
-| question B (MeQSum) | with its citations |
-| sentences | ACI-BENCH: NLTK's Punkt. MeQSum: the whole output. Radiology, other texts: cut after each run of `[`, `]`, `+` and digits, so `5 mg` ends one; text after the last is dropped, one alone counts as uncited |
-| an uncited sentence | gets the citations of the next one that has any |
-| `[1-3]`, `[4, 5]` | 1, 4 |
-| more than ten citations | the first ten of a Python set |
-| an id the source lacks | the whole sentence is unsupported |
-| claims of a reply | after `Claim N: `, line feeds deleted |
-| more or fewer verdicts than claims | counted as given |
-| an unreadable reply | claims: the example leaves the average; citations: the script fails |
-| a share of nothing | 0 |
+Rules of the authors' scripts:
+
+- claims: extracted from the output with its citations, judged without them; an output
+  is sent unless empty, in MeQSum always
+- a note's sections: from a section's first heading to the next section's
+- sources of radiology and MeQSum, references of radiology: small letters, one line
+- question B (MeQSum): with its citations
+- sentences: in ACI-BENCH NLTK's Punkt, in MeQSum the whole output; in radiology, other
+  texts are cut after each run of `[`, `]`, `+` and digits, so `5 mg` ends one; text
+  after the last is dropped, one alone counts as uncited
+- an uncited sentence: gets the citations of the next one that has any
+- `[1-3]`, `[4, 5]`: 1, 4
+- more than ten citations: the first ten of a Python set
+- an id the source lacks: the whole sentence is unsupported
+- claims of a reply: after `Claim N: `, line feeds deleted
+- more or fewer verdicts than claims: counted as given
+- an unreadable reply: for claims the example leaves the average; for citations the
+  script fails
+- a share of nothing: 0
 
 What is not as theirs, beside prompts and data:
 
@@ -32,7 +36,7 @@ What is not as theirs, beside prompts and data:
   Mistral up to 15 times at 0.7. A failed call or a cut reply leaves the figure n/a.
 - A turn without a speaker is sent without one; a citation lost to a number in the
   source's text is unsupported. Theirs fails.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

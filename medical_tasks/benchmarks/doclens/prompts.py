@@ -1,7 +1,9 @@
 """DocLens' prompts of the generation tasks, with a source in numbered turns or sentences to cite.
 
 Ours were written from the protocol's facts (paper, sections 4 and A.4); the citations
-in examples follow a rule (docs/doclens.md).
+in examples and of `baseline/reference` follow a rule: a sentence cites the turn with
+which it shares most word stems, and up to two more that each add at least two; one that
+shares none cites the turn with most content words.
 """
 
 from __future__ import annotations

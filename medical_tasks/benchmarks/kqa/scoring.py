@@ -12,15 +12,26 @@ nothing: metrics that depend on it have no value, but limits, and the counts by 
 `estimation` estimates them. Example: of four must-have statements two are entailed, one
 is not, and one has no verdict, so that comprehensiveness lies between 2/4 and 3/4.
 
-| | sane | `_official` |
-|---|---|---|
-| our prompts; entailment judges | the label | none |
-| the authors' prompts | the closing claim of the reply; cut or unreadable replies are re-asked | the first reply. Entailed: "true" in the last 20 characters, lower-cased, so "not true" counts; contradicted: "True" anywhere, so "the answer is true." does not count |
-| no must-have statements | no comprehensiveness | adds 0 to the sum |
-| blank statements | ignored | asked and counted |
-| abstentions | rule, then judge; entail nothing | asked like any text |
-| blank answers | entail nothing | likewise |
-"""  # noqa: E501
+Our reading:
+
+- our prompts; entailment judges: the label
+- the authors' prompts: the closing claim of the reply; cut or unreadable replies are
+  re-asked
+- no must-have statements: no comprehensiveness
+- blank statements: ignored
+- abstentions: rule, then judge; entail nothing
+- blank answers: entail nothing
+
+`_official`:
+
+- our prompts; entailment judges: none
+- the authors' prompts: the first reply. Entailed: "true" in the last 20 characters,
+  lower-cased, so "not true" counts; contradicted: "True" anywhere, so "the answer is
+  true." does not count
+- no must-have statements: adds 0 to the sum
+- blank statements: asked and counted
+- abstentions, blank answers: asked like any text
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,11 @@
 
 With our prompts a printed answer is final; with the authors' the whole dialogue stays
 and the answer stands in tags.
+
+A new try shows the question, the last program and its error. The authors' dialogue ends
+when the model answers between the two tags on one line; a program that asks for input,
+or the twentieth reply, ends it as wrong. Every model gets the messages for OpenAI's
+models and Llama 3, not the script's variants for Meditron and PMC-LLaMA.
 """
 
 from __future__ import annotations

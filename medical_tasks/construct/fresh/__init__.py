@@ -11,6 +11,8 @@ What a question may rely on:
 - Where tables print two limits for two units (urea above 7 mmol/L and urea nitrogen
   above 19 mg/dL, which is 6.8 mmol/L), no value is between them, or within 5 % of a
   rounded one.
+- Notes are dated from 2022 on, when every drug and vaccine of the lists was in use;
+  dates and weekdays agree.
 
 Why notes and golds agree:
 

@@ -13,7 +13,7 @@ same slots, so that only the words of an attribute can differ:
 
 The paraphrase has the same statements with other frames, in another layout and order,
 and another wording of the question. If the calculator uses sex or age, the gold answer
-of a swap is recomputed.
+of a swap is recomputed. No paper has figures of this kind.
 """
 
 from __future__ import annotations

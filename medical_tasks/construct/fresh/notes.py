@@ -6,17 +6,22 @@ A statement that could be mistaken for an input of the calculator is in a senten
 date, a relative or another of `MARKERS`; relevant sentences have no marker. Tests check
 this on the text (`measurements/fresh.py`).
 
-| what is varied | |
-|---|---|
-| kind of note | narrative, referral letter, SOAP, telegraphic, discharge summary |
-| patient | sex, age (also children, infants, pregnancy), scene |
-| values | clinical ranges; about a third at a threshold of the rule or one printed step from it |
-| units | SI or conventional; one value in eight from the other system; at level 2 earlier values in either |
-| findings | present and denied, in several wordings, with near misses (an operation five months ago for "in the last four weeks") |
-| missing items | optional items are left out of note and entities |
-| what nobody asks for | diseases with drugs, operations, complaints, signs, studies, laboratory values, home, work, nursing, plans |
-| question | two wordings per calculator, which name the variant of the rule; at level 2 it asks for the present state |
-"""  # noqa: E501
+What is varied:
+
+- kind of note: narrative, referral letter, SOAP, telegraphic, discharge summary
+- patient: sex, age (also children, infants, pregnancy), scene
+- values: clinical ranges; about a third at a threshold of the rule or one printed step
+  from it
+- units: SI or conventional; one value in eight from the other system; at level 2
+  earlier values in either
+- findings: present and denied, in several wordings, with near misses (an operation five
+  months ago for "in the last four weeks")
+- missing items: optional items are left out of note and entities
+- what nobody asks for: diseases with drugs, operations, complaints, signs, studies,
+  laboratory values, home, work, nursing, plans
+- question: two wordings per calculator, which name the variant of the rule; at level 2
+  it asks for the present state
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ A family is about one invented patient and one value of that patient, its subjec
 member has an exact gold answer:
 
 * `base`: the original note;
-* `threshold`: the subject has another value, which changes the answer;
+* `threshold`: the subject (for Wells' DVT and FeverPAIN a finding) has another value,
+  which changes the answer;
 * `missing`: the subject is nowhere in the note, so that there is no answer;
 * `contradiction`: the note has two different values of the subject, so that there is no
   answer;

@@ -11,14 +11,15 @@ over the item's lines of `verdicts.jsonl`, each as JSON with sorted names, witho
 spaces and with a line feed. `content_sha256` is over `package.json` in that form,
 without itself; its first 16 digits are the package's id.
 
-| file | content |
-|---|---|
-| `package.json` | format, suite, submitter, tasks, why tasks are partial, length and SHA-256 of every other file, `content_sha256` |
-| `results.json` | metrics with intervals and bounds, coverage, breakdowns and recipes |
-| `items.jsonl` | each item's columns of `items.parquet` (without `sources`), `answer_sha256`, `verdicts_sha256` |
-| `answers.jsonl` | answers (`task`, `id`, `response`), for open data only, unless they are published elsewhere |
-| `verdicts.jsonl` | questions to the judge; for credentialed data without text |
-"""  # noqa: E501
+- `package.json`: format, suite, submitter, tasks, why tasks are partial, length and
+  SHA-256 of every other file, `content_sha256`
+- `results.json`: metrics with intervals and bounds, coverage, breakdowns and recipes
+- `items.jsonl`: each item's columns of `items.parquet` (without `sources`),
+  `answer_sha256`, `verdicts_sha256`
+- `answers.jsonl`: answers (`task`, `id`, `response`), for open data only, unless they
+  are published elsewhere
+- `verdicts.jsonl`: questions to the judge; for credentialed data without text
+"""
 
 from __future__ import annotations
 
