@@ -103,11 +103,14 @@ class Unscored:
 
 
 def verdict_bool(outcome: Verdict) -> bool:
-    """Returns the value of a true-or-false verdict, checked because it may come from a file."""
+    """Returns the value of a true-or-false verdict, checked because it may come from a file.
+
+    The error does not quote the value, which may be text of a note.
+    """
     if not isinstance(outcome.value, bool):
         raise UsageError(
-            f"the verdict {outcome.value!r} of the question {outcome.id} is neither true nor "
-            "false. Correct the recorded verdicts."
+            f"the verdict of the question {outcome.id} is neither true nor false. Correct "
+            "the recorded verdicts."
         )
     return outcome.value
 

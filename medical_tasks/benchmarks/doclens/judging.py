@@ -30,7 +30,7 @@ from medical_tasks.benchmarks.doclens.pieces import (
     remove_citations,
 )
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Judging, Question, Unscored, Verdict
+from medical_tasks.judges.base import Judging, Question, Unscored, Verdict, verdict_bool
 from medical_tasks.judges.case import UNREADABLE
 from medical_tasks.judges.judged import check_different
 from medical_tasks.judges.rounds import (
@@ -479,13 +479,6 @@ def wrong_verdict(outcome: Verdict, rule: str, more: str = "") -> UsageError:
     return UsageError(
         f"the verdict of the question {outcome.id} {rule}. Correct the recorded verdicts{more}."
     )
-
-
-def verdict_bool(outcome: Verdict) -> bool:
-    """Returns the value of a true-or-false verdict; the error does not quote it, as it may be text of a note."""
-    if not isinstance(outcome.value, bool):
-        raise wrong_verdict(outcome, "is neither true nor false")
-    return outcome.value
 
 
 def _batch(outcome: Verdict, claims: Sequence[str]) -> dict[str, bool]:

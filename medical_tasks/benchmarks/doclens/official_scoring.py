@@ -48,7 +48,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from medical_tasks.benchmarks.doclens.judge_prompts import QuestionMaker
-from medical_tasks.benchmarks.doclens.judging import Unit, verdict_bool, wrong_verdict
+from medical_tasks.benchmarks.doclens.judging import Unit, wrong_verdict
 from medical_tasks.benchmarks.doclens.measures import (
     Section,
     SentenceVerdict,
@@ -61,7 +61,14 @@ from medical_tasks.benchmarks.doclens.official_prompts import (
     OFFICIAL_TOKENS,
     official_input,
 )
-from medical_tasks.judges.base import Judging, Question, Unreadable, Unscored, Verdict
+from medical_tasks.judges.base import (
+    Judging,
+    Question,
+    Unreadable,
+    Unscored,
+    Verdict,
+    verdict_bool,
+)
 from medical_tasks.judges.rounds import Line, ask_together, side_by_side
 from medical_tasks.scoring.sentences import UNTRAINED, Punkt, punkt_spans
 
