@@ -571,7 +571,9 @@ def test_recorded_verdicts_of_another_kind_are_refused(
             Judging(judge=TableJudge(known | values), prompts=OWN, mode="batched"),
         )
     single = Judging(judge=TableJudge(known | {"u/recall/0": "yes"}), prompts=OWN)
-    with pytest.raises(UsageError, match="u/recall/0 is neither true nor false"):
+    with pytest.raises(
+        UsageError, match="^the verdict of the question u/recall/0 is neither"
+    ):
         judge_units([one], single)
 
 

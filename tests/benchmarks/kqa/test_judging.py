@@ -562,7 +562,7 @@ class TestOfficial:
         (
             {"q1/answered": "no", "q1/must/0": "neutral"},
             "single",
-            "q1/answered is neither true nor false",
+            "^the verdict of the question q1/answered is neither true nor false",
         ),
     ],
 )
