@@ -31,7 +31,10 @@ def test_modules_with_examples_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_are_true(name: str) -> None:
+def test_examples_are_true(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some examples write files
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     results = doctest.testmod(importlib.import_module(name), optionflags=flags)
     assert results.attempted

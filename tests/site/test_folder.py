@@ -62,6 +62,10 @@ def test_the_journal_takes_any_name_of_a_file(folder: Path, name: str) -> None:
     site = open_site(folder)
     done = note_step(site, "sample", inputs=[folder.parent / name])
     assert last(site, "sample") == done
+    file = folder / "journal.jsonl"  # earlier versions wrote such names unescaped
+    text = file.read_text(encoding="utf-8").replace(r"\u2028", "\u2028")
+    file.write_text(text, encoding="utf-8")
+    assert last(site, "sample") == done
 
 
 def test_a_folder_that_is_none_of_a_site_is_named(tmp_path: Path) -> None:
