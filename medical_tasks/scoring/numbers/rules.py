@@ -26,6 +26,7 @@ Quantities that are not the answer:
 from __future__ import annotations
 
 import re
+import string
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -679,9 +680,9 @@ REFUSAL: Final = pattern_of(
 )
 """Says that there is no answer."""
 _REFUSING: Final = (
-    "not", "n't", "n’t", "cant", "no ", "n/a", "nable", "possible", "will", "refuse", "decline", "only say", "information",
-    "data", "details", "indeterminate", "undetermined", "incalculable", "uncomputable", "unanswerable", "unknown", "unclear",
-    "uncertain", "none", "insufficient", "null",
+    "not", "n't", "n’t", "cant", "couldnt", "dont", *("no" + blank for blank in string.whitespace), "n/a", "nable", "possible",
+    "will", "refuse", "decline", "only", "information", "data", "details", "indeterminate", "undetermined", "incalculable",
+    "uncomputable", "unanswerable", "unknown", "unclear", "uncertain", "none", "insufficient", "null",
 )  # fmt: skip
 """What every refusal holds one of, looked for first."""
 
@@ -758,8 +759,8 @@ _HARMLESS: Final = frozenset(
     "a an and approximately answer are calculated calculation criteria equal equals "
     "equation final finally for formula found get give gives giving has have he hence her "
     "here his i in into is it keeping making met my now number obtain of our patient plugging "
-    "points result s score she so sum the their them then therefore these this thus to total "
-    "us using value values we which will yields your".split()
+    "result s score she so sum the their them then therefore these this thus to total "
+    "us using value we which will yields your".split()
 )
 """Words that make no rule hold by themselves, in front of a quantity that ends its sentence."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
-from medical_tasks.scoring.numbers.rules import RULES, THIS, Rule, reason_of
+from medical_tasks.scoring.numbers.rules import (
+    RULES,
+    THIS,
+    Rule,
+    reason_of,
+    refusals,
+)
 
 HOLDS = [(rule, sentence) for rule in RULES for sentence in rule.holds]
 FAILS = [(rule, sentence) for rule in RULES for sentence in rule.fails]
@@ -37,6 +43,19 @@ def test_every_rule_has_sentences_about_a_quantity() -> None:
         assert rule.holds
         assert rule.fails
         assert all(THIS in sentence for sentence in rule.holds), rule.law
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["i dont know", "couldnt tell", "no\nanswer", "no\r\nidea", "i can only\tsay"],
+)
+def test_a_refusal_is_found_however_it_is_written(text: str) -> None:
+    assert refusals(text)
+
+
+@pytest.mark.parametrize("front", ["the values of ", "points of "])
+def test_a_remark_about_values_is_found_at_the_end_of_a_sentence(front: str) -> None:
+    assert reason_of(front, ".")
 
 
 CLEARANCE = {"calculator_id": 2, "gold": "37.7", "lower": "35.8", "upper": "39.6"}
