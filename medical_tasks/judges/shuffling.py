@@ -4,6 +4,8 @@ Two orders should not matter, or hardly: that of the statements in a batch, and 
 the sentences in an answer. Each is shuffled separately, with all other text unchanged.
 Shuffled sentences may change the meaning of "it" or "then", so that their flips are an
 upper limit; flips from shuffled statements are the judge's alone.
+A judge that samples also changes verdicts in the same order (`judge-check --again`); one
+that reads single statements has no order of statements.
 """
 
 from __future__ import annotations

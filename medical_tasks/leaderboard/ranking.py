@@ -1,7 +1,5 @@
 """Decides which results can be ranked together, and computes their ranks as ranges.
 
-`docs/leaderboard.md` has the rules.
-
 Results are ranked within a **group**: same task and version `N`, data rows, prompts,
 protocol, judge with votes and prompts, and scoring settings. The model's own settings
 do not separate groups: decoding, answer length, shortened questions, other task

@@ -2,7 +2,6 @@
 
 This module follows the authors' scripts in their questions, readings and counts
 (https://github.com/yiqingxyq/DocLens). It needs the authors' prompts.
-docs/doclens_scoring.md gives the reason for every difference.
 
     medical-tasks score aci_bench --prompts official --upstream DocLens --task-args official=yes
 

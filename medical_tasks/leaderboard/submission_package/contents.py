@@ -1,7 +1,5 @@
 """The contents of a submission package, a zip file, and the outcome of verifying one.
 
-`docs/submission_package.md` describes the format.
-
 The content hash detects changes but does not authenticate the author: whoever changes a
 number can compute a new hash.
 
