@@ -219,19 +219,19 @@ def calibration_of(site: Site) -> Path | None:
 
 
 def current_checks(site: Site) -> list[Path]:
-    """The judges' checks, without that of `site judge` if its judge or answers changed since."""
+    """The judges' checks, without that of `site judge` if its judge, items or answers changed since."""
     outdated = site.checks / CHECK if _is_outdated(site) else None
     paths = sorted(site.checks.glob(f"*/{CHECK_FILE}"))
     return [path for path in paths if path.parent != outdated]
 
 
 def _is_outdated(site: Site) -> bool:
-    """Whether the judge, or the answers that people labelled, changed since `site judge`."""
+    """Whether the judge, the items or the answers that people labelled changed since `site judge`."""
     done = last(site, "judge")
     if done is None:
         return False
 
-    inputs = set(map(site.named, answer_inputs(site)))
+    inputs = set(map(site.named, (data_folder(site), *answer_inputs(site))))
     return not inputs.isdisjoint(changed(site, done))
 
 
