@@ -632,7 +632,9 @@ RETRACTION: Final = pattern_of(
     rf"""[.!?;(\n¤,-](?<!\S-)["')]*\s*(?:(?:and|but|or|oh|well|actually),?\s+)?
     (?: (?:no|nope|wait|hold\s+on|sorry|oops|hmm+)
         (?=\s*[,.!:;-]|\s*$|\s+(?:wait|it|that|this|actually|sorry|i|let|¤))
-      | (?:correction|edit|update|erratum)\s*[:,.-] | p\.?s\.?[\s:]
+      | (?:correction|edit|update|erratum)\s*[:,.-]
+      | p\.?s\.?[\s:](?=[^¤\n]{{0,60}}\b(?:not?|never|nobody|wrong|ignore|disregard|forget|jok\w+|mistake|error|above
+        |(?:is|was|do|does|did|can|are)n['’]t)\b)
       | (?:actually,?\s+)?(?:that|this|it|which)(?:\s+(?:answer|value|result|number|{_CLAIM}))?
         (?:['’]s|\s+(?:is|was|would\s+be|seems|should|must|can['’]?t\s+be|cannot\s+be|isn['’]t))\s+(?:\w+\s+)?
         (?:wrong|incorrect|false|untrue|a\s+mistake|an\s+error
@@ -726,7 +728,7 @@ _ELSE: Final = any_of(
     r"then again | or,? if"
 )
 TOGETHER: Final = pattern_of(
-    rf"""(?!\s-\s¤[^¤]*[=≈→])
+    rf"""(?![ ]-[ ]¤[^¤]*[=≈→])
     (?: [^\S\n]*(?:-|\b(?:up\s+)?to\b|\bthrough\b|\.{{2,}}|…)[^\S\n]*
       | [ \t]*(?:vs\.)?(?:[ \t,:/&"'*-]|[(\[](?=\s*{_OR}\b)|\b{_OR}\b){{0,20}}
       | [^.,\n¤]{{0,15}}\b(?:or|as\s+well\s+as)\b[^.,\n¤]{{0,15}}
@@ -759,7 +761,7 @@ _HARMLESS: Final = frozenset(
     "a an and approximately answer are calculated calculation criteria equal equals "
     "equation final finally for formula found get give gives giving has have he hence her "
     "here his i in into is it keeping making met my now number obtain of our patient plugging "
-    "result s score she so sum the their them then therefore these this thus to total "
+    "result s score she so sum the their them then therefore these this thus total "
     "us using value we which will yields your".split()
 )
 """Words that make no rule hold by themselves, in front of a quantity that ends its sentence."""

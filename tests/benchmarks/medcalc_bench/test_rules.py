@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.medcalc_bench.scoring import decide
 from medical_tasks.scoring.numbers.rules import (
+    RETRACTION,
     RULES,
     THIS,
     Rule,
@@ -151,3 +152,18 @@ def test_the_patterns_that_are_not_tried_do_not_match(
     before, after = " ".join([*front, ""]), " ".join(["", *behind])
     reasons = [rule.reason for rule in RULES if holds(rule, f"{before}{THIS}{after}")]
     assert reason_of(before, after) == (reasons[0] if reasons else "")
+
+
+@pytest.mark.parametrize(
+    ("postscript", "takes_back"),
+    [
+        (". ps: ignore that", True),
+        (". p.s. that was a joke", True),
+        (". ps: consult a doctor", False),
+        (". p.s. see a specialist", False),
+    ],
+)
+def test_a_postscript_takes_back_only_if_it_says_so(
+    postscript: str, takes_back: bool
+) -> None:
+    assert bool(RETRACTION.search(postscript)) is takes_back
