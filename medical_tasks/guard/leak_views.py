@@ -166,7 +166,7 @@ def decoded(raw: bytes) -> tuple[list[str], bool]:
 
         for encoding, form in _UTF_32:
             matches = [match[0] for match in form.finditer(raw)]
-            texts += [found.decode(encoding, "replace") for found in matches]
+            texts += [match.decode(encoding, "replace") for match in matches]
             whole = whole or sum(map(len, matches)) > 0.9 * len(raw)
     elif broken:
         texts.append(raw.decode("cp1252", "replace"))

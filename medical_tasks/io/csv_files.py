@@ -40,7 +40,7 @@ def read_csv(
     `release` names the expected file in messages.
     """
     return stream_rows(
-        path, columns, wanted={}, release=release, others=others, private=False
+        path, columns, selected={}, release=release, others=others, private=False
     )
 
 
@@ -55,7 +55,7 @@ def stream_rows(
     path: Path,
     columns: Sequence[str],
     *,
-    wanted: Mapping[str, Collection[str]],
+    selected: Mapping[str, Collection[str]],
     release: str,
     on_read: Callable[[int], None] = lambda _: None,
     others: bool = False,
@@ -66,7 +66,7 @@ def stream_rows(
     Args:
         path: the file.
         columns: the columns of the header.
-        wanted: column name to the texts that a selected row may have there.
+        selected: column name to the texts that a selected row may have there.
         release: the expected file, for messages.
         on_read: called with the number of bytes read so far.
         others: whether the header may have other columns.
@@ -82,7 +82,7 @@ def stream_rows(
     check_columns(path, names, columns, release=release, others=others, private=private)
     texts = {
         name: pyarrow.array(list(values), pyarrow.string())
-        for name, values in wanted.items()
+        for name, values in selected.items()
     }
     count = 0  # rows before a block, the header among them
     for block in chain((head,), blocks):

@@ -469,17 +469,17 @@ def _without_bold(text: str) -> str:
     """
     first, *rest = _MORE_STARS.sub("", text).split("**")
     result, bold = first, False
-    for index, part in enumerate(rest):
+    for index, piece in enumerate(rest):
         base = _BASE.search(result[-2:])
-        exponent = _EXPONENT.match(part) or (
-            None if bold else _NAMED_EXPONENT.match(part)
+        exponent = _EXPONENT.match(piece) or (
+            None if bold else _NAMED_EXPONENT.match(piece)
         )
         power = base is not None and exponent is not None and base[1] == exponent[1]
         closes_bold = bold and index == len(rest) - 1
         if power and not closes_bold:
-            result += "^" + part
+            result += "^" + piece
         else:
-            result += part
+            result += piece
             bold = not bold
 
     return result

@@ -112,18 +112,18 @@ FIELDS = ("id", "who", "text")
 HEAD = b"id,who,text\n"
 
 
-def streamed(path: Path, *wanted: str) -> list[tuple[int, dict[str, str]]]:
+def streamed(path: Path, *selected: str) -> list[tuple[int, dict[str, str]]]:
     return [
         (row.number, row.cells)
         for row in stream_rows(
-            path, FIELDS, wanted={"who": wanted}, release="test file"
+            path, FIELDS, selected={"who": selected}, release="test file"
         )
     ]
 
 
-def refusal(path: Path, *wanted: str) -> str:
+def refusal(path: Path, *selected: str) -> str:
     with pytest.raises(UsageError) as caught:
-        streamed(path, *(wanted or ("7",)))
+        streamed(path, *(selected or ("7",)))
     # pyarrow's own messages quote rows: none is shown, nor carried along to a log.
     assert (
         "secret"
@@ -150,7 +150,7 @@ def test_wanted_rows_and_their_numbers(tmp_path: Path) -> None:
     # What other readers take for missing or for numbers is text; the memory ends with
     # the last row that was asked for.
     write(tmp_path / "x.csv", HEAD + b"007,NULL, nan \n" * 500_000)
-    rows = stream_rows(tmp_path / "x.csv", FIELDS, wanted={}, release="test file")
+    rows = stream_rows(tmp_path / "x.csv", FIELDS, selected={}, release="test file")
     assert next(rows).cells == {"id": "007", "who": "NULL", "text": " nan "}
     rows.close()
 
@@ -200,9 +200,9 @@ NEXT_FIELD = re.compile(rb'("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\r|\n|\Z)')
 
 
 def plainly(
-    content: bytes, wanted: dict[str, list[str]]
+    content: bytes, selected: dict[str, list[str]]
 ) -> list[dict[str, str]] | None:
-    """The wanted rows by the grammar of RFC 4180; None for a file that breaks it."""
+    """The selected rows by the grammar of RFC 4180; None for a file that breaks it."""
     rows = split_rows(content)
     if not rows or any(len(row) != len(FIELDS) for row in rows):
         return None
@@ -212,7 +212,9 @@ def plainly(
         return None
     named = [dict(zip(FIELDS, row, strict=True)) for row in texts]
     return [
-        row for row in named if all(row[name] in each for name, each in wanted.items())
+        row
+        for row in named
+        if all(row[name] in each for name, each in selected.items())
     ]
 
 
@@ -264,7 +266,7 @@ PIECE = st.one_of(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pieces=st.lists(PIECE, max_size=14),
-    wanted=st.sampled_from(
+    selected=st.sampled_from(
         [{}, {"who": ["7"]}, {"id": ["1", "3"], "who": ["7", ""]}, {"text": ["x", ""]}]
     ),
     before=st.integers(0, 9),
@@ -274,17 +276,17 @@ def test_the_rows_that_the_grammar_gives_or_a_refusal(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     pieces: list[bytes],
-    wanted: dict[str, list[str]],
+    selected: dict[str, list[str]],
     before: int,
     chunk: int,
 ) -> None:
     monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
     content = b'9,"9",other\n' * before + b"".join(pieces)
-    expected = plainly(content, wanted)
+    expected = plainly(content, selected)
     rows = stream_rows(
         write(tmp_path / "x", HEAD + content),
         FIELDS,
-        wanted=wanted,
+        selected=selected,
         release="test file",
     )
     if expected is None:

@@ -408,7 +408,7 @@ def read_demo() -> tuple[list[LabelledClaim], list[Path], dict[str, object]]:
 
 def _rows(path: Path, columns: Sequence[str], release: str) -> Iterable[StreamedRow]:
     """The rows of a released file, which may have further columns."""
-    return stream_rows(path, columns, wanted={}, release=release, others=True)
+    return stream_rows(path, columns, selected={}, release=release, others=True)
 
 
 def _filled(path: Path, row: StreamedRow, column: str) -> str:
@@ -455,7 +455,7 @@ def _records(notes: Path, patients: set[str]) -> dict[str, Record]:
     rows = stream_rows(
         notes,
         columns,
-        wanted={"SUBJECT_ID": patients},
+        selected={"SUBJECT_ID": patients},
         release=_VERIFACT,
         others=True,
     )

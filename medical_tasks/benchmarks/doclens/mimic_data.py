@@ -341,7 +341,7 @@ def stream_reports(path: Path) -> Iterator[Candidate | LeftOut]:
     with reading(path) as on_read:
         categories = {"CATEGORY": _RADIOLOGY}
         for row in stream_rows(
-            path, NOTE_COLUMNS, wanted=categories, release=_NOTES, on_read=on_read
+            path, NOTE_COLUMNS, selected=categories, release=_NOTES, on_read=on_read
         ):
             yield _report(path, row)
 

@@ -90,7 +90,7 @@ def read_notes(path: Path, expected: Mapping[str, int]) -> dict[str, list[Note]]
     with reading(path) as on_read:
         patients = {"subject_id": expected.keys()}
         for row in stream_rows(
-            path, COLUMNS, wanted=patients, release=_RELEASE, on_read=on_read
+            path, COLUMNS, selected=patients, release=_RELEASE, on_read=on_read
         ):
             patient = row.cells["subject_id"]
             note = _note(path, row)

@@ -112,7 +112,7 @@ def read_table(
         if use in columns
     }
     for row in stream_rows(
-        path, header, wanted=texts, release=release, on_read=on_read
+        path, header, selected=texts, release=release, on_read=on_read
     ):
         yield StreamedRow(
             number=row.number,

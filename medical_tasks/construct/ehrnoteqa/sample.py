@@ -341,7 +341,7 @@ def measure_patients(path: Path, counter: TokenCounter) -> dict[str, PatientLeng
 
 
 def _prepared(path: Path, on_read: Callable[[int], None]) -> Iterator[tuple[str, str]]:
-    rows = stream_rows(path, COLUMNS, wanted={}, release=_RELEASE, on_read=on_read)
+    rows = stream_rows(path, COLUMNS, selected={}, release=_RELEASE, on_read=on_read)
     for row in rows:
         cells, patient = row.cells, row.cells["subject_id"]
         if not _ID.holds(patient):
