@@ -360,11 +360,14 @@ def _keys(names: Sequence[str]) -> dict[str, str]:
 
 
 def _label(question_id: str, value: object) -> Label:
-    """Checks a label, since verdicts may come from a file."""
+    """Checks a label, since verdicts may come from a file.
+
+    The error does not quote the value, which may be text of a note.
+    """
     label = next((label for label in LABELS if label == value), None)
     if label is None:
         raise UsageError(
-            f"the verdict {value!r} of the question {question_id} is none of {', '.join(LABELS)}. "
+            f"the verdict of the question {question_id} is none of {', '.join(LABELS)}. "
             "Correct the recorded verdicts."
         )
     return label

@@ -368,16 +368,12 @@ def _undecided(task: TaskSpec, rows: Sequence[Row]) -> _Undecided:
     }
     incomplete, lack_verdicts = _incomplete(task, rows)
     # Only the benchmark knows the largest value of an unanswered item.
-    estimates = {
-        name
-        for name in lack_verdicts | (incomplete & unbounded)
-        if metrics[name].official is None
-    }
-    bounds = lack_verdicts | (incomplete if unbounded else set())
+    undetermined = lack_verdicts | (incomplete & unbounded)
+    estimates = {name for name in undetermined if metrics[name].official is None}
     intervals = {name for name in unbounded if metrics[name].kind == "mean"}
 
     return _Undecided(
-        bounds=_with_wholes(metrics, bounds | estimates),
+        bounds=_with_wholes(metrics, undetermined),
         intervals=_with_wholes(metrics, intervals),
         estimates=_with_wholes(metrics, estimates),
     )

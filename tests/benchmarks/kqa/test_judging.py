@@ -547,7 +547,7 @@ class TestOfficial:
         (
             {"q1/must/0": "entailed"},
             "single",
-            "the verdict 'entailed' of the question q1/must/0 is none of entailment",
+            "the verdict of the question q1/must/0 is none of entailment",
         ),
         (
             {"q1/batch": "entailment"},
@@ -557,7 +557,7 @@ class TestOfficial:
         (
             {"q1/batch": (("s1", "yes"),)},
             "batched",
-            "the verdict 'yes' of the question q1/batch is none of",
+            "the verdict of the question q1/batch is none of",
         ),
         (
             {"q1/answered": "no", "q1/must/0": "neutral"},

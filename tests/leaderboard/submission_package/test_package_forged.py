@@ -419,3 +419,45 @@ def test_the_judge_is_asked_again(
     assert told.endswith(
         "The judge of kqa was not asked again: its verdicts are the submitter's word (--judge asks it).\n"
     )
+
+
+def test_an_unanswered_item_leaves_open_only_metrics_without_limits() -> None:
+    """A forged upper bound of comprehensiveness (0 to 1) is found, although hallucinations have no limit."""
+    task = replace(task_spec("kqa"), groups=(), cluster=None)
+    bounded, unbounded = "comprehensiveness", "hallucination_rate"
+    task = replace(
+        task,
+        metrics=tuple(
+            metric for metric in task.metrics if metric.name in (bounded, unbounded)
+        ),
+    )
+    items = [
+        Item(id=f"{number:02}", fields={}, groups={}, cluster=str(number))
+        for number in range(20)
+    ]
+    scores = {
+        item.id: ItemScore(id=item.id, values={bounded: 0.5, unbounded: 1.0})
+        for item in items[:-1]
+    }
+    scores[items[-1].id] = ItemScore(
+        id=items[-1].id, values={}, unscored="model: http 500"
+    )
+    entry = summarise(
+        task,
+        items,
+        scores,
+        {},
+        recipe={"judge": None, "statistics": {"intervals": INTERVALS}},
+    )
+    rows = [
+        {**row, "answer_sha256": "ab" * 32 if row[bounded] is not None else None}
+        for row in item_rows(task, items, scores, {})
+    ]
+    computed = recompute(task, entry, rows, DEFAULT_LIMITS)
+    assert not list(result_differences(task, entry, computed, rows))
+
+    assert entry["metrics"][bounded]["bound_high"] == pytest.approx(10.5 / 20)
+    entry["metrics"][bounded]["bound_high"] = 0.9
+    entry["metrics"][unbounded]["bound_high"] = 40.0
+    [difference] = result_differences(task, entry, computed, rows)
+    assert difference[0] == ("metrics", bounded, "bound_high")
