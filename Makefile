@@ -37,10 +37,12 @@ contracts: $(STAMPS)/dev
 
 manifest-check: $(STAMPS)/dev
 	$(BIN)/medical-tasks manifest --check
+	$(BIN)/python scripts/api_arguments.py --check
 	$(BIN)/python scripts/reference.py --check
 
-manifest: $(STAMPS)/dev  ## write tasks.json, cards, Croissant files and docs/reference again
+manifest: $(STAMPS)/dev  ## write tasks.json, cards, Croissant files, the API's Args and docs/reference again
 	$(BIN)/medical-tasks manifest --write
+	$(BIN)/python scripts/api_arguments.py --write
 	$(BIN)/python scripts/reference.py --write
 
 budgets: $(STAMPS)/dev

@@ -42,6 +42,7 @@ from medical_tasks.options import (
     settings_text,
     words_of,
 )
+from scripts import api_arguments
 from tests.support import ROOT
 
 # Python has mt.show_prompt.
@@ -118,6 +119,22 @@ def test_a_function_has_the_parameters_of_its_options(
             assert _parts(hints[field]) == _expected(
                 options, parameter, variadic=variadic
             ), field
+
+
+def test_arguments_are_described_by_the_help_of_their_options() -> None:
+    source = api_arguments.SOURCE.read_text(encoding="utf-8")
+    assert api_arguments.written(source) == source
+
+    described = "calibration: a result of judge-check"
+    assert described in source
+    changed = source.replace(described, "calibration: a number")
+    assert api_arguments.written(changed) == source
+
+    # A parameter of Python alone keeps its own words.
+    references = "references: one for each prediction"
+    assert references in source
+    changed = source.replace(references, "references: texts")
+    assert "references: texts" in api_arguments.written(changed)
 
 
 def _returned(function: Any) -> dict[str, Any]:

@@ -186,11 +186,11 @@ def run(
         confidence: asked: text tasks also ask for the model's confidence, in a last
             line that is removed before scoring (choice tasks always report it from
             their probabilities).
-        max_cost: send no request that may raise the cost of the run's answers above
-            this sum, earlier calls included; needs the prices price_in and price_out.
-        max_tokens_total: send no request that may raise the run's answers above N input
-            and output tokens, earlier calls included.
-        max_minutes: send no request later than M minutes after the start of this call.
+        max_cost: send no request that may raise the cost of the run's answers, earlier
+            ones included, above this sum; needs the prices price_in and price_out.
+        max_tokens_total: send no request that may raise the run's answers, earlier ones
+            included, above N input and output tokens.
+        max_minutes: send no request later than M minutes after this start.
         shard: part I of N of the items, to use several machines; `medical-tasks merge`
             joins the parts.
         config: dataset configuration, e.g. demo.
@@ -199,7 +199,7 @@ def run(
         prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
-        calibration: a result of judge-check (folder or check.json): adds scores
+        calibration: a result of judge-check (folder or check.json); adds scores
             corrected for the judge's errors.
         calibration_from: whether its labels belong to other answers (default), or to a
             random sample of this run's own answers.
@@ -220,8 +220,7 @@ def run(
         max_judge_tokens: stop judging after N tokens.
         judge_batch: send the judge's requests as batches, which providers answer later
             at a lower price (openai-api/ or inspect/).
-        forecast: only estimate the cost of judging, and for `run` also of answering;
-            sends no requests.
+        forecast: only estimate the cost of the requests; sends none.
         allow_remote: allow this host to receive the text; requires
             `attest_zero_retention` and is logged.
         attest_zero_retention: you attest that no `allow_remote` host retains the text
@@ -319,11 +318,11 @@ def forecast(
         confidence: asked: text tasks also ask for the model's confidence, in a last
             line that is removed before scoring (choice tasks always report it from
             their probabilities).
-        max_cost: send no request that may raise the cost of the run's answers above
-            this sum, earlier calls included; needs the prices price_in and price_out.
-        max_tokens_total: send no request that may raise the run's answers above N input
-            and output tokens, earlier calls included.
-        max_minutes: send no request later than M minutes after the start of this call.
+        max_cost: send no request that may raise the cost of the run's answers, earlier
+            ones included, above this sum; needs the prices price_in and price_out.
+        max_tokens_total: send no request that may raise the run's answers, earlier ones
+            included, above N input and output tokens.
+        max_minutes: send no request later than M minutes after this start.
         shard: part I of N of the items, to use several machines; `medical-tasks merge`
             joins the parts.
         config: dataset configuration, e.g. demo.
@@ -332,7 +331,7 @@ def forecast(
         prompts: own (default) or official.
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task itself, e.g. documents=FOLDER for kqa_rag.
-        calibration: a result of judge-check (folder or check.json): adds scores
+        calibration: a result of judge-check (folder or check.json); adds scores
             corrected for the judge's errors.
         calibration_from: whether its labels belong to other answers (default), or to a
             random sample of this run's own answers.
@@ -490,7 +489,7 @@ def score(
         subset: use a stratified random sample of N items per task; values and intervals
             are estimates for the whole set.
         seed: seed of the random sample of `subset` (default: 0).
-        calibration: a result of judge-check (folder or check.json): adds scores
+        calibration: a result of judge-check (folder or check.json); adds scores
             corrected for the judge's errors.
         calibration_from: whether its labels belong to other answers (default), or to a
             random sample of this run's own answers.
@@ -511,7 +510,7 @@ def score(
         max_judge_tokens: stop judging after N tokens.
         judge_batch: send the judge's requests as batches, which providers answer later
             at a lower price (openai-api/ or inspect/).
-        forecast: only estimate the cost of judging; sends no requests.
+        forecast: only estimate the cost of the requests; sends none.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
             sheet with the required columns); may be repeated for several files.
         decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
@@ -612,7 +611,7 @@ def import_run(
         max_judge_tokens: stop judging after N tokens.
         judge_batch: send the judge's requests as batches, which providers answer later
             at a lower price (openai-api/ or inspect/).
-        forecast: only estimate the cost of judging; sends no requests.
+        forecast: only estimate the cost of the requests; sends none.
         allow_remote: allow this host to receive the text; requires
             `attest_zero_retention` and is logged.
         attest_zero_retention: you attest that no `allow_remote` host retains the text
@@ -732,7 +731,7 @@ def adjudicate(
         max_judge_tokens: stop judging after N tokens.
         judge_batch: send the judge's requests as batches, which providers answer later
             at a lower price (openai-api/ or inspect/).
-        forecast: only estimate the cost of judging; sends no requests.
+        forecast: only estimate the cost of the requests; sends none.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
             sheet with the required columns); may be repeated for several files.
         decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
@@ -798,7 +797,7 @@ def merge(
         config: dataset configuration (default: the configuration of the parts).
         upstream: checkout of the authors' repository, for `prompts` official.
         task_args: settings of the task's scoring, the same as for the parts.
-        calibration: a result of judge-check (folder or check.json): adds scores
+        calibration: a result of judge-check (folder or check.json); adds scores
             corrected for the judge's errors.
         calibration_from: whether its labels belong to other answers (default), or to a
             random sample of this run's own answers.
@@ -819,7 +818,7 @@ def merge(
         max_judge_tokens: stop judging after N tokens.
         judge_batch: send the judge's requests as batches, which providers answer later
             at a lower price (openai-api/ or inspect/).
-        forecast: only estimate the cost of judging; sends no requests.
+        forecast: only estimate the cost of the requests; sends none.
         allow_remote: allow this host to receive the text; requires
             `attest_zero_retention` and is logged.
         attest_zero_retention: you attest that no `allow_remote` host retains the text
@@ -994,7 +993,7 @@ def judge_check(
         max_judge_tokens: stop judging after N tokens.
         judge_batch: send the judge's requests as batches, which providers answer later
             at a lower price (openai-api/ or inspect/).
-        forecast: only estimate the cost of judging; sends no requests.
+        forecast: only estimate the cost of the requests; sends none.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
             sheet with the required columns); may be repeated for several files.
         decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:
@@ -1339,7 +1338,7 @@ def verify(
     Args:
         package: what `submit RUN `to` space` wrote.
         data: folder of the built datasets (default: the user's data home).
-        source: the file from which your own dataset is built, instead of `data`.
+        source: file from which your own dataset is built, instead of `data`.
         responses: the answers to credentialed data: a file, or the folder of the run.
         adjudicated: the completed sheet of `adjudicate`, with the readings of unclear
             answers.
@@ -1413,10 +1412,11 @@ def submit_space(
         task: only this task; may be repeated.
         responses: for a run of `score`: the file that it scored.
         data: folder of the built dataset (default: the user's data home).
-        source: the file from which your own dataset is built, instead of `data`.
+        source: file from which your own dataset is built, instead of `data`.
         upstream: the authors' checkout, if the run used `prompts` official.
         allow_partial: also of demo records, another split, or a part of the items.
-        no_answers: of imported answers only their hashes, and where they are published.
+        no_answers: include only the hashes of imported answers, and where these are
+            published.
         no_judge: without the figures that rest on a judge, and without its verdicts.
 
     Returns:
@@ -1511,7 +1511,7 @@ def submit_shared_task(
 
     Args:
         run: folder of a finished run.
-        to: who takes it.
+        to: the recipient.
         out: the submission (default: submission.json, or submission.zip for 2026).
         allow_problems: write it with the problems it has.
         task: the task, where the run or the file leaves it open.
@@ -1592,15 +1592,15 @@ def keep_leaderboard(
         task: entries: of one task.
         by: accept, reject: who decides; kept in the history.
         reason: accept, reject: why, one line; kept in the history.
-        replace: accept: of the same model as this accepted submission, whose place it
-            takes.
+        replace: accept: the submission has the same model as this accepted one, and
+            replaces it.
         out: site: folder of the pages.
-        uploads: site: the server that has the pages takes packages.
+        uploads: site: the server of the pages accepts packages.
         host: serve: where it listens (default 127.0.0.1).
-        port: serve: at which port (default 7860; 0 takes a free one).
+        port: serve: at which port (default 7860; 0 picks a free one).
         unverified: accept without scoring the answers again.
         data: folder of the built datasets (default: the user's data home).
-        source: the file from which your own dataset is built, instead of `data`.
+        source: file from which your own dataset is built, instead of `data`.
         responses: the answers to credentialed data: a file, or the folder of the run.
         adjudicated: the completed sheet of `adjudicate`, with the readings of unclear
             answers.
@@ -1852,7 +1852,7 @@ def decompose(
         max_judge_tokens: stop judging after N tokens.
         judge_batch: send the judge's requests as batches, which providers answer later
             at a lower price (openai-api/ or inspect/).
-        forecast: only estimate the cost of judging; sends no requests.
+        forecast: only estimate the cost of the requests; sends none.
         sheet: the sheet of an XLSX file to read, hidden or not (default: the visible
             sheet with the required columns); may be repeated for several files.
         decimal: comma: read 25,238 as 25.238; point: read cells unchanged (default:

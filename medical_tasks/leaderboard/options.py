@@ -87,7 +87,9 @@ class SubmitSpace(Submit):
     ] = False
     no_answers: Annotated[
         bool,
-        Option("of imported answers: only their hashes, and where they are published"),
+        Option(
+            "include only the hashes of imported answers, and where these are published"
+        ),
     ] = False
     no_judge: Annotated[
         bool,
@@ -375,7 +377,7 @@ class Leaderboard(WithVerification, WithTables):
     replace: Annotated[
         str | None,
         Option(
-            "accept: has the same model as this accepted submission, and replaces it",
+            "accept: the submission has the same model as this accepted one, and replaces it",
             metavar="ID",
         ),
     ] = None

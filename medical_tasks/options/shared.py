@@ -138,10 +138,7 @@ class WithJudging(Options, heading=JUDGE, about=_FOR_JUDGES):
     ] = False
     forecast: Annotated[
         bool,
-        Option(
-            "only estimate the cost of judging, and for `run` also of answering; sends no "
-            "requests"
-        ),
+        Option("only estimate the cost of the requests; sends none"),
     ] = False
 
 
@@ -276,23 +273,23 @@ class WithCeilings(
     max_cost: Annotated[
         float | None,
         Option(
-            "send no request that may raise the cost of the run's answers above this sum, "
-            "earlier commands included; needs the prices price_in and price_out",
+            "send no request that may raise the cost of the run's answers, earlier ones "
+            "included, above this sum; needs the prices price_in and price_out",
             metavar="USD",
         ),
     ] = None
     max_tokens_total: Annotated[
         int | None,
         Option(
-            "send no request that may raise the run's answers above N input and output tokens, "
-            "earlier commands included",
+            "send no request that may raise the run's answers, earlier ones included, above N "
+            "input and output tokens",
             metavar="N",
         ),
     ] = None
     max_minutes: Annotated[
         float | None,
         Option(
-            "send no request later than M minutes after the start of this command",
+            "send no request later than M minutes after this start",
             metavar="M",
         ),
     ] = None
