@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import (
     Callable,
     ItemsView,
@@ -153,23 +154,27 @@ def built_split(
 class _Columns(dict[str, list[object]]):
     """The columns of a row group, each read on first access.
 
+    Rows may be read in several threads. pyarrow's reader of a file may not: it crashes
+    the process. So one thread reads at a time.
+
     Example:
         Scoring accesses golds and limits of a thousand rows, but not their notes, which
         take up most of the file.
     """
 
-    def __init__(self, file: ParquetFile, group: int) -> None:
+    def __init__(self, file: ParquetFile, group: int, reading: threading.Lock) -> None:
         super().__init__()
-        self._file, self._group = file, group
+        self._file, self._group, self._reading = file, group, reading
         self.names: tuple[str, ...] = tuple(file.schema_arrow.names)
 
     @doing("load the rows of the dataset")
     def __missing__(self, name: str) -> list[object]:
         if name not in self.names:
             raise KeyError(name)
-        table = self._file.read_row_group(
-            self._group, columns=[name], use_threads=False
-        )
+        with self._reading:
+            table = self._file.read_row_group(
+                self._group, columns=[name], use_threads=False
+            )
         values: list[object] = table.column(name).to_pylist()
         self[name] = values
         return values
@@ -212,8 +217,9 @@ def _rows_of(*files: ParquetFile) -> list[Row]:
     columns = lru_cache(maxsize=_GROUPS_KEPT)(_Columns)
     rows: list[Row] = []
     for file in files:
+        reading = threading.Lock()
         for number in range(file.num_row_groups):
-            group = partial(columns, file, number)
+            group = partial(columns, file, number, reading)
             rows += (
                 _Row(group, index)
                 for index in range(file.metadata.row_group(number).num_rows)

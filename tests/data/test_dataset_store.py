@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -285,3 +286,23 @@ def test_datasets_that_are_made_of_one_file() -> None:
         UsageError, match="the dataset meqsum is not made from one file of your own"
     ):
         source_configs(dataset_source("meqsum"))
+
+
+def test_rows_are_read_in_several_threads(tmp_path: Path) -> None:
+    """pyarrow's reader of a file, used in two threads at once, ends the process or raises."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "rows.parquet"
+    names = [f"column_{number}" for number in range(8)]
+    content = {
+        name: [f"{name}, row {row}, " * 100 for row in range(400)] for name in names
+    }
+    pq.write_table(pa.table(content), path, row_group_size=50)
+    for _ in range(10):
+        rows = dataset_store._rows_of(pq.ParquetFile(path))
+        with ThreadPoolExecutor(8) as threads:
+            values = threads.map(lambda row: [row[name] for name in names], rows)
+            assert list(values) == [
+                list(row) for row in zip(*content.values(), strict=True)
+            ]
