@@ -21,6 +21,14 @@ from medical_tasks.runs.results import Json
 from medical_tasks.spec import Item, Message, TaskSpec
 
 
+def check_truncate(model: str, truncate: str) -> None:
+    """Refuses `--truncate` for a baseline, which is asked nothing that could be shortened."""
+    if model.startswith("baseline/") and truncate != "refuse":
+        raise UsageError(
+            f"{model} is asked nothing, so --truncate has no meaning for it. Leave it out."
+        )
+
+
 def run_baseline(
     name: str,
     task: TaskSpec,

@@ -34,7 +34,7 @@ from medical_tasks.models.opening import open_model, open_unloaded
 from medical_tasks.models.stand_ins import COPY_EXAMPLE
 from medical_tasks.options import WithCeilings, option_name, parameters, read_settings
 from medical_tasks.runs.answered import AnsweredTask
-from medical_tasks.runs.baselines import run_baseline
+from medical_tasks.runs.baselines import check_truncate, run_baseline
 from medical_tasks.runs.confidence import (
     ASKED,
     RECIPE_KEY,
@@ -501,9 +501,6 @@ def _baseline_answers(setup: _Setup) -> list[AnsweredTask] | None:
     """Makes the answers of a baseline, which is asked nothing."""
     name, options = setup.name, setup.options
     copies = name == f"{BASELINE}{COPY_EXAMPLE}"
-    no_meaning = (
-        f"{name} is asked nothing, so {{}} has no meaning for it. Leave it out."
-    )
     if options.model_args:
         raise UsageError(
             f"{name} does not accept --model-args, got {', '.join(options.model_args)}."
@@ -511,10 +508,12 @@ def _baseline_answers(setup: _Setup) -> list[AnsweredTask] | None:
 
     judged = any(task.judge for task in setup.tasks)
     if options.prompts != "own" and not copies and not judged:
-        raise UsageError(no_meaning.format(f"--prompts {options.prompts}"))
+        raise UsageError(
+            f"{name} is asked nothing, so --prompts {options.prompts} has no meaning for it. "
+            "Leave it out."
+        )
 
-    if options.truncate != "refuse":
-        raise UsageError(no_meaning.format("--truncate"))
+    check_truncate(name, options.truncate)
     if not is_main_process():
         return None
 

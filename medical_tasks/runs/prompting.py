@@ -16,6 +16,7 @@ from medical_tasks.models.base import Model
 from medical_tasks.models.opener import full_name, is_local
 from medical_tasks.models.opening import open_unloaded
 from medical_tasks.options import Run
+from medical_tasks.runs.baselines import check_truncate
 from medical_tasks.runs.confidence import ASKED, check_askable
 from medical_tasks.runs.rescoring import checked_task_args
 from medical_tasks.runs.runner import (
@@ -91,6 +92,7 @@ def render_prompt(arguments: Run, item: str = "") -> ShownPrompt:
     tasks = parse_task_names(arguments.tasks)
     checked_task_args(arguments.task_args, tasks)
     name = full_name(arguments.model)
+    check_truncate(name, arguments.truncate)
     if arguments.confidence == ASKED:
         check_askable(tasks, name)
 
