@@ -1,4 +1,4 @@
-"""`launch`: the script and the Job that it prints do what they say, with stand-ins for the cluster."""
+"""`launch`: the script and the Job that it prints work, with stand-ins for the cluster."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stand_in(path: Path, text: str) -> None:
 
 @pytest.fixture
 def cluster(here: Path, demo_home: None) -> dict[str, str]:
-    """An environment in which `sbatch` does at once what it is given, and `medical-tasks` is this one."""
+    """An environment in which `sbatch` runs its jobs immediately, and `medical-tasks` is this version."""
     stand_in(
         here / "bin" / "medical-tasks", f'exec {sys.executable} -m medical_tasks "$@"'
     )
@@ -109,7 +109,7 @@ def test_the_kubernetes_job_runs_its_part(
     assert json_of(here / "run.parts" / "2-of-2" / "run.json")["shard"] == "2/2"
 
 
-def test_merge_gets_the_judge_of_the_run_and_local_models_a_process_a_gpu(
+def test_merge_uses_the_judge_of_the_run_and_local_models_a_process_per_gpu(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = [

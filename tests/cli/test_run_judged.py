@@ -1,4 +1,4 @@
-"""Judged tasks from the command line: what a judge's failures do to the numbers, which is nothing."""
+"""Judged tasks from the command line; a judge's failures change no number."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def label(statement: str) -> str:
 
 
 def answer(call: Call) -> str:
-    """Decides by the statement alone, and quotes a decoy from what it judges."""
+    """Decides by the statement alone; the reason quotes a decoy verdict."""
     content = str(call.body["messages"][0]["content"])
     statement = content.partition("Statement:\n")[2].partition("\n\n")[0]
     return json.dumps(
@@ -60,19 +60,19 @@ def answer(call: Call) -> str:
     )
 
 
-Opening = Callable[..., FaultServer]
+OpenServer = Callable[..., FaultServer]
 
 
 @pytest.fixture
-def opening(serving: Serving) -> Iterator[Opening]:
-    """Opens servers that stay until the test ends; the last one is asked."""
+def open_server(serving: Serving) -> Iterator[OpenServer]:
+    """Starts servers that run until the test ends; the last one is asked."""
     with ExitStack() as stack:
-        yield lambda *given, **named: stack.enter_context(serving(*given, **named))
+        yield lambda *args, **kwargs: stack.enter_context(serving(*args, **kwargs))
 
 
 RUN = ["run", "--tasks", "kqa", "--model", "baseline/reference", "--config", "demo"]
 ASK = ["--judge", "openai-api/test-host/scripted"]
-# Without waits; the faults of one question are fewer than its retries.
+# Short waits; a question has fewer faults than retries.
 QUICK = ["--judge-args", "timeout=5,max_retries=6,total_time=20"]
 
 
@@ -89,28 +89,28 @@ def verdicts(folder: Path) -> dict[str, str]:
     return {row["id"]: row["value"] for row in map(json.loads, lines)}
 
 
-def test_one_request_in_five_fails_and_no_number_moves(
-    opening: Opening, tmp_path: Path
+def test_failures_of_one_request_in_five_change_no_number(
+    open_server: OpenServer, tmp_path: Path
 ) -> None:
-    opening()
+    open_server()
     assert main([*RUN, *ASK, "--out", "calm"]) == 0
-    faulty = opening(randomly(0.2, FAULTS, seed=3, at_most=2))
+    faulty = open_server(randomly(0.2, FAULTS, seed=3, at_most=2))
     assert main([*RUN, *ASK, *QUICK, "--out", "storm"]) == 0
     assert len(faulty.calls) > VERDICTS
     assert values(tmp_path / "calm") == values(tmp_path / "storm")
     assert 0 < values(tmp_path / "calm")["comprehensiveness"] < 1
-    found = entry(tmp_path / "storm")["judge"]
-    assert found["verdicts"] == {"asked": VERDICTS, "decided": VERDICTS, "unscored": {}}
-    assert found["calls"] == len(faulty.calls)
+    judge = entry(tmp_path / "storm")["judge"]
+    assert judge["verdicts"] == {"asked": VERDICTS, "decided": VERDICTS, "unscored": {}}
+    assert judge["calls"] == len(faulty.calls)
     assert verdicts(tmp_path / "storm") == verdicts(tmp_path / "calm")
     assert len(verdicts(tmp_path / "storm")) == VERDICTS
 
 
 def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
-    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    open_server: OpenServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     down_now = [True]
-    server = opening(lambda call: Fault.refuse() if down_now else None)
+    server = open_server(lambda call: Fault.refuse() if down_now else None)
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 5
     shown = capsys.readouterr()
     down = entry(tmp_path / "r")
@@ -132,13 +132,12 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     assert "nothing answers at" in shown.err
     assert "n/a" in shown.out
     assert all(row["comprehensiveness"] is None for row in read_items(tmp_path / "r"))
-    # it gives up instead of failing each slowly
+    # the run gives up instead of waiting for each question
     assert len(server.calls) < 7 * VERDICTS
     down_now.clear()
     server.calls.clear()
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0
-    # Each once, but for those a busy machine is too slow for, which the client sends
-    # again.
+    # Every question once; on a busy machine the client may send some of them again.
     assert len({json.dumps(call.body) for call in server.calls}) == VERDICTS
     assert entry(tmp_path / "r")["coverage"]["scored"] == N_ITEMS
     server.calls.clear()
@@ -146,10 +145,10 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     assert server.calls == []
 
 
-def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
-    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_usage_and_cost_cover_all_requests_of_model_and_judge(
+    open_server: OpenServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = opening()
+    server = open_server()
     model = [
         "--model",
         "openai-api/test-host/subject",
@@ -173,20 +172,13 @@ def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
         (once["judge"]["usage"], "scripted", (2.0, 8.0)),
     ):
         calls = [call for call in server.calls if call.body["model"] == name]
-        read, said = (
-            sum(len(call.prompt.split()) for call in calls),
-            sum(len(answer(call).split()) for call in calls),
-        )
-        assert [
-            usage[each] for each in ("requests", "prompt_tokens", "output_tokens")
-        ] == [
-            len(calls),
-            read,
-            said,
-        ]
-        assert usage["cost_usd"] == pytest.approx(
-            (read * prices[0] + said * prices[1]) / 1e6, rel=0, abs=1e-12
-        )
+        prompt_tokens = sum(len(call.prompt.split()) for call in calls)
+        output_tokens = sum(len(answer(call).split()) for call in calls)
+        assert usage["requests"] == len(calls)
+        assert usage["prompt_tokens"] == prompt_tokens
+        assert usage["output_tokens"] == output_tokens
+        cost = (prompt_tokens * prices[0] + output_tokens * prices[1]) / 1e6
+        assert usage["cost_usd"] == pytest.approx(cost, rel=0, abs=1e-12)
     assert once["judge"]["forecast"]["requests"] == [VERDICTS, 3 * VERDICTS]
     assert f"judge: {VERDICTS} requests, " in capsys.readouterr().out
     server.calls.clear()
@@ -200,65 +192,48 @@ def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
     assert again["judge"]["usage"]["cost_usd"] == once["judge"]["usage"]["cost_usd"]
     capsys.readouterr()
     assert main(["compare", "r", "r"]) == 0
-    each = (
+    per_answer = (
         f"{once['usage']['output_tokens'] / N_ITEMS:,.1f} output tokens, under $ 0.0001"
     )
-    assert f"kqa, an answer: A {each}; B {each}." in capsys.readouterr().out
+    assert f"kqa, an answer: A {per_answer}; B {per_answer}." in capsys.readouterr().out
 
 
-def test_a_forecast_asks_nothing_and_a_budget_stops_the_asking(
-    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_forecast_asks_nothing_and_a_budget_stops_judging(
+    open_server: OpenServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = opening()
+    server = open_server()
     assert main([*RUN, *ASK, "--forecast", "--votes", "3", "--out", "r"]) == 0
     assert f"{VERDICTS} verdicts, 0 in the store; 160 to " in capsys.readouterr().err
     assert server.calls == []
     assert not (tmp_path / "r").exists()
     assert main([*RUN, *ASK, "--max-judge-calls", "30", "--out", "r"]) == 5
     assert len(server.calls) == 30
-    part = entry(tmp_path / "r")
-    assert part["judge"]["verdicts"]["unscored"] == {
+    unfinished = entry(tmp_path / "r")
+    assert unfinished["judge"]["verdicts"]["unscored"] == {
         "judge: budget spent": VERDICTS - 30
     }
-    whole = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
-    assert (
-        main(
-            [
-                "score",
-                "kqa",
-                "--responses",
-                "r",
-                *ASK,
-                "--max-judge-calls",
-                "10",
-                "--out",
-                "s",
-            ]
-        )
-        == 5
-    )
-    assert (
-        main(["score", "kqa", "--responses", "r", *ASK, "--forecast", "--out", "s"])
-        == 0
-    )
+    before = unfinished["metrics"]["comprehensiveness"]
+    score = ["score", "kqa", "--responses", "r", *ASK, "--out", "s"]
+    assert main([*score, "--max-judge-calls", "10"]) == 5
+    assert main([*score, "--forecast"]) == 0
     assert (
         f"{VERDICTS} verdicts, 10 in the store; 70 to 210 calls"
         in capsys.readouterr().err
     )
     server.calls.clear()
-    assert whole["bound_low"] < whole["bound_high"]
+    assert before["bound_low"] < before["bound_high"]
     assert main([*RUN, *ASK, "--max-judge-calls", "50", "--out", "r"]) == 0
     assert len(server.calls) == VERDICTS - 30
     after = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
-    assert whole["bound_low"] <= after["value"] <= whole["bound_high"]
+    assert before["bound_low"] <= after["value"] <= before["bound_high"]
 
 
 def test_answers_of_a_run_are_judged_again_by_another(
-    opening: Opening, tmp_path: Path
+    open_server: OpenServer, tmp_path: Path
 ) -> None:
     assert main([*RUN, "--out", "words"]) == 0
     assert entry(tmp_path / "words")["recipe"]["judge"]["name"] == "lexical"
-    server = opening()
+    server = open_server()
     score = ["score", "kqa", "--responses", "words", *ASK, "--out"]
     assert main([*score, "again"]) == 0
     assert len(server.calls) == VERDICTS
@@ -266,28 +241,15 @@ def test_answers_of_a_run_are_judged_again_by_another(
     assert main([*RUN, *ASK, "--out", "direct"]) == 0
     assert values(tmp_path / "again") == values(tmp_path / "direct")
     assert main(["compare", "words", "again"]) == 0
-    # A judge that reasons is given room.
-    assert (
-        main(
-            [
-                *RUN,
-                *ASK,
-                "--judge-reply-tokens",
-                "4096",
-                "--max-samples",
-                "2",
-                "--out",
-                "longer",
-            ]
-        )
-        == 0
-    )
+    # A judge that reasons may reply at length.
+    longer = [*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2"]
+    assert main([*longer, "--out", "longer"]) == 0
     sizes = [call.body["max_tokens"] for call in server.calls]
     assert set(sizes[: 2 * VERDICTS]) == {512}
     assert set(sizes[2 * VERDICTS :]) == {4096}
     assert entry(tmp_path / "longer")["recipe"]["judge"]["reply_tokens"] == 4096
     # Recorded verdicts give the same numbers without any judge.
-    server = opening()
+    server = open_server()
     assert (
         main([*RUN, "--judge", "recorded/direct/verdicts.jsonl", "--out", "read"]) == 0
     )
@@ -295,30 +257,20 @@ def test_answers_of_a_run_are_judged_again_by_another(
     assert values(tmp_path / "read") == values(tmp_path / "direct")
 
 
-def test_a_run_says_what_judging_will_take_before_the_model_is_asked(
-    opening: Opening, capsys: pytest.CaptureFixture[str]
+def test_a_run_forecasts_judging_before_the_model_is_asked(
+    open_server: OpenServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = opening(
+    server = open_server(
         answer=lambda call: answer(call) if "Statement:" in call.prompt else ANSWER
     )
-    words = [
-        "run",
-        "--tasks",
-        "kqa",
-        "--config",
-        "demo",
-        "--model",
-        "openai-api/test-host/model",
-        *ASK,
-        "--out",
-        "r",
-    ]
+    model = "run --tasks kqa --config demo --model openai-api/test-host/model".split()
+    words = [*model, *ASK, "--out", "r"]
     assert main(words) == 0
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
-        told.index("judging would take:")
-        < told.index(f"{VERDICTS} verdicts, 0 in the store")
-        < told.index("answers:")
+        stderr.index("judging would take:")
+        < stderr.index(f"{VERDICTS} verdicts, 0 in the store")
+        < stderr.index("answers:")
     )
     assert len(server.calls) == N_ITEMS + VERDICTS
     assert main(words) == 0
@@ -336,12 +288,12 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
     assert f"baseline/reference, kqa: {NO_OFFICIAL_FIGURES}." in out
     assert "never checked" in out
     assert f"**{line}" in Path("r/report.md").read_text()
-    found = entry(tmp_path / "r")
-    assert found["paper"]["comparable"] is False
-    assert found["recipe"]["judge"]["comparable"] is False
+    task_entry = entry(tmp_path / "r")
+    assert task_entry["paper"]["comparable"] is False
+    assert task_entry["recipe"]["judge"]["comparable"] is False
     assert [
         name
-        for name, metric in found["metrics"].items()
+        for name, metric in task_entry["metrics"].items()
         if metric.get("comparable", True)
     ] == ["words"]
     assert main(["compare", "r", "r"]) == 0
@@ -349,7 +301,7 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
 
 
 def test_official_prompts_give_official_figures_over_all_questions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], opening: Opening
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], open_server: OpenServer
 ) -> None:
     for name in ("is_entails.txt", "is_contradict.txt"):
         text = f"{name}: Q {{question}} P {{llm_answer}} H {{answer}}\nAnswer:"
@@ -362,10 +314,10 @@ def test_official_prompts_give_official_figures_over_all_questions(
     ids = mt.load("kqa", config="demo")["test"]["id"]
     answers = [{"id": name, "response": ANSWER} for name in ids[:9]]
     Path("nine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
-    opening(answer=entailed_alone)
-    asked = ["--prompts", "official", "--upstream", ".", *ASK, *QUICK]
+    open_server(answer=entailed_alone)
+    judging = ["--prompts", "official", "--upstream", ".", *ASK, *QUICK]
     score = ["score", "kqa", "--config", "demo", "--responses", "nine.jsonl"]
-    assert main([*score, *asked, "--out", "o"]) in (0, 5)
+    assert main([*score, *judging, "--out", "o"]) in (0, 5)
     out = capsys.readouterr().out
     assert NO_OFFICIAL_FIGURES not in out
     assert (
@@ -382,12 +334,10 @@ def test_official_prompts_give_official_figures_over_all_questions(
         "hallucination_official": (0.0, N_ITEMS),
         "hallucination_norm_official": (0.0, 9),
     }
-    # Each item has the value that it counts with, so that whoever adds the rows up
-    # finds the figure.
+    # The items' values add up to the figure.
     rows = [row["comprehensiveness_official"] for row in read_items(Path("o"))]
     assert sum(rows) / len(rows) == 9 / N_ITEMS
-    # With this suite's prompts nothing has an official figure: no row, no column, no
-    # rule of a gate.
+    # With this suite's prompts there is no official figure, in rows, columns or gates.
     assert main([*score, "--out", "own"]) in (0, 5)
     for name in ("results.json", "report.md"):
         assert "_official" not in (tmp_path / "own" / name).read_text()

@@ -1,4 +1,4 @@
-"""Answers about one's own texts scored by one command, from two files."""
+"""Answers about one's own texts, scored from two files by a single command."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def write(name: str, content: Any) -> Path:
 
 
 def entry(folder: str, task: str) -> dict[str, Any]:
-    found: dict[str, Any] = json_of(Path(folder) / "results.json")["tasks"][task]
-    return found
+    task_entry: dict[str, Any] = json_of(Path(folder) / "results.json")["tasks"][task]
+    return task_entry
 
 
 def test_an_open_dataset_of_ones_own_needs_no_build(
@@ -49,46 +49,20 @@ def test_an_open_dataset_of_ones_own_needs_no_build(
 ) -> None:
     write("gold.jsonl", GOLD)
     write("out.json", [{"example_id": question_id(QUESTION), "output": "Tea is fine."}])
-    score = [
-        "score",
-        "kqa",
-        "--source",
-        "gold.jsonl",
-        "--responses",
-        "out.json",
-        "--out",
-        "s",
-    ]
+    responses = ["--responses", "out.json", "--out", "s"]
+    score = ["score", "kqa", "--source", "gold.jsonl", *responses]
     assert main(score) == 0
-    found = entry("s", "kqa")
-    assert found["metrics"]["comprehensiveness"]["value"] == 1.0
+    task_entry = entry("s", "kqa")
+    assert task_entry["metrics"]["comprehensiveness"]["value"] == 1.0
     digest = hashlib.sha256(Path("gold.jsonl").read_bytes()).hexdigest()
-    assert found["recipe"]["data"]["config"] == "own"
-    assert found["recipe"]["data"]["source"] == {"gold.jsonl": digest}
-    assert found["recipe"]["model"]["name"] == "responses/out.json"
+    assert task_entry["recipe"]["data"]["config"] == "own"
+    assert task_entry["recipe"]["data"]["source"] == {"gold.jsonl": digest}
+    assert task_entry["recipe"]["model"]["name"] == "responses/out.json"
     assert list(private_home().iterdir()) == []
-    # Built by hand they are the same rows, so the same scoring goes on.
-    assert (
-        main(
-            [
-                "build",
-                "kqa",
-                "--config",
-                "own",
-                "--source",
-                "gold.jsonl",
-                "--out",
-                "built",
-            ]
-        )
-        == 0
-    )
-    assert (
-        main(
-            ["score", "kqa", "--data", "built", "--responses", "out.json", "--out", "s"]
-        )
-        == 0
-    )
+    # Built beforehand the rows are the same, so this is the same scoring.
+    build = "build kqa --config own --source gold.jsonl --out built"
+    assert main(build.split()) == 0
+    assert main(["score", "kqa", "--data", "built", *responses]) == 0
     capsys.readouterr()
     # Another file is another scoring.
     write("gold.jsonl", {**GOLD, "Must_have": ["Tea is tea."]})
@@ -130,7 +104,7 @@ def test_own_notes_by_the_real_command() -> None:
         "--source",
         "notes.json",
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--responses", "outputs.json", "--out", "scores"],
         env={**os.environ, "PYTHONWARNINGS": "error::ResourceWarning"},
         capture_output=True,
@@ -138,20 +112,19 @@ def test_own_notes_by_the_real_command() -> None:
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert f"1 of {len(NOTES)} questions have no answer in the file" in done.stderr
-    found = entry("scores", "doclens_own")
-    assert found["coverage"]["unscored"] == {"no answer: none given": 1}
+    assert process.returncode == 0, process.stderr
+    assert f"1 of {len(NOTES)} questions have no answer in the file" in process.stderr
+    task_entry = entry("scores", "doclens_own")
+    assert task_entry["coverage"]["unscored"] == {"no answer: none given": 1}
     assert (
-        found["metrics"]["claim_recall"]["value"]
-        == found["metrics"]["claim_precision"]["value"]
+        task_entry["metrics"]["claim_recall"]["value"]
+        == task_entry["metrics"]["claim_precision"]["value"]
         == 1.0
     )
-    assert found["metrics"]["citation_recall"]["value"] == 0.0
+    assert task_entry["metrics"]["citation_recall"]["value"] == 0.0
     digest = hashlib.sha256(Path("notes.json").read_bytes()).hexdigest()
-    assert found["recipe"]["data"]["source"] == {"notes.json": digest}
-    # Of the texts nothing is in the folder, and nothing of the dataset in the private
-    # store.
+    assert task_entry["recipe"]["data"]["source"] == {"notes.json": digest}
+    # The folder has none of the texts, and the private store nothing of the dataset.
     assert check_leaks(Path("scores"), source_files("notes.json")).found == {}
     assert [path.name for path in private_home().rglob("*.parquet")] == []
     assert len(list(private_home().iterdir())) == 1
