@@ -1,4 +1,4 @@
-"""What a run's judge is refused for, when it is told, and what is written of it."""
+"""A run's judge: refused settings, reused verdicts, and the recipe in the results."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def entry(folder: str) -> TaskEntry:
 
 
 @tabled("words", "code", "message")
-def test_what_no_judge_can_do_is_said_before_the_model_answers(
+def test_judges_are_refused_before_the_model_answers(
     words: list[str],
     code: int,
     message: str,
@@ -73,18 +73,18 @@ def test_what_no_judge_can_do_is_said_before_the_model_answers(
     assert model.calls == []
 
 
-def test_verdicts_of_a_judge_of_entailment_give_its_scores_again() -> None:
+def test_recorded_verdicts_of_a_judge_of_entailment_give_the_same_scores() -> None:
     assert main([*REFERENCE, "--out", "reference"]) == 0
     ids = [row["id"] for row in read_items(Path("reference"))]
     lines = [
-        json.dumps({"id": one, "response": ANSWERS[at % len(ANSWERS)]})
-        for at, one in enumerate(ids)
+        json.dumps({"id": name, "response": ANSWERS[number % len(ANSWERS)]})
+        for number, name in enumerate(ids)
     ]
     Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     score = ["score", "kqa", *DEMO, "--responses", "a.jsonl"]
     assert main([*score, "--out", "first"]) == 0
-    # It was never asked whether the unsure answers are abstentions, and its file does
-    # not say.
+    # The judge was never asked whether the unsure answers are abstentions, nor is that in
+    # its file.
     assert (
         main([*score, "--judge", "recorded/first/verdicts.jsonl", "--out", "again"])
         == 0
@@ -96,7 +96,7 @@ def test_verdicts_of_a_judge_of_entailment_give_its_scores_again() -> None:
     assert again["coverage"] == first["coverage"]
 
 
-def test_requests_that_a_refused_key_cost_are_counted(
+def test_requests_with_a_refused_key_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with FaultServer(lambda call: Fault.status_code(401)) as server:
@@ -104,7 +104,7 @@ def test_requests_that_a_refused_key_cost_are_counted(
         monkeypatch.setenv("SOME_HOST_API_KEY", "k")
         words = ["--judge", "openai-api/some-host/j", "--judge-args", "concurrency=4"]
         assert main([*REFERENCE, *words, "--out", "r"]) == 5
-        # One that was about to leave when the run ended counts too.
+        # A request that was about to be sent when the run ended counts, too.
         assert entry("r")["judge"]["calls"] >= len(server.calls) > 0
 
 
@@ -125,7 +125,7 @@ def test_further_processes_of_a_distributed_run_ask_and_write_nothing(
     assert capsys.readouterr().out == ""
 
 
-def test_answers_to_other_prompts_are_not_scored_over_those_of_another_run(
+def test_answers_to_other_prompts_need_another_folder(
     model: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*SERVED, "--out", "one"]) == 0
@@ -136,29 +136,31 @@ def test_answers_to_other_prompts_are_not_scored_over_those_of_another_run(
     assert "holds another run (asked:" in capsys.readouterr().err
 
 
-def test_a_damaged_recipe_is_said_to_be_damaged(
+def test_a_damaged_recipe_is_refused(
     model: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*SERVED, "--out", "one"]) == 0
     file = Path("one/results.json")
     whole = file.read_text(encoding="utf-8")
-    for part in ("data", "prompts", None):
+    for missing in ("data", "prompts", None):
         results = json.loads(whole)
         recipe = results["tasks"]["kqa"]["recipe"]
         results["tasks"]["kqa"]["recipe"] = (
-            {name: recipe[name] for name in recipe if name != part} if part else []
+            {name: recipe[name] for name in recipe if name != missing}
+            if missing
+            else []
         )
         file.write_text(json.dumps(results), encoding="utf-8")
         assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 2
         assert "the recipe is damaged" in capsys.readouterr().err
 
 
-def test_verdicts_of_results_that_are_written_over_do_not_stay() -> None:
+def test_overwritten_results_leave_no_verdicts() -> None:
     assert main([*REFERENCE, "--out", "reference"]) == 0
     ids = [row["id"] for row in read_items(Path("reference"))]
     score = ["score", "kqa", *DEMO, "--responses", "a.jsonl", "--out", "s"]
     for answer, there in (("Rest.", True), ("", False)):
-        lines = [json.dumps({"id": one, "response": answer}) for one in ids]
+        lines = [json.dumps({"id": name, "response": answer}) for name in ids]
         Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
         assert main(score) == 0
         assert Path("s/verdicts.jsonl").exists() == there
@@ -168,20 +170,17 @@ FIVE_VOTES = replace(KQA, name="five_votes", votes=5)
 
 
 @tabled("name", "args", "votes")
-def test_a_task_s_own_number_of_votes(
+def test_the_default_votes_of_a_task(
     name: str, args: dict[str, str], votes: int
 ) -> None:
     assert default_votes(name, args, [FIVE_VOTES]) == votes
     assert default_votes(name, args, [replace(FIVE_VOTES, judge=False), KQA]) == 1
 
 
-def test_tasks_that_are_judged_in_two_ways_are_run_one_by_one() -> None:
+def test_tasks_with_different_judging_need_separate_runs() -> None:
     batched = replace(KQA, name="other", judging="batched")
-    assert (default_mode([KQA]), default_mode([batched]), default_mode([])) == (
-        "single",
-        "batched",
-        "single",
-    )
+    assert default_mode([KQA]) == default_mode([]) == "single"
+    assert default_mode([batched]) == "batched"
     with pytest.raises(UsageError, match=r"kqa single, other batched.*give --judging"):
         default_mode([KQA, batched])
     with pytest.raises(
