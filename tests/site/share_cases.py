@@ -73,8 +73,8 @@ def content(
     checks: tuple[dict[str, Any], ...] = (),
     recipe: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A whole file's content, signed."""
-    made: dict[str, Any] = {
+    """The content of a whole file, with its hash."""
+    file_content: dict[str, Any] = {
         "format": 1,
         "site": site,
         "suite": "medical-tasks 0.1.0",
@@ -93,11 +93,11 @@ def content(
         },
         "checks": list(checks),
     }
-    return {**made, "sha256": content_hash(made)}
+    return {**file_content, "sha256": content_hash(file_content)}
 
 
-def write(folder: Path, made: dict[str, Any]) -> Path:
-    """Writes a file of its site's name."""
-    path = folder / f"{made['site']}.json"
-    path.write_text(json.dumps(made), encoding="utf-8")
+def write(folder: Path, file_content: dict[str, Any]) -> Path:
+    """Writes a file that is named after its site."""
+    path = folder / f"{file_content['site']}.json"
+    path.write_text(json.dumps(file_content), encoding="utf-8")
     return path
