@@ -22,19 +22,22 @@ from medical_tasks.errors import UsageError
 from medical_tasks.guard.private_store import list_folders
 from medical_tasks.io.tables import read_sheet, write_sheet
 from medical_tasks.io.user_folders import private_home
-from medical_tasks.leaderboard.submission_package.contents import Submitter
+from medical_tasks.leaderboard.submission_package.contents import (
+    Submitter,
+    VerifyOptions,
+)
 from medical_tasks.leaderboard.submission_package.package_file import write_package
 from medical_tasks.runs.adjudicating import COLUMNS, response_sha256
 from medical_tasks.runs.results import (
     ITEMS_FILE,
     RESULTS_FILE,
     read_items,
-    read_results,
 )
 from medical_tasks.spec import Item
 from tests.case_tables import json_of
 from tests.conftest import Serving
 from tests.fault_server import Call, FaultServer
+from tests.run_files import contains, task_entry, write_responses
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
@@ -44,26 +47,11 @@ FORMS = (
     "The answer is {} or 99999.",  # several answers
     "The answer is 99999.",  # wrong
 )
-RUN = [
-    "run",
-    "--tasks",
-    "medcalc",
-    "--model",
-    "openai-api/test-host/m",
-    "--config",
-    "demo",
-]
-RUN += ["--max-samples", str(len(FORMS)), "--out", "run"]
-SCORE = [
-    "score",
-    "medcalc",
-    "--responses",
-    "run",
-    "--adjudicated",
-    "sheet.csv",
-    "--out",
-    "again",
-]
+RUN = (
+    "run --tasks medcalc --model openai-api/test-host/m --config demo --out run "
+    f"--max-samples {len(FORMS)}"
+).split()
+SCORE = ("score medcalc --responses run --adjudicated sheet.csv --out again").split()
 JUDGE = ["--judge", "openai-api/test-host/judge"]
 JUDGE_INSTRUCTION = "What to write down"
 
@@ -125,7 +113,7 @@ def start_server(
 
 
 def accuracy(folder: str) -> tuple[float, float, float]:
-    metric = read_results(Path(folder))["tasks"]["medcalc"]["metrics"]["accuracy"]
+    metric = task_entry(folder, "medcalc")["metrics"]["accuracy"]
     return metric["bound_low"], metric["value"], metric["bound_high"]
 
 
@@ -163,7 +151,7 @@ def test_from_unclear_answers_to_a_score_of_decisions(
     ) in repr(mt.Results("run"))
     # By hand: 1 of 4 is right, and at most 3 of 4 are.
     assert accuracy("run") == (0.25, 0.25, 0.75)
-    coverage = read_results(Path("run"))["tasks"]["medcalc"]["coverage"]
+    coverage = task_entry("run", "medcalc")["coverage"]
     assert coverage["scored"] == 4
     assert coverage["unclear"] == {"a bound": 1, "several answers": 1}
     unclear = {row["id"]: row["unclear"] for row in read_items(Path("run"))}
@@ -184,7 +172,7 @@ def test_from_unclear_answers_to_a_score_of_decisions(
     fill_sheet({bound.id: gold, several.id: "None"}, unclear_rows)
     assert main(SCORE) == 0
     assert accuracy("again") == (0.5, 0.5, 0.5)
-    entry = read_results(Path("again"))["tasks"]["medcalc"]
+    entry = task_entry("again", "medcalc")
     assert entry["coverage"]["unclear"] == {}
     assert entry["recipe"]["adjudication"] == {
         "sha256": hashlib.sha256(Path("sheet.csv").read_bytes()).hexdigest(),
@@ -202,9 +190,7 @@ def test_from_unclear_answers_to_a_score_of_decisions(
     # scored with it.
     assert main(["score", "medcalc", "--responses", "run", "--out", "plain"]) == 0
     assert accuracy("plain") == (0.25, 0.25, 0.75)
-    assert (
-        "adjudication" not in read_results(Path("plain"))["tasks"]["medcalc"]["recipe"]
-    )
+    assert "adjudication" not in task_entry("plain", "medcalc")["recipe"]
     assert (
         main(["adjudicate", "plain", "--responses", "run", "--out", "other.xlsx"]) == 0
     )
@@ -252,12 +238,7 @@ def test_a_reading_of_a_clear_answer_counts_for_nothing(
     assert main(SCORE) == 0
     assert "1 readings of answers to medcalc are not used" in capsys.readouterr().err
     assert accuracy("again") == (0.25, 0.25, 0.75)
-    assert (
-        read_results(Path("again"))["tasks"]["medcalc"]["recipe"]["adjudication"][
-            "unused"
-        ]
-        == 1
-    )
+    assert task_entry("again", "medcalc")["recipe"]["adjudication"]["unused"] == 1
 
 
 @pytest.mark.parametrize(
@@ -394,7 +375,7 @@ def test_a_judge_reads_the_reply_alone(
     assert main(["adjudicate", "run", *JUDGE, "--out", "sheet.csv"]) == 5
     assert len(server.calls) == call_count
     assert main(SCORE) == 0
-    recipe = read_results(Path("again"))["tasks"]["medcalc"]["recipe"]
+    recipe = task_entry("again", "medcalc")["recipe"]
     assert recipe["adjudication"]["by"] == {"openai-api/test-host/judge": 1}
     assert accuracy("again") == (0.5, 0.5, 0.75)
 
@@ -409,10 +390,7 @@ def test_a_judge_that_finds_no_final_answer(start_server: StartServer) -> None:
 
 
 def test_credentialed_answers_stay_in_the_private_store(
-    here: Path,
-    demos: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(here / "own"))
     build_dataset(
@@ -421,14 +399,13 @@ def test_credentialed_answers_stay_in_the_private_store(
     task = task_spec("medcalc_own")
     data = load_task_data(task, dataset_spec(task.dataset), config="demo").items
     quoted = "The breeder of canaries has at least 17 points."
-    lines = [json.dumps({"id": item.id, "response": quoted}) for item in data]
-    Path("answers.jsonl").write_text("\n".join(lines) + "\n")
+    write_responses("answers.jsonl", {item.id: quoted for item in data})
     responses = ["--responses", "answers.jsonl"]
     assert (
         main(["score", "medcalc_own", *responses, "--config", "demo", "--out", "run"])
         == 0
     )
-    coverage = read_results(Path("run"))["tasks"]["medcalc_own"]["coverage"]
+    coverage = task_entry("run", "medcalc_own")["coverage"]
     assert list(coverage["unclear"]) == ["a bound"]  # dates and ages have none
     assert main(["adjudicate", "run", *responses]) == 0
     assert "for your eyes alone" in capsys.readouterr().out
@@ -437,11 +414,7 @@ def test_credentialed_answers_stay_in_the_private_store(
     assert unclear_sheet.is_relative_to(private_home())
     assert stat.S_IMODE(unclear_sheet.stat().st_mode) == 0o600
     assert "breeder" in sheet(str(unclear_sheet))[0]["answer"]
-    assert not any(
-        b"breeder" in path.read_bytes()
-        for path in Path("run").rglob("*")
-        if path.is_file()
-    )
+    assert not contains("run", b"breeder")
     # The sheet is not written into the run's folder, nor sent to a judge elsewhere.
     assert main(["adjudicate", "run", *responses, "--out", "run/sheet.csv"]) == 4
     assert "is in the run's folder" in capsys.readouterr().err
@@ -455,14 +428,8 @@ def test_credentialed_answers_stay_in_the_private_store(
     write_sheet(Path("sheet.csv"), COLUMNS, [{**row, "reading": "17"} for row in rows])
     again = ["--adjudicated", "sheet.csv", "--config", "demo", "--out", "again"]
     assert main(["score", "medcalc_own", *responses, *again]) == 0
-    assert (
-        read_results(Path("again"))["tasks"]["medcalc_own"]["coverage"]["unclear"] == {}
-    )
-    assert not any(
-        b"breeder" in path.read_bytes()
-        for path in Path("again").rglob("*")
-        if path.is_file()
-    )
+    assert task_entry("again", "medcalc_own")["coverage"]["unclear"] == {}
+    assert not contains("again", b"breeder")
 
 
 def test_folders_of_versions_without_unclear_answers_are_read(
@@ -491,32 +458,17 @@ def test_folders_of_versions_without_unclear_answers_are_read(
 
 
 def test_a_package_of_decisions_is_verified_with_their_sheet(
-    texts: dict[str, str], items: list[Item]
+    texts: dict[str, str],
 ) -> None:
-    lines = [json.dumps({"id": name, "response": text}) for name, text in texts.items()]
-    Path("answers.jsonl").write_text("\n".join(lines) + "\n")
+    write_responses("answers.jsonl", texts)
     scoring = ["--responses", "answers.jsonl", "--config", "demo"]
     # the other questions have no answer, which is only a note
     assert main(["score", "medcalc", *scoring, "--out", "first"]) == 0
     assert main(["adjudicate", "first", *scoring[:2], "--out", "sheet.csv"]) == 0
     rows = sheet("sheet.csv")
     fill_sheet({row["id"]: "none" for row in rows[:1]}, rows)
-    assert (
-        main(
-            [
-                "score",
-                "medcalc",
-                *scoring,
-                "--adjudicated",
-                "sheet.csv",
-                "--out",
-                "again",
-            ]
-        )
-        == 0
-    )
-    from medical_tasks.leaderboard.submission_package.contents import VerifyOptions
-
+    adjudicated = ["--adjudicated", "sheet.csv", "--out", "again"]
+    assert main(["score", "medcalc", *scoring, *adjudicated]) == 0
     options = VerifyOptions(responses=Path("answers.jsonl"))
     package = Path("package.zip")
     write_package(

@@ -304,19 +304,10 @@ def test_odd_text_survives() -> None:
 
 
 def test_a_pipe_can_be_the_input() -> None:
-    code = "import sys; from medical_tasks.cli.entry import main; sys.exit(main(sys.argv[1:]))"
+    command = "-m medical_tasks calc --batch /dev/stdin --out out.jsonl".split()
     record = json.dumps({"calculator_id": 3, "inputs": KIDNEY})
     process = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            code,
-            "calc",
-            "--batch",
-            "/dev/stdin",
-            "--out",
-            "out.jsonl",
-        ],
+        [sys.executable, *command],
         input=f"{record}\n{record}\n",
         capture_output=True,
         text=True,

@@ -13,9 +13,10 @@ from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.judge_check import ANNOTATIONS_FILE
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import read_items
 from tests.benchmarks.kqa.physicians_csv import rows, write
 from tests.case_tables import json_of, tables
+from tests.run_files import task_entry, write_responses
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 NAMES = ("entailment", "neutral", "contradiction")
@@ -31,21 +32,8 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         lambda: tmp_path / "judge_checks.json",
     )
     write(Path(ANNOTATIONS_FILE), rows())
-    assert (
-        main(
-            [
-                "judge-check",
-                "kqa",
-                "--judge",
-                "lexical",
-                "--source",
-                ".",
-                "--out",
-                "original",
-            ]
-        )
-        == 0
-    )
+    command = "judge-check kqa --judge lexical --source . --out original"
+    assert main(command.split()) == 0
     original: dict[str, Any] = json_of(Path("original/check.json"))
     assert {
         name: len(column) for name, column in original["labels"].items()
@@ -77,11 +65,10 @@ def score(
         (row["id"], str(row["answer"]).split())
         for row in read_rows(home / "kqa", "demo", "test", spec=DATASET)
     ]
-    lines = [
-        json.dumps({"id": name, "response": " ".join(words[: int(share * len(words))])})
-        for name, words in answers
-    ]
-    Path(f"{out}.jsonl").write_text("\n".join(lines), "utf-8")
+    write_responses(
+        f"{out}.jsonl",
+        {name: " ".join(words[: int(share * len(words))]) for name, words in answers},
+    )
     if check is not None:
         Path("check.json").write_text(json.dumps(check), "utf-8")
     calibration = [] if check is None else ["--calibration", "check.json"]
@@ -90,7 +77,7 @@ def score(
 
 
 def read_metrics(run: str) -> dict[str, Any]:
-    metrics: dict[str, Any] = read_results(Path(run))["tasks"]["kqa"]["metrics"]
+    metrics: dict[str, Any] = task_entry(run, "kqa")["metrics"]
     assert list(metrics)[:2] == ["comprehensiveness", "comprehensiveness_corrected"]
     return metrics
 
@@ -188,19 +175,8 @@ def test_compare_carries_the_error_of_shared_labels(
         score(None, out="raw"),
     ] == [0, 0, 0]
     capsys.readouterr()
-    assert (
-        main(
-            [
-                "compare",
-                "other",
-                "run",
-                "--metric",
-                "comprehensiveness_corrected",
-                "--json",
-            ]
-        )
-        == 0
-    )
+    compare = "compare other run --metric comprehensiveness_corrected --json"
+    assert main(compare.split()) == 0
     metrics = json.loads(capsys.readouterr().out)["kqa"]["metrics"]
     metric = metrics["comprehensiveness_corrected"]
     values = [

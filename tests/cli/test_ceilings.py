@@ -10,8 +10,8 @@ import pytest
 from medical_tasks.cli.entry import main
 from medical_tasks.models.budget import Amount, RunBudget
 from medical_tasks.models.stand_ins import make_toy_model
-from medical_tasks.runs.results import read_results
 from tests.fault_server import Call, Fault, FaultServer
+from tests.run_files import task_entry
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
@@ -28,14 +28,16 @@ def priced(call: Call) -> Fault:
     return ANSWER
 
 
-def run(server: FaultServer, *more: str, args: str = PRICES, out: str = "r") -> int:
-    words = f"run --tasks medcalc --config demo --max-new-tokens {LONGEST} --out {out}".split()
+def run(server: FaultServer, *more: str, args: str = PRICES) -> int:
+    words = (
+        f"run --tasks medcalc --config demo --max-new-tokens {LONGEST} --out r".split()
+    )
     named = f"--model openai-api/host/m --model-args base_url={server.base_url},{args}".split()
     return main([*words, *named, *more])
 
 
-def unscored(out: str = "r") -> dict[str, int]:
-    return dict(read_results(Path(out))["tasks"]["medcalc"]["coverage"]["unscored"])
+def unscored() -> dict[str, int]:
+    return dict(task_entry("r", "medcalc")["coverage"]["unscored"])
 
 
 def test_a_run_stops_at_a_ceiling_of_cost_and_resumes(
@@ -61,9 +63,8 @@ def test_a_run_stops_at_a_ceiling_of_cost_and_resumes(
             in error
         )
         assert unscored() == {"no answer: budget spent": 31 - stopped}
-        assert read_results(Path("r"))["tasks"]["medcalc"]["usage"][
-            "cost_usd"
-        ] == pytest.approx(stopped * 0.002)
+        usage = task_entry("r", "medcalc")["usage"]
+        assert usage["cost_usd"] == pytest.approx(stopped * 0.002)
 
         # Earlier commands' costs count: the same ceiling admits nothing more, a higher
         # one does.
@@ -80,7 +81,7 @@ def test_ceilings_of_tokens_count_retries_and_requests_in_flight() -> None:
     lost = [Fault.no_choices()] * 3
     with FaultServer([*lost, *[ANSWER] * 40]) as server:
         assert run(server, "--max-tokens-total", "12000", args="concurrency=4") == 5
-        entry = read_results(Path("r"))["tasks"]["medcalc"]
+        entry = task_entry("r", "medcalc")
         answered = entry["coverage"]["answered"]
         assert answered * (READ + WRITTEN) < 12_000
         assert len(server.calls) == answered + len(lost)
@@ -142,7 +143,7 @@ def test_a_model_in_this_process_stops_between_batches(
     )
     # the toy's words have many tokens
     assert main([*local, "--max-tokens-total", "8000"]) == 5
-    entry = read_results(Path("r"))["tasks"]["medcalc"]
+    entry = task_entry("r", "medcalc")
     usage = entry["usage"]
     assert 0 < entry["coverage"]["answered"] < 9
     assert (usage["prompt_tokens"] or 0) + (usage["output_tokens"] or 0) <= 8_000

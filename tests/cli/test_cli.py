@@ -16,8 +16,9 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main, verbs
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.results import read_items
-from tests.case_tables import json_of, tabled
+from tests.case_tables import tabled
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.run_files import task_entry, write_responses
 from tests.support import ROOT
 
 pytestmark = pytest.mark.usefixtures("demo_home")
@@ -30,21 +31,6 @@ def golds(demos: Path) -> dict[str, str]:
     return {item.id: gold_response(MEDCALC, item) for item in items}
 
 
-def write_responses(path: Path, answers: dict[str, str]) -> Path:
-    path.write_text(
-        "".join(
-            json.dumps({"id": key, "response": text}) + "\n"
-            for key, text in answers.items()
-        )
-    )
-    return path
-
-
-def read_results_file(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json_of(folder / "results.json")
-    return content
-
-
 SCORE = ["score", "medcalc", "--config", "demo"]
 RUN = ["run", "--tasks", "medcalc", "--config", "demo"]
 
@@ -55,18 +41,12 @@ RUN = ["run", "--tasks", "medcalc", "--config", "demo"]
 def test_the_gold_scores_the_maximum(
     spelling: str, demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = write_responses(tmp_path / "gold.jsonl", golds(demos))
-    assert (
-        main(["score", spelling, *SCORE[2:], "--responses", str(file), "--out", "out"])
-        == 0
-    )
-    entry = read_results_file(tmp_path / "out")["tasks"]["medcalc"]
-    assert entry["metrics"]["accuracy"]["value"] == 1.0
-    assert (
-        entry["metrics"]["accuracy"]["ci_low"]
-        < 1.0
-        == entry["metrics"]["accuracy"]["ci_high"]
-    )
+    write_responses("gold.jsonl", golds(demos))
+    responses = ["--config", "demo", "--responses", "gold.jsonl", "--out", "out"]
+    assert main(["score", spelling, *responses]) == 0
+    accuracy = task_entry("out", "medcalc")["metrics"]["accuracy"]
+    assert accuracy["value"] == accuracy["ci_high"] == 1.0
+    assert accuracy["ci_low"] < 1.0
     assert "100.0" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {
         "results.json",
@@ -76,13 +56,13 @@ def test_the_gold_scores_the_maximum(
 
 
 def test_missing_responses_are_not_wrong_and_the_completed_file_is_scored(
-    demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers = golds(demos)
     words = [*SCORE, "--responses", "r.jsonl", "--out", "out"]
-    write_responses(tmp_path / "r.jsonl", dict(list(answers.items())[:10]))
+    write_responses("r.jsonl", dict(list(answers.items())[:10]))
     assert main(words) == 0
-    entry = read_results_file(tmp_path / "out")["tasks"]["medcalc"]
+    entry = task_entry("out", "medcalc")
     missing = len(answers) - 10
     assert entry["coverage"]["unscored"] == {"no answer: none given": missing}
     assert entry["metrics"]["accuracy"]["value"] == 1.0
@@ -94,11 +74,9 @@ def test_missing_responses_are_not_wrong_and_the_completed_file_is_scored(
         "The values are over the other 10." in captured.err
     )
     assert "error" not in captured.err
-    write_responses(tmp_path / "r.jsonl", answers)
+    write_responses("r.jsonl", answers)
     assert main(words) == 0
-    assert read_results_file(tmp_path / "out")["tasks"]["medcalc"]["coverage"][
-        "scored"
-    ] == len(answers)
+    assert task_entry("out", "medcalc")["coverage"]["scored"] == len(answers)
 
 
 def test_run_baseline_and_compare(
@@ -123,52 +101,29 @@ def test_run_baseline_and_compare(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
-def test_a_file_name_that_is_not_text_is_accepted(demos: Path, tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_text_is_accepted(demos: Path) -> None:
     odd = Path(os.fsdecode(b"resp_\xff.jsonl"))
-    write_responses(tmp_path / odd, golds(demos))
+    write_responses(odd, golds(demos))
     for _ in range(2):  # the second time the folder's settings are read back
         assert main([*SCORE, "--responses", str(odd), "--out", "out"]) == 0
-    recipe = read_results_file(tmp_path / "out")["tasks"]["medcalc"]["recipe"]
+    recipe = task_entry("out", "medcalc")["recipe"]
     assert recipe["model"]["name"] == f"responses/{odd}"
 
 
 def test_the_only_configuration_of_a_folder_is_used(
-    demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = write_responses(tmp_path / "gold.jsonl", golds(demos))
-    assert (
-        main(
-            [
-                "score",
-                "medcalc",
-                "--data",
-                str(demos / "medcalc_bench"),
-                "--responses",
-                str(file),
-            ]
-        )
-        == 0
-    )
+    write_responses("gold.jsonl", golds(demos))
+    score = ["score", "medcalc", "--responses", "gold.jsonl"]
+    assert main([*score, "--data", str(demos / "medcalc_bench")]) == 0
     assert "note: configuration demo, the only one in" in capsys.readouterr().err
 
 
 def test_a_run_grows_in_its_folder_and_its_samples_are_nested(tmp_path: Path) -> None:
     samples = []
+    empty = [*RUN, "--model", "baseline/empty", "--out", "a"]
     for number in (5, 9):
-        assert (
-            main(
-                [
-                    *RUN,
-                    "--model",
-                    "baseline/empty",
-                    "--max-samples",
-                    str(number),
-                    "--out",
-                    "a",
-                ]
-            )
-            == 0
-        )
+        assert main([*empty, "--max-samples", str(number)]) == 0
         samples.append({row["id"] for row in read_items(tmp_path / "a")})
     few, more = samples
     assert (len(few), len(more)) == (5, 9)
@@ -224,8 +179,9 @@ def test_plan_computes_how_many_items_are_needed(
             name: text if number % share == 0 else "no idea"
             for number, (name, text) in enumerate(answers.items())
         }
-        file = write_responses(Path(f"{model}.jsonl"), partial)
-        assert main([*SCORE, "--responses", str(file), "--out", model]) == 0
+        write_responses(f"{model}.jsonl", partial)
+        responses = ["--responses", f"{model}.jsonl", "--out", model]
+        assert main([*SCORE, *responses]) == 0
     capsys.readouterr()
     plan = run_plan("--difference 0.2 --run half third")
     assert plan["from"] == "half and third"

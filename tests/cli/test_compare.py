@@ -59,42 +59,18 @@ def run(
 def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     run("a", "1100110011000000000000")
     run("b", "1111110011111111000000")
-    assert (
-        main(
-            [
-                "compare",
-                "a",
-                "b",
-                "--metric",
-                "accuracy",
-                "--by",
-                "category",
-                "--flips",
-                "2",
-                "--out",
-                "docs/out.md",
-            ]
-        )
-        == 0
-    )
+    options = "--metric accuracy --by category --flips 2 --out docs/out.md".split()
+    assert main(["compare", "a", "b", *options]) == 0
     out = capsys.readouterr().out
     assert "A: a (baseline/a)\nB: b (baseline/b)" in out
     # 8 items are right in B only: p = 2 / 2^8.
     (line,) = [
         line for line in out.splitlines() if line.startswith("medcalc  accuracy ")
     ]
-    assert line.split()[:8] == [
-        "medcalc",
-        "accuracy",
-        "McNemar",
-        "27.3",
-        "%",
-        "63.6",
-        "%",
-        "+36.4",
-    ]
-    assert line.split()[11] == "0.00781"
-    assert line.split()[-3:] == ["8", "0", "14"]
+    cells = line.split()
+    assert cells[:8] == "medcalc accuracy McNemar 27.3 % 63.6 % +36.4".split()
+    assert cells[11] == "0.00781"
+    assert cells[-3:] == ["8", "0", "14"]
     assert "medcalc by category" in out
     assert "medcalc, accuracy: wrong -> right (improved), 2 of 8 items" in out
     assert "b said 2" in out
@@ -117,21 +93,8 @@ def test_json_of_two_and_of_three(capsys: pytest.CaptureFixture[str]) -> None:
         "2",
         "3",
     ]
-    assert (
-        main(
-            [
-                "compare",
-                "a",
-                "b",
-                "c",
-                "--all-pairs",
-                "--json",
-                "--task",
-                "medical|medcalc",
-            ]
-        )
-        == 0
-    )
+    pairs = "compare a b c --all-pairs --json --task medical|medcalc"
+    assert main(pairs.split()) == 0
     three = json.loads(capsys.readouterr().out)
     assert three["runs"] == {"A": "a", "B": "b", "C": "c"}
     assert [(pair["first"], pair["second"]) for pair in three["pairs"]] == [

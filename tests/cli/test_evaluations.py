@@ -14,8 +14,10 @@ import pytest
 
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
-from medical_tasks.runs.results import TaskEntry, read_items, read_results
+from medical_tasks.runs.results import read_items
+from tests.conftest import Serving
 from tests.fault_server import Call, FaultServer
+from tests.run_files import task_entry
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
@@ -36,7 +38,7 @@ def says_entailed(prompt: str, seed: int) -> bool:
     return (share(prompt) < 2 / 3) != flipped
 
 
-def judge(call: Call) -> str:
+def answer(call: Call) -> str:
     verdict = "entailed" if says_entailed(call.prompt, call.body["seed"]) else "neither"
     return json.dumps({"reason": "so", "verdict": verdict})
 
@@ -53,19 +55,14 @@ SAMPLING = ["--judge-args", f"temperature=1,seed={SEED}"]
 SEVERAL = [*SCORE, *SAMPLING, "--evaluations", str(N)]
 
 
-def entry(folder: str) -> TaskEntry:
-    return read_results(Path(folder))["tasks"]["kqa"]
-
-
 @pytest.fixture
-def server(demos: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+def server(serving: Serving, demos: Path) -> Iterator[FaultServer]:
     rows = mt.load("kqa", config="demo", data=demos / "kqa")["test"]
     with Path("answers.csv").open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["question", "answer"])
         table.writerows([row["question"], "It depends on the dose."] for row in rows)
-    with FaultServer(answer=judge) as opened:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
+    with serving() as opened:
         yield opened
 
 
@@ -74,7 +71,7 @@ def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies
 ) -> None:
     # Judging that stopped midway resumes.
     assert main([*SEVERAL, "--max-judge-calls", "170", "--out", "r"]) == 5
-    figure = entry("r")["metrics"]["comprehensiveness"]
+    figure = task_entry("r", "kqa")["metrics"]["comprehensiveness"]
     assert figure["bound_low"] < figure["value"] < figure["bound_high"]
     assert len(server.calls) == 170
     capsys.readouterr()
@@ -82,9 +79,9 @@ def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies
     assert set(request_counts(server).values()) == {1}
     by_seed = Counter(seed for _, seed in request_counts(server))
     assert by_seed == dict.fromkeys(range(SEED, SEED + N), STATEMENTS)
-    evaluations = entry("r")["evaluations"]
-    assert entry("r")["recipe"]["evaluations"] == evaluations["n"] == N
-    judge_entry = entry("r")["judge"]
+    evaluations = task_entry("r", "kqa")["evaluations"]
+    assert task_entry("r", "kqa")["recipe"]["evaluations"] == evaluations["n"] == N
+    judge_entry = task_entry("r", "kqa")["judge"]
     assert judge_entry["from_store"] == 170
     assert judge_entry["calls"] == N * STATEMENTS - 170
 
@@ -111,7 +108,7 @@ def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies
     assert verdicts["alpha"]["value"] == pytest.approx(1 - disagreement / chance)
 
     metric = evaluations["metrics"]["comprehensiveness"]
-    figure = entry("r")["metrics"]["comprehensiveness"]
+    figure = task_entry("r", "kqa")["metrics"]["comprehensiveness"]
     assert metric["mean"] == figure["value"] == pytest.approx(fmean(metric["values"]))
     assert metric["sd"] == pytest.approx(stdev(metric["values"]))
     rows = read_items(Path("r"))
@@ -128,19 +125,23 @@ def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies
 def test_the_first_evaluation_equals_a_single_scoring(server: FaultServer) -> None:
     """A run that was judged once pays only for the other evaluations."""
     assert main([*SCORE, *SAMPLING, "--out", "r"]) == 0
-    once = entry("r")["metrics"]["comprehensiveness"]["value"]
-    assert "evaluations" not in entry("r")["recipe"]
+    once = task_entry("r", "kqa")["metrics"]["comprehensiveness"]["value"]
+    assert "evaluations" not in task_entry("r", "kqa")["recipe"]
     assert main([*SEVERAL, "--out", "r"]) == 0
     assert len(server.calls) == N * STATEMENTS
-    values = entry("r")["evaluations"]["metrics"]["comprehensiveness"]["values"]
+    values = task_entry("r", "kqa")["evaluations"]["metrics"]["comprehensiveness"][
+        "values"
+    ]
     assert values[0] == once
     # A file of verdicts has those of the first evaluation.
     recorded = [*SCORE[:-1], "recorded/r/verdicts.jsonl", "--out", "again"]
     assert main(recorded) == 0
-    assert entry("again")["metrics"]["comprehensiveness"]["value"] == once
+    assert task_entry("again", "kqa")["metrics"]["comprehensiveness"]["value"] == once
     # After a single scoring nothing of the evaluations is left.
     assert main([*SCORE, *SAMPLING, "--out", "r"]) == 0
-    assert "evaluations" not in entry("r") | entry("r")["recipe"]
+    assert (
+        "evaluations" not in task_entry("r", "kqa") | task_entry("r", "kqa")["recipe"]
+    )
 
 
 def test_each_evaluation_takes_its_own_votes(server: FaultServer) -> None:
@@ -158,9 +159,11 @@ def test_each_evaluation_takes_its_own_votes(server: FaultServer) -> None:
             [0, 1, 3, 4, 5],
             [0, 1, 2, 3, 4, 5],
         )
-    assert entry("r")["judge"]["votes_saved"] == 6 * STATEMENTS - len(server.calls)
+    assert task_entry("r", "kqa")["judge"]["votes_saved"] == 6 * STATEMENTS - len(
+        server.calls
+    )
     # Two evaluations are enough for an interval: an evaluation has no error of its own.
-    figure = entry("r")["metrics"]["comprehensiveness"]
+    figure = task_entry("r", "kqa")["metrics"]["comprehensiveness"]
     assert figure["ci_high"] - figure["ci_low"] < 0.6
 
 
@@ -179,7 +182,7 @@ def test_comparisons_take_the_means_of_evaluations(server: FaultServer) -> None:
     assert main([*SCORE, *SAMPLING, "--out", "b"]) == 0
     compared = mt.compare("a", "b")["kqa"]
     assert any("evaluations differs" in text for text in compared["warnings"])
-    value = entry("a")["metrics"]["comprehensiveness"]["value"]
+    value = task_entry("a", "kqa")["metrics"]["comprehensiveness"]["value"]
     difference = compared["metrics"]["comprehensiveness"]
     assert difference["value_a"] == pytest.approx(value)
 

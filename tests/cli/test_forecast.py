@@ -18,8 +18,8 @@ NOBODY = "http://nobody.invalid/v1"
 RUN = "run --tasks medcalc --config demo --max-new-tokens 100 --out r --model openai-api/host/m"
 
 
-def run(url: str, *more: str, args: str = "") -> int:
-    model_args = f"base_url={url},served=m,price_in=1,price_out=10{args}"
+def run(url: str, *more: str) -> int:
+    model_args = f"base_url={url},served=m,price_in=1,price_out=10"
     return main([*RUN.split(), "--model-args", model_args, *more])
 
 

@@ -45,19 +45,8 @@ def kqa(
     *more: str, judge: str = CHAT, marks: tuple[tuple[str, ...], ...] = MARKS
 ) -> int:
     write(Path(ANNOTATIONS_FILE), rows(marks))
-    return main(
-        [
-            "judge-check",
-            "kqa",
-            "--judge",
-            judge,
-            "--source",
-            ".",
-            "--out",
-            "check",
-            *more,
-        ]
-    )
+    command = ["judge-check", "kqa", "--judge", judge, "--source", "."]
+    return main([*command, "--out", "check", *more])
 
 
 def check() -> dict[str, Any]:
@@ -200,9 +189,7 @@ def test_batched_and_single_are_compared_and_asked_again(
     assert len(server.calls) == 19  # single calls were made already
 
 
-def test_official_prompts_ask_twice(
-    server: FaultServer, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_official_prompts_ask_twice(server: FaultServer, here: Path) -> None:
     def two_questions(call: Call) -> str:
         (match,) = JUDGED.finditer(call.prompt)
         true_mark = "E" if call.prompt.startswith("Entails?") else "C"
@@ -340,21 +327,8 @@ def test_the_physicians_figures_on_the_released_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     source = str(SHARED / "data" / "kqa" / ANNOTATIONS_FILE)
-    assert (
-        main(
-            [
-                "judge-check",
-                "kqa",
-                "--judge",
-                "lexical",
-                "--source",
-                source,
-                "--out",
-                "check",
-            ]
-        )
-        == 0
-    )
+    command = ["judge-check", "kqa", "--judge", "lexical", "--source", source]
+    assert main([*command, "--out", "check"]) == 0
     report = check()
     people = report["figures"]["people"]["three_way"]
     assert (report["pairs"], report["clusters"], report["scored"]) == (399, 50, 399)

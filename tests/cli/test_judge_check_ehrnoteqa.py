@@ -21,6 +21,7 @@ from medical_tasks.spec import TaskSpec
 from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, FaultServer
+from tests.run_files import contains
 
 CHAT = "openai-api/test-host/m"
 CANARY = "the canary sang until the early morning"
@@ -73,16 +74,9 @@ def write_scores(
 
 
 def judge(*more: str, judge: str = CHAT) -> int:
-    words = [
-        "judge-check",
-        "ehrnoteqa",
-        "--source",
-        "scores.csv",
-        "--config",
-        "demo",
-        "--out",
-        "check",
-    ]
+    words = (
+        "judge-check ehrnoteqa --source scores.csv --config demo --out check"
+    ).split()
     return main([*words, "--judge", judge, *more])
 
 
@@ -122,11 +116,9 @@ def test_agreement_of_a_judge_with_three_raters(
     assert figures["people"] is None
     assert "with_people" not in correctness
     raters = figures["raters"]
-    assert (raters["names"], raters["labelled"], raters["no_majority"]) == (
-        ["rater_a", "rater_b", "rater_c"],
-        [7, 6, 7],
-        1,
-    )
+    assert raters["names"] == ["rater_a", "rater_b", "rater_c"]
+    assert raters["labelled"] == [7, 6, 7]
+    assert raters["no_majority"] == 1
     # rater_a has 1 1 0 0 0 0 0, rater_b 1 1 0 0 1 . 0, rater_c 1 0 0 1 0 1 0.
     assert [pair["agreement"]["value"] for pair in raters["judge"]] == pytest.approx(
         [6 / 7, 4 / 6, 3 / 7]
@@ -226,11 +218,7 @@ def test_the_text_stays_private(
     assert not any(
         text in file.read_bytes() for file in outside for text in question_texts
     )
-    assert any(
-        b"canary" in file.read_bytes()
-        for file in Path("private").rglob("*")
-        if file.is_file()
-    )
+    assert contains("private", b"canary")
 
 
 def test_several_judges_are_compared(
@@ -257,11 +245,8 @@ def test_several_judges_are_compared(
     assert own_model["models"] == ["gpt-1", "gpt-3", "gpt-4"]
     assert own_model["lean"]["value"] == 0.0
     assert judge_entry["apart"]["answers"] == len(questions(demo))
-    files = [file for file in Path("check").rglob("*") if file.is_file()]
-    assert {"choosing.json", "judges.html", "check.json"} <= {
-        file.name for file in files
-    }
-    assert not any(b"canary" in file.read_bytes() for file in files)
+    assert Path("check/judges.html").is_file()
+    assert not contains("check", b"canary")
     assert "canary" not in captured.out + captured.err
 
 

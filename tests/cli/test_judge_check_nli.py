@@ -13,6 +13,7 @@ from medical_tasks.judges.checks import describe, last_check
 from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, FaultServer
+from tests.run_files import contains
 
 CHAT = "openai-api/test-host/m"
 CANARY = "The canary of the patient in bed four sang until the early morning hours of Sunday."
@@ -164,14 +165,8 @@ def test_mednli_stays_on_this_machine(
     # refused commands leave nothing behind
     assert not {"check", "both"} & {path.name for path in Path().iterdir()}
     for folder in ("local", "home"):
-        files = [file for file in Path(folder).rglob("*") if file.is_file()]
-        assert files
-        assert not any(b"canary" in file.read_bytes() for file in files)
-    assert any(
-        b"canary" in file.read_bytes()
-        for file in Path("private").rglob("*")
-        if file.is_file()
-    )
+        assert not contains(folder, b"canary")
+    assert contains("private", b"canary")
 
 
 @pytest.mark.parametrize("style", ["json", "cot", "plain"])

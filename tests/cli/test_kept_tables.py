@@ -16,7 +16,7 @@ from openpyxl import Workbook
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
-from medical_tasks.runs.results import read_results
+from tests.run_files import task_entry
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
@@ -63,9 +63,7 @@ def wrong(rows: Rows) -> Rows:
 
 
 def accuracy(folder: str = "out") -> float:
-    value: float = read_results(Path(folder))["tasks"]["medcalc"]["metrics"][
-        "accuracy"
-    ]["value"]
+    value: float = task_entry(folder, "medcalc")["metrics"]["accuracy"]["value"]
     return value
 
 
@@ -128,19 +126,8 @@ def test_the_sheet_is_recorded_and_used_by_reports(
         assert results["medcalc"].recipe["model"]["tables"]["sheet"] == [name]
         assert results["medcalc"].metrics["accuracy"].value == float(name == "Model A")
         # The report finds the answers without the sheet's name.
-        assert (
-            main(
-                [
-                    "report",
-                    str(results.folder),
-                    "--responses",
-                    "t.xlsx",
-                    "--out",
-                    "r.md",
-                ]
-            )
-            == 0
-        )
+        report = ["report", str(results.folder), "--responses", "t.xlsx"]
+        assert main([*report, "--out", "r.md"]) == 0
         page = Path("r.md").read_text(encoding="utf-8")
         assert "Answers are not shown" not in page
     assert "error" not in capsys.readouterr().err

@@ -16,19 +16,9 @@ from medical_tasks.cli.entry import main
 from medical_tasks.runs import finishing
 from tests.support import ROOT
 
-RUN = (
-    "run",
-    "--tasks",
-    "medcalc",
-    "--config",
-    "demo",
-    "--model",
-    "baseline/random",
-    "--max-samples",
-    "4",
+RUN = tuple(
+    "run --tasks medcalc --config demo --model baseline/random --max-samples 4".split()
 )
-
-
 pytestmark = pytest.mark.usefixtures("demo_home")
 
 SCORER = "medical_tasks.benchmarks.medcalc_bench.scoring.score_items"

@@ -16,7 +16,6 @@ WORDS = "run --tasks medcalc --config demo --max-samples 3 --out r --model opena
 
 def run(server: FaultServer, monkeypatch: pytest.MonkeyPatch, args: str = "") -> int:
     monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-    monkeypatch.setenv("TEST_HOST_API_KEY", "k")
     return main([*WORDS.split(), *(["--model-args", args] if args else [])])
 
 

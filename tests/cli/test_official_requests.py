@@ -14,7 +14,6 @@ import pytest
 from medical_tasks.benchmarks.ehrnoteqa.data import demo_pairs
 from medical_tasks.benchmarks.kqa.data import demo_rows
 from medical_tasks.cli.entry import main
-from medical_tasks.runs.results import read_results
 from tests.benchmarks.ehrnoteqa.judged import (
     CHOICE_TEMPLATE,
     OPEN_TEMPLATE,
@@ -22,6 +21,7 @@ from tests.benchmarks.ehrnoteqa.judged import (
 )
 from tests.conftest import Serving
 from tests.fault_server import Call
+from tests.run_files import task_entry
 
 UNTIDY = (
     "",
@@ -57,26 +57,11 @@ def reply_true_or_false(call: Call) -> str:
 
 
 def score(task: str, responses: Path, upstream: Path) -> dict[str, Any]:
-    words = [
-        "score",
-        task,
-        "--responses",
-        str(responses),
-        "--out",
-        "out",
-        "--prompts",
-        "official",
-    ]
-    words += [
-        "--config",
-        "demo",
-        "--upstream",
-        str(upstream),
-        "--judge",
-        "openai-api/test-host/j",
-    ]
-    assert main([*words, "--votes", "1", "--judge-args", "temperature=0"]) == 0
-    metrics: dict[str, Any] = read_results(Path("out"))["tasks"][task]["metrics"]
+    judge = ["--judge", "openai-api/test-host/j", "--judge-args", "temperature=0"]
+    prompts = ["--prompts", "official", "--upstream", str(upstream)]
+    words = ["score", task, "--config", "demo", "--responses", str(responses)]
+    assert main([*words, *prompts, *judge, "--votes", "1", "--out", "out"]) == 0
+    metrics: dict[str, Any] = task_entry("out", task)["metrics"]
     return metrics
 
 

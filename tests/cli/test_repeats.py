@@ -26,12 +26,13 @@ from medical_tasks.report.collect import report_data
 from medical_tasks.report.page_data import decision
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import open_run_folder
-from medical_tasks.runs.results import TaskEntry, read_items, read_results
+from medical_tasks.runs.results import TaskEntry, read_items
 from medical_tasks.runs.runner import RunOptions, run_model
 from medical_tasks.scoring.bootstrap import repeats
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.comparison.comparison_cases import compare_results
 from tests.fault_server import Call, FaultServer
+from tests.run_files import task_entry
 from tests.support import GeneratesOnly, asked, counts
 
 pytestmark = pytest.mark.usefixtures("demo_home")
@@ -66,7 +67,7 @@ def test_a_judged_run_of_three_repeats(
         9: 4,
     }
     assert "comprehensiveness: 3 repeats " in capsys.readouterr().out
-    entry = read_results(Path("r"))["tasks"]["kqa"]
+    entry = task_entry("r", "kqa")
     for metric in (
         entry["metrics"][name] for name in ("comprehensiveness", "hallucination_rate")
     ):
@@ -81,18 +82,9 @@ def test_a_judged_run_of_three_repeats(
     assert len({*Counter(row.get("repeat", 1) for row in rows).values()}) == 1
     # Scored again by the recorded verdicts, all repeats count; without votes the judge's
     # deviation is not reported.
-    words = [
-        "--responses",
-        "r",
-        "--config",
-        "demo",
-        "--judge",
-        "recorded/r/verdicts.jsonl",
-        "--out",
-        "again",
-    ]
-    assert main(["score", "kqa", *words]) == 0
-    for name, metric in read_results(Path("again"))["tasks"]["kqa"]["metrics"].items():
+    score = "score kqa --responses r --config demo --out again".split()
+    assert main([*score, "--judge", "recorded/r/verdicts.jsonl"]) == 0
+    for name, metric in task_entry("again", "kqa")["metrics"].items():
         assert (
             metric["repeats"]["values"] == entry["metrics"][name]["repeats"]["values"]
         )

@@ -42,22 +42,11 @@ def test_the_report_of_several_runs_is_in_the_working_folder(
     demos: Path,
     runs: list[Path],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     capsys.readouterr()
-    words = [
-        "report",
-        *map(str, runs),
-        "--data",
-        str(demos),
-        "--format",
-        "markdown",
-        "--title",
-        "Two | <b>runs</b>",
-    ]
-    assert main(words) == 0
+    words = ["report", *map(str, runs), "--data", str(demos), "--format", "markdown"]
+    assert main([*words, "--title", "Two | <b>runs</b>"]) == 0
     assert capsys.readouterr().out == "report: report.md\n"
     text = (tmp_path / "report.md").read_text()
     assert "\n# Two \\| &lt;b>runs&lt;/b>\n" in text
@@ -112,15 +101,8 @@ def test_the_page_is_opened_in_a_browser(
 
     monkeypatch.setattr(webbrowser, "open", open_nothing)
     page = tmp_path / "a page.html"
-    words = [
-        "report",
-        str(runs[0]),
-        "--data",
-        str(demos),
-        "--no-items",
-        "--open",
-        "--out",
-    ]
+    report = ["report", str(runs[0]), "--data", str(demos)]
+    words = [*report, "--no-items", "--open", "--out"]
     assert main([*words, str(page)]) == 0
     assert opened == [page.as_uri()]
     assert "no browser could be started" in capsys.readouterr().err

@@ -34,7 +34,7 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 
-def test_a_run_is_repeated_by_its_own_file(demos: Path, here: Path) -> None:
+def test_a_run_is_repeated_by_its_own_file(demos: Path) -> None:
     data = ["--config", "demo", "--data", str(demos), "--max-samples", "4"]
     judge = ["--judge", "lexical", "--votes", "1"]
     assert main([*RUN, *data, *judge, "--out", "first"]) == 0
@@ -109,7 +109,7 @@ def test_a_run_with_a_secret_is_repeated_only_with_its_value(
     assert repeated == replace(options, model_args={"api_key": "s3cret"})
 
 
-def test_an_option_replaces_no_other_with_the_same_prefix(here: Path) -> None:
+def test_an_option_replaces_no_other_with_the_same_prefix() -> None:
     Path(RUN_FILE).write_text(
         "{tasks: kqa, model: hf/a, model_args: {dtype: float16}, judge: lexical, "
         "judge_args: {temperature: 0.5}, judge_reply_tokens: 900}"
@@ -141,7 +141,7 @@ def test_an_option_replaces_no_other_with_the_same_prefix(here: Path) -> None:
     ],
 )  # fmt: skip
 def test_an_invalid_file_is_refused(
-    here: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+    capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     Path("run.yaml").write_text(text)
     error = refused(["run", "--config-file", "run.yaml"], capsys)
@@ -149,7 +149,7 @@ def test_an_invalid_file_is_refused(
     assert message in error
 
 
-def test_a_file_may_be_written_by_hand(demos: Path, here: Path) -> None:
+def test_a_file_may_be_written_by_hand(demos: Path) -> None:
     Path("mine.yaml").write_text(
         f"tasks: medcalc\nmodel: baseline/random\nmax-samples: 3\nconfig: demo\ndata: {demos}\n"
         "task_args:\nsubset:\nbatch: false\n"
@@ -159,7 +159,7 @@ def test_a_file_may_be_written_by_hand(demos: Path, here: Path) -> None:
 
 
 def test_a_prompt_is_shown_and_nobody_is_asked(
-    demos: Path, here: Path, capsys: pytest.CaptureFixture[str]
+    demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = ["--config", "demo", "--data", str(demos)]
     model = ["--model", "openai-api/nowhere/m"]  # has no address, and does not need it
@@ -193,9 +193,7 @@ def test_a_prompt_is_shown_and_nobody_is_asked(
     assert captured.out == ""
 
 
-def test_the_prompt_of_a_local_model_uses_its_chat_template(
-    demos: Path, here: Path
-) -> None:
+def test_the_prompt_of_a_local_model_uses_its_chat_template(demos: Path) -> None:
     pytest.importorskip("transformers")
     make_toy_model(Path("toy"), texts=["What is the anion gap?", "Answer: 12"])
     shown = mt.show_prompt("kqa", "hf/toy", config="demo", data=demos)
@@ -207,7 +205,7 @@ def test_the_prompt_of_a_local_model_uses_its_chat_template(
         mt.show_prompt("kqa", "hf/toy", "17", config="demo", data=demos)
 
 
-def test_a_prompt_is_shown_as_the_run_would_shorten_it(demos: Path, here: Path) -> None:
+def test_a_prompt_is_shown_as_the_run_would_shorten_it(demos: Path) -> None:
     pytest.importorskip("lighteval")
     make_toy_model(Path("toy"), texts=["Discharge summary", "Answer: B"])
 
@@ -235,9 +233,7 @@ def test_a_prompt_is_shown_as_the_run_would_shorten_it(demos: Path, here: Path) 
     assert unanswered.note.endswith("so the run leaves it unanswered.")
 
 
-def test_the_prompt_of_a_server_is_not_shortened_without_asking_it(
-    demos: Path, here: Path
-) -> None:
+def test_the_prompt_of_a_server_is_not_shortened_without_asking_it(demos: Path) -> None:
     shown = mt.show_prompt(
         "ehrnoteqa_open_level1",
         "openai-api/nowhere/m",

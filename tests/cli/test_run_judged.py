@@ -14,10 +14,11 @@ import pytest
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.comparability import NO_OFFICIAL_FIGURES
-from medical_tasks.runs.results import TaskEntry, read_items, read_results
+from medical_tasks.runs.results import read_items
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.conftest import Serving
 from tests.fault_server import Call, Fault, FaultServer, randomly
+from tests.run_files import task_entry, write_responses
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 ANSWER = "Paracetamol at the usual dose is safe for most adults, and drinking water helps with the headache."
@@ -76,54 +77,47 @@ ASK = ["--judge", "openai-api/test-host/scripted"]
 QUICK = ["--judge-args", "timeout=5,max_retries=6,total_time=20"]
 
 
-def entry(folder: Path) -> TaskEntry:
-    return read_results(folder)["tasks"]["kqa"]
+def values(folder: str) -> dict[str, Any]:
+    metrics = task_entry(folder, "kqa")["metrics"]
+    return {name: metric["value"] for name, metric in metrics.items()}
 
 
-def values(folder: Path) -> dict[str, Any]:
-    return {name: metric["value"] for name, metric in entry(folder)["metrics"].items()}
-
-
-def verdicts(folder: Path) -> dict[str, str]:
-    lines = (folder / "verdicts.jsonl").read_text().splitlines()
+def verdicts(folder: str) -> dict[str, str]:
+    lines = Path(folder, "verdicts.jsonl").read_text().splitlines()
     return {row["id"]: row["value"] for row in map(json.loads, lines)}
 
 
 def test_failures_of_one_request_in_five_change_no_number(
-    open_server: OpenServer, tmp_path: Path
+    open_server: OpenServer,
 ) -> None:
     open_server()
     assert main([*RUN, *ASK, "--out", "calm"]) == 0
     faulty = open_server(randomly(0.2, FAULTS, seed=3, at_most=2))
     assert main([*RUN, *ASK, *QUICK, "--out", "storm"]) == 0
     assert len(faulty.calls) > VERDICTS
-    assert values(tmp_path / "calm") == values(tmp_path / "storm")
-    assert 0 < values(tmp_path / "calm")["comprehensiveness"] < 1
-    judge = entry(tmp_path / "storm")["judge"]
+    assert values("calm") == values("storm")
+    assert 0 < values("calm")["comprehensiveness"] < 1
+    judge = task_entry("storm", "kqa")["judge"]
     assert judge["verdicts"] == {"asked": VERDICTS, "decided": VERDICTS, "unscored": {}}
     assert judge["calls"] == len(faulty.calls)
-    assert verdicts(tmp_path / "storm") == verdicts(tmp_path / "calm")
-    assert len(verdicts(tmp_path / "storm")) == VERDICTS
+    assert verdicts("storm") == verdicts("calm")
+    assert len(verdicts("storm")) == VERDICTS
 
 
 def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     open_server: OpenServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    down_now = [True]
-    server = open_server(lambda call: Fault.refuse() if down_now else None)
+    is_down = True
+    server = open_server(lambda call: Fault.refuse() if is_down else None)
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 5
     shown = capsys.readouterr()
-    down = entry(tmp_path / "r")
+    down = task_entry("r", "kqa")
     for name in JUDGED:
         metric = down["metrics"][name]
         assert (metric["value"], metric["ci_low"], metric["n"]) == (None, None, 0)
-    assert (
-        down["metrics"]["comprehensiveness"]["bound_low"],
-        down["metrics"]["comprehensiveness"]["bound_high"],
-    ) == (
-        0.0,
-        1.0,
-    )
+    comprehensiveness = down["metrics"]["comprehensiveness"]
+    assert comprehensiveness["bound_low"] == 0.0
+    assert comprehensiveness["bound_high"] == 1.0
     most = down["metrics"]["hallucination_rate"]["bound_high"]
     assert most == VERDICTS / N_ITEMS  # every statement contradicted, and no more
     assert down["coverage"]["scored"] == 0
@@ -134,39 +128,29 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     assert all(row["comprehensiveness"] is None for row in read_items(tmp_path / "r"))
     # the run gives up instead of waiting for each question
     assert len(server.calls) < 7 * VERDICTS
-    down_now.clear()
+    is_down = False
     server.calls.clear()
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0
     # Every question once; on a busy machine the client may send some of them again.
     assert len({json.dumps(call.body) for call in server.calls}) == VERDICTS
-    assert entry(tmp_path / "r")["coverage"]["scored"] == N_ITEMS
+    assert task_entry("r", "kqa")["coverage"]["scored"] == N_ITEMS
     server.calls.clear()
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0
     assert server.calls == []
 
 
 def test_usage_and_cost_cover_all_requests_of_model_and_judge(
-    open_server: OpenServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    open_server: OpenServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = open_server()
-    model = [
-        "--model",
-        "openai-api/test-host/subject",
-        "--model-args",
-        "price_in=0.15,price_out=0.6",
-    ]
-    run = [
-        *RUN[:3],
-        *model,
-        *RUN[5:],
-        *ASK,
-        "--judge-args",
-        "price_in=2,price_out=8",
-        "--out",
-    ]
+    model = (
+        "--model openai-api/test-host/subject --model-args price_in=0.15,price_out=0.6"
+    )
+    judge_prices = ["--judge-args", "price_in=2,price_out=8"]
+    run = [*RUN[:3], *model.split(), *RUN[5:], *ASK, *judge_prices, "--out"]
     assert main([*run, "r", "--max-judge-calls", "30"]) == 5
     assert main([*run, "r"]) == 0
-    once = entry(tmp_path / "r")
+    once = task_entry("r", "kqa")
     for usage, name, prices in (
         (once["usage"], "subject", (0.15, 0.6)),
         (once["judge"]["usage"], "scripted", (2.0, 8.0)),
@@ -184,11 +168,9 @@ def test_usage_and_cost_cover_all_requests_of_model_and_judge(
     server.calls.clear()
     assert main([*run, "r"]) == 0
     assert server.calls == []
-    again = entry(tmp_path / "r")
-    assert (again["usage"], again["judge"]["forecast"]) == (
-        once["usage"],
-        once["judge"]["forecast"],
-    )
+    again = task_entry("r", "kqa")
+    assert again["usage"] == once["usage"]
+    assert again["judge"]["forecast"] == once["judge"]["forecast"]
     assert again["judge"]["usage"]["cost_usd"] == once["judge"]["usage"]["cost_usd"]
     capsys.readouterr()
     assert main(["compare", "r", "r"]) == 0
@@ -208,7 +190,7 @@ def test_a_forecast_asks_nothing_and_a_budget_stops_judging(
     assert not (tmp_path / "r").exists()
     assert main([*RUN, *ASK, "--max-judge-calls", "30", "--out", "r"]) == 5
     assert len(server.calls) == 30
-    unfinished = entry(tmp_path / "r")
+    unfinished = task_entry("r", "kqa")
     assert unfinished["judge"]["verdicts"]["unscored"] == {
         "judge: budget spent": VERDICTS - 30
     }
@@ -224,22 +206,20 @@ def test_a_forecast_asks_nothing_and_a_budget_stops_judging(
     assert before["bound_low"] < before["bound_high"]
     assert main([*RUN, *ASK, "--max-judge-calls", "50", "--out", "r"]) == 0
     assert len(server.calls) == VERDICTS - 30
-    after = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
+    after = task_entry("r", "kqa")["metrics"]["comprehensiveness"]
     assert before["bound_low"] <= after["value"] <= before["bound_high"]
 
 
-def test_answers_of_a_run_are_judged_again_by_another(
-    open_server: OpenServer, tmp_path: Path
-) -> None:
+def test_answers_of_a_run_are_judged_again_by_another(open_server: OpenServer) -> None:
     assert main([*RUN, "--out", "words"]) == 0
-    assert entry(tmp_path / "words")["recipe"]["judge"]["name"] == "lexical"
+    assert task_entry("words", "kqa")["recipe"]["judge"]["name"] == "lexical"
     server = open_server()
     score = ["score", "kqa", "--responses", "words", *ASK, "--out"]
     assert main([*score, "again"]) == 0
     assert len(server.calls) == VERDICTS
-    assert entry(tmp_path / "again")["recipe"]["model"]["name"] == "baseline/reference"
+    assert task_entry("again", "kqa")["recipe"]["model"]["name"] == "baseline/reference"
     assert main([*RUN, *ASK, "--out", "direct"]) == 0
-    assert values(tmp_path / "again") == values(tmp_path / "direct")
+    assert values("again") == values("direct")
     assert main(["compare", "words", "again"]) == 0
     # A judge that reasons may reply at length.
     longer = [*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2"]
@@ -247,14 +227,14 @@ def test_answers_of_a_run_are_judged_again_by_another(
     sizes = [call.body["max_tokens"] for call in server.calls]
     assert set(sizes[: 2 * VERDICTS]) == {512}
     assert set(sizes[2 * VERDICTS :]) == {4096}
-    assert entry(tmp_path / "longer")["recipe"]["judge"]["reply_tokens"] == 4096
+    assert task_entry("longer", "kqa")["recipe"]["judge"]["reply_tokens"] == 4096
     # Recorded verdicts give the same numbers without any judge.
     server = open_server()
     assert (
         main([*RUN, "--judge", "recorded/direct/verdicts.jsonl", "--out", "read"]) == 0
     )
     assert server.calls == []
-    assert values(tmp_path / "read") == values(tmp_path / "direct")
+    assert values("read") == values("direct")
 
 
 def test_a_run_forecasts_judging_before_the_model_is_asked(
@@ -278,7 +258,7 @@ def test_a_run_forecasts_judging_before_the_model_is_asked(
 
 
 def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main([*RUN, "--out", "r"]) == 0
     out = capsys.readouterr().out
@@ -288,12 +268,12 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
     assert f"baseline/reference, kqa: {NO_OFFICIAL_FIGURES}." in out
     assert "never checked" in out
     assert f"**{line}" in Path("r/report.md").read_text()
-    task_entry = entry(tmp_path / "r")
-    assert task_entry["paper"]["comparable"] is False
-    assert task_entry["recipe"]["judge"]["comparable"] is False
+    kqa_entry = task_entry("r", "kqa")
+    assert kqa_entry["paper"]["comparable"] is False
+    assert kqa_entry["recipe"]["judge"]["comparable"] is False
     assert [
         name
-        for name, metric in task_entry["metrics"].items()
+        for name, metric in kqa_entry["metrics"].items()
         if metric.get("comparable", True)
     ] == ["words"]
     assert main(["compare", "r", "r"]) == 0
@@ -312,8 +292,7 @@ def test_official_prompts_give_official_figures_over_all_questions(
         return f"The answer is {content.startswith('is_entails')}."
 
     ids = mt.load("kqa", config="demo")["test"]["id"]
-    answers = [{"id": name, "response": ANSWER} for name in ids[:9]]
-    Path("nine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    write_responses("nine.jsonl", dict.fromkeys(ids[:9], ANSWER))
     open_server(answer=entailed_alone)
     judging = ["--prompts", "official", "--upstream", ".", *ASK, *QUICK]
     score = ["score", "kqa", "--config", "demo", "--responses", "nine.jsonl"]
@@ -325,7 +304,7 @@ def test_official_prompts_give_official_figures_over_all_questions(
     )
     official = {
         name: (metric["value"], metric["n"])
-        for name, metric in entry(tmp_path / "o")["metrics"].items()
+        for name, metric in task_entry("o", "kqa")["metrics"].items()
         if name.endswith("_official")
     }
     assert official == {
@@ -340,7 +319,7 @@ def test_official_prompts_give_official_figures_over_all_questions(
     # With this suite's prompts there is no official figure, in rows, columns or gates.
     assert main([*score, "--out", "own"]) in (0, 5)
     for name in ("results.json", "report.md"):
-        assert "_official" not in (tmp_path / "own" / name).read_text()
+        assert "_official" not in Path("own", name).read_text()
     assert not [
         name for row in read_items(Path("own")) for name in row if "_official" in name
     ]

@@ -18,8 +18,8 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.io.user_folders import private_home
-from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.run_files import task_entry
 
 QUESTION = "Is tea fine?"
 GOLD = {
@@ -39,11 +39,6 @@ def write(name: str, content: Any) -> Path:
     return Path(name)
 
 
-def entry(folder: str, task: str) -> dict[str, Any]:
-    task_entry: dict[str, Any] = json_of(Path(folder) / "results.json")["tasks"][task]
-    return task_entry
-
-
 def test_an_open_dataset_of_ones_own_needs_no_build(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -52,12 +47,12 @@ def test_an_open_dataset_of_ones_own_needs_no_build(
     responses = ["--responses", "out.json", "--out", "s"]
     score = ["score", "kqa", "--source", "gold.jsonl", *responses]
     assert main(score) == 0
-    task_entry = entry("s", "kqa")
-    assert task_entry["metrics"]["comprehensiveness"]["value"] == 1.0
+    scored = task_entry("s", "kqa")
+    assert scored["metrics"]["comprehensiveness"]["value"] == 1.0
     digest = hashlib.sha256(Path("gold.jsonl").read_bytes()).hexdigest()
-    assert task_entry["recipe"]["data"]["config"] == "own"
-    assert task_entry["recipe"]["data"]["source"] == {"gold.jsonl": digest}
-    assert task_entry["recipe"]["model"]["name"] == "responses/out.json"
+    assert scored["recipe"]["data"]["config"] == "own"
+    assert scored["recipe"]["data"]["source"] == {"gold.jsonl": digest}
+    assert scored["recipe"]["model"]["name"] == "responses/out.json"
     assert list(private_home().iterdir()) == []
     # Built beforehand the rows are the same, so this is the same scoring.
     build = "build kqa --config own --source gold.jsonl --out built"
@@ -95,17 +90,16 @@ def test_own_notes_by_the_real_command() -> None:
             for record in NOTES[1:]
         ],
     )
-    command = [
-        sys.executable,
-        "-m",
-        "medical_tasks",
-        "score",
-        "doclens_own",
-        "--source",
-        "notes.json",
-    ]
+    command = "-m medical_tasks score doclens_own --source notes.json"
     process = subprocess.run(
-        [*command, "--responses", "outputs.json", "--out", "scores"],
+        [
+            sys.executable,
+            *command.split(),
+            "--responses",
+            "outputs.json",
+            "--out",
+            "scores",
+        ],
         env={**os.environ, "PYTHONWARNINGS": "error::ResourceWarning"},
         capture_output=True,
         text=True,
@@ -114,16 +108,16 @@ def test_own_notes_by_the_real_command() -> None:
     )
     assert process.returncode == 0, process.stderr
     assert f"1 of {len(NOTES)} questions have no answer in the file" in process.stderr
-    task_entry = entry("scores", "doclens_own")
-    assert task_entry["coverage"]["unscored"] == {"no answer: none given": 1}
+    scored = task_entry("scores", "doclens_own")
+    assert scored["coverage"]["unscored"] == {"no answer: none given": 1}
     assert (
-        task_entry["metrics"]["claim_recall"]["value"]
-        == task_entry["metrics"]["claim_precision"]["value"]
+        scored["metrics"]["claim_recall"]["value"]
+        == scored["metrics"]["claim_precision"]["value"]
         == 1.0
     )
-    assert task_entry["metrics"]["citation_recall"]["value"] == 0.0
+    assert scored["metrics"]["citation_recall"]["value"] == 0.0
     digest = hashlib.sha256(Path("notes.json").read_bytes()).hexdigest()
-    assert task_entry["recipe"]["data"]["source"] == {"notes.json": digest}
+    assert scored["recipe"]["data"]["source"] == {"notes.json": digest}
     # The folder has none of the texts, and the private store nothing of the dataset.
     assert check_leaks(Path("scores"), source_files("notes.json")).found == {}
     assert [path.name for path in private_home().rglob("*.parquet")] == []

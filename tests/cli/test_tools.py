@@ -20,9 +20,9 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.io.store import content_key
 from medical_tasks.models.base import Request
 from medical_tasks.runs.runner import RunOptions, load_task_prompts, opening_request
-from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
 from tests.models.toy_server import model_at
+from tests.run_files import task_entry
 from tests.support import ROOT
 from tests.tool_server import Caller, Error, ToolServer
 
@@ -43,12 +43,6 @@ def caller() -> Caller:
     return Caller(items, dict(zip(names, ERRORS, strict=False)))
 
 
-def entry(folder: str) -> dict[str, Any]:
-    results = json_of(Path(folder, "results.json"))
-    task: dict[str, Any] = results["tasks"]["medcalc_tools"]
-    return task
-
-
 def questions(calls: list[Call]) -> list[str]:
     return [json.dumps(call.body["messages"]) for call in calls]
 
@@ -66,7 +60,6 @@ def test_a_killed_run_resumes_and_asks_nothing_twice(
 
     with ToolServer(caller(), plan=plan) as server:
         monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "x")
         process = subprocess.Popen(
             [sys.executable, "-m", "medical_tasks", *RUN],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -86,7 +79,7 @@ def test_a_killed_run_resumes_and_asks_nothing_twice(
     assert twice == [questions(server.calls)[hung - 1]]
     assert len(times) == 2 * ITEMS - 1  # one item's model calls nothing
 
-    task = entry("run")
+    task = task_entry("run", "medcalc_tools")
     values = {name: task["metrics"][name]["value"] for name in task["metrics"]}
     assert values["called"] == (ITEMS - 1) / ITEMS
     assert values["right_tool"] == (ITEMS - 2) / ITEMS
@@ -98,8 +91,8 @@ def test_a_killed_run_resumes_and_asks_nothing_twice(
 
     scored = ["score", "medcalc_tools", "--responses", "run", "--out", "scored"]
     assert main(scored) == 0
-    assert entry("scored")["metrics"] == task["metrics"]
-    assert entry("scored")["notes"] == task["notes"]
+    assert task_entry("scored", "medcalc_tools")["metrics"] == task["metrics"]
+    assert task_entry("scored", "medcalc_tools")["notes"] == task["notes"]
     assert main(["report", "run", "--out", "report.md"]) == 0
     assert "What came of the calls" in Path("report.md").read_text()
 
@@ -108,7 +101,7 @@ def test_the_reference_makes_the_right_calls_and_the_empty_one_none() -> None:
     for name, called in (("reference", 1.0), ("empty", 0.0)):
         run = ["run", "--tasks", "medcalc_tools", "--config", "demo"]
         assert main([*run, "--model", f"baseline/{name}", "--out", name]) == 0
-        metrics = entry(name)["metrics"]
+        metrics = task_entry(name, "medcalc_tools")["metrics"]
         assert metrics["called"]["value"] == metrics["accuracy"]["value"] == called
         assert (metrics["result_used"]["value"] or 0.0) == called
 
@@ -119,7 +112,6 @@ def test_a_server_without_tools_is_reported(
     refusal = Fault.status_code(400, "gemma does not support tools")
     with ToolServer(caller(), plan=lambda _: refusal) as server:
         monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "x")
         assert main(RUN) == 2
     stderr = capsys.readouterr().err
     assert "does not support tools, which this task offers the model" in stderr

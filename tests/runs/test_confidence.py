@@ -40,6 +40,7 @@ from medical_tasks.spec import (
 )
 from tests.conftest import Serving
 from tests.fault_server import Call
+from tests.run_files import task_entry, write_responses
 from tests.support import toy_task
 
 TASK = toy_task(
@@ -47,8 +48,8 @@ TASK = toy_task(
 )
 
 
-def item(name: str, cluster: str = "") -> Item:
-    return Item(id=name, fields={}, groups={}, cluster=cluster or name)
+def item(name: str) -> Item:
+    return Item(id=name, fields={}, groups={}, cluster=name)
 
 
 def score(name: str, right: float | None, confidence: float | None) -> ItemScore:
@@ -221,7 +222,7 @@ def test_a_run_from_question_to_report(serving: Serving, tmp_path: Path) -> None
             max_samples=12, out=out,
         )  # fmt: skip
         question_count = len(server.calls)
-    entry = read_results(out)["tasks"]["medcalc_direct"]
+    entry = task_entry(out, "medcalc_direct")
     rows = read_items(out)
     # The confidence is never read as the answer; 95 does not answer a question for a date.
     assert {row["parsed"] for row in rows} == {"", "95"}
@@ -234,7 +235,7 @@ def test_a_run_from_question_to_report(serving: Serving, tmp_path: Path) -> None
     # Scored again from the store, without a server, the figures are the same.
     again = tmp_path / "again"
     mt.score("medcalc_direct", out, config="demo", out=again)
-    rescored = read_results(again)["tasks"]["medcalc_direct"]
+    rescored = task_entry(again, "medcalc_direct")
     assert rescored["confidence"] == entry["confidence"]
     report_path = mt.report(out, out=tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -251,16 +252,15 @@ def test_confidence_in_a_file_of_answers_and_a_run_without_it(tmp_path: Path) ->
     answers: Mapping[str, str] = {
         str(n): f"The answer is 25.\nConfidence: {n}0%" for n in range(1, 10)
     }
-    responses = tmp_path / "answers.json"
-    records = [{"id": name, "response": text} for name, text in answers.items()]
-    responses.write_text(json.dumps(records), encoding="utf-8")
+    responses = tmp_path / "answers.jsonl"
+    write_responses(responses, answers)
     out = tmp_path / "scored"
     mt.score("medcalc_direct", responses, config="demo", confidence="asked", out=out)
-    entry = read_results(out)["tasks"]["medcalc_direct"]
+    entry = task_entry(out, "medcalc_direct")
     assert entry["confidence"]["stated"] == 9
     run = tmp_path / "run"
     mt.run("medcalc_direct", "baseline/reference", config="demo", out=run)
-    entry = read_results(run)["tasks"]["medcalc_direct"]
+    entry = task_entry(run, "medcalc_direct")
     assert "confidence" not in entry
     assert "confidence" not in read_items(run)[0]
 
@@ -282,7 +282,7 @@ def test_shards_and_repeats_have_the_figures_of_a_single_run(
         )  # fmt: skip
     mt.merge(tmp_path / "1", tmp_path / "2", out=tmp_path / "merged")
     whole, merged, again = (
-        read_results(tmp_path / name)["tasks"]["medcalc_direct"]["confidence"]
+        task_entry(tmp_path / name, "medcalc_direct")["confidence"]
         for name in ("whole", "merged", "again")
     )
     assert merged == whole

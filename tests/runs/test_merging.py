@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import signal
@@ -27,6 +26,7 @@ from medical_tasks.runs import evaluating
 from medical_tasks.runs.folder import existing_run_folder
 from tests.case_tables import tabled
 from tests.report.tiny_runs import built
+from tests.run_files import write_responses
 from tests.support import GeneratesOnly, counts
 
 TASKS = "medcalc,kqa"
@@ -147,7 +147,7 @@ def run_and_kill(out: Path, shard: str, after: int) -> None:
 
 
 def test_killed_shards_are_merged_with_their_answers_and_can_resume(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = run_shard(tmp_path / "whole")
     parts = [tmp_path / f"part{i}" for i in range(1, 9)]
@@ -177,7 +177,7 @@ def test_killed_shards_are_merged_with_their_answers_and_can_resume(
 
 
 def test_a_killed_merge_resumes_and_a_run_can_continue_its_folder(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = [run_shard(tmp_path / f"part{i}", f"{i}/2") for i in (1, 2)]
     out, put = tmp_path / "merged", Store.put
@@ -323,12 +323,7 @@ def test_shards_of_a_sample_merge_into_the_whole_sample(
         == accuracy["sample"]["value"]
     )
     answers = tmp_path / "answers.jsonl"
-    answers.write_text(
-        "".join(
-            json.dumps({"id": name, "response": "1"}) + "\n"
-            for name in every.items["id"]
-        )
-    )
+    write_responses(answers, dict.fromkeys(every.items["id"], "1"))
     few = mt.score("medcalc", answers, config="demo", subset=5, out=tmp_path / "few")
     mt.report(few, out=tmp_path / "few.html", responses=[answers])
     assert len(few["medcalc"].items) == 5

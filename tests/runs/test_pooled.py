@@ -240,20 +240,18 @@ CHEAP = replace(
 )
 
 
-def both(
-    name: str, hits: float, of: float, likeness: float, costly: float = 0.9
-) -> ItemScore:
-    values = {"share": hits / of, "likeness": likeness, "costly": costly}
-    return ItemScore(id=name, values=values, weights={"share": of})
+def all_scores(name: str, hits: float, total: float, likeness: float) -> ItemScore:
+    values = {"share": hits / total, "likeness": likeness, "costly": 0.9}
+    return ItemScore(id=name, values=values, weights={"share": total})
 
 
-TWO = {"a": both("a", 9, 10, 0.2), "b": both("b", 0, 2, 0.6)}
+TWO = {"a": all_scores("a", 9, 10, 0.2), "b": all_scores("b", 0, 2, 0.6)}
 
 
 def test_averages_are_compared_item_by_item_unless_their_components_differ(
     tmp_path: Path,
 ) -> None:
-    other = {"a": both("a", 5, 10, 0.4), "b": both("b", 2, 2, 0.6)}
+    other = {"a": all_scores("a", 5, 10, 0.4), "b": all_scores("b", 2, 2, 0.6)}
     runs = (
         write_scores(tmp_path / "a", TWO, AVERAGED),
         write_scores(tmp_path / "b", other, AVERAGED),

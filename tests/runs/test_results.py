@@ -44,9 +44,9 @@ def item(identifier: str, kind: str = "a", cluster: str | None = None) -> Item:
     )
 
 
-def scored(identifier: str, right: float, share: float = 0.5) -> ItemScore:
+def scored(identifier: str, right: float) -> ItemScore:
     return ItemScore(
-        id=identifier, values={"right": right, "share": share}, parsed="p", why="w"
+        id=identifier, values={"right": right, "share": 0.5}, parsed="p", why="w"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,26 +14,17 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import default_mode, default_votes
-from medical_tasks.runs.results import TaskEntry, read_items, read_results
+from medical_tasks.runs.results import read_items
 from tests.case_tables import cases, tabled
 from tests.fault_server import Fault, FaultServer
+from tests.run_files import task_entry, write_responses
+
+pytestmark = pytest.mark.usefixtures("demo_home")
 
 DEMO = ["--config", "demo"]
 SERVED = ["run", "--tasks", "kqa", *DEMO, "--model", "openai-api/some-host/m"]
 REFERENCE = ["run", "--tasks", "kqa", *DEMO, "--model", "baseline/reference"]
 ANSWERS = cases(__file__, "ANSWERS")
-
-
-@pytest.fixture(scope="module")
-def data(demos: Path) -> Path:
-    return demos
-
-
-@pytest.fixture(autouse=True)
-def own_home(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(data))
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -54,10 +46,6 @@ def authors(tmp_path: Path) -> Path:
     return tmp_path / "authors"
 
 
-def entry(folder: str) -> TaskEntry:
-    return read_results(Path(folder))["tasks"]["kqa"]
-
-
 @tabled("words", "code", "message")
 def test_judges_are_refused_before_the_model_answers(
     words: list[str],
@@ -76,11 +64,8 @@ def test_judges_are_refused_before_the_model_answers(
 def test_recorded_verdicts_of_a_judge_of_entailment_give_the_same_scores() -> None:
     assert main([*REFERENCE, "--out", "reference"]) == 0
     ids = [row["id"] for row in read_items(Path("reference"))]
-    lines = [
-        json.dumps({"id": name, "response": ANSWERS[number % len(ANSWERS)]})
-        for number, name in enumerate(ids)
-    ]
-    Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    answers = dict(zip(ids, itertools.cycle(ANSWERS), strict=False))
+    write_responses("a.jsonl", answers)
     score = ["score", "kqa", *DEMO, "--responses", "a.jsonl"]
     assert main([*score, "--out", "first"]) == 0
     # The judge was never asked whether the unsure answers are abstentions, nor is that in
@@ -89,7 +74,7 @@ def test_recorded_verdicts_of_a_judge_of_entailment_give_the_same_scores() -> No
         main([*score, "--judge", "recorded/first/verdicts.jsonl", "--out", "again"])
         == 0
     )
-    first, again = entry("first"), entry("again")
+    first, again = task_entry("first", "kqa"), task_entry("again", "kqa")
     assert {name: metric["value"] for name, metric in first["metrics"].items()} == {
         name: metric["value"] for name, metric in again["metrics"].items()
     }
@@ -105,7 +90,7 @@ def test_requests_with_a_refused_key_are_counted(
         words = ["--judge", "openai-api/some-host/j", "--judge-args", "concurrency=4"]
         assert main([*REFERENCE, *words, "--out", "r"]) == 5
         # A request that was about to be sent when the run ended counts, too.
-        assert entry("r")["judge"]["calls"] >= len(server.calls) > 0
+        assert task_entry("r", "kqa")["judge"]["calls"] >= len(server.calls) > 0
 
 
 @tabled("words")
@@ -160,8 +145,7 @@ def test_overwritten_results_leave_no_verdicts() -> None:
     ids = [row["id"] for row in read_items(Path("reference"))]
     score = ["score", "kqa", *DEMO, "--responses", "a.jsonl", "--out", "s"]
     for answer, there in (("Rest.", True), ("", False)):
-        lines = [json.dumps({"id": name, "response": answer}) for name in ids]
-        Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        write_responses("a.jsonl", dict.fromkeys(ids, answer))
         assert main(score) == 0
         assert Path("s/verdicts.jsonl").exists() == there
 

@@ -36,42 +36,18 @@ ROWS = 64
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the real rows and a toy model."""
     home = tmp_path_factory.mktemp("local")
-    words = [
-        "build",
-        "medcalc_bench",
-        "--config",
-        "v1.0",
-        "--source",
-        str(SHARED / "data" / "medcalc"),
-    ]
-    assert main([*words, "--out", str(home / "medcalc_bench")]) == 0
+    build = ["build", "medcalc_bench", "--config", "v1.0"]
+    source = ["--source", str(SHARED / "data" / "medcalc")]
+    assert main([*build, *source, "--out", str(home / "medcalc_bench")]) == 0
     items = load_task_data(MEDCALC, DATASET, data=home).items
     make_toy_model(home / "toy", [item.fields["patient_note"] for item in items[::20]])
     return home
 
 
 def _words(out: str) -> list[str]:
-    words = [
-        "medical_tasks",
-        "run",
-        "--tasks",
-        "medcalc",
-        "--model",
-        "hf/toy",
-        "--data",
-        "medcalc_bench",
-    ]
-    return [
-        *words,
-        "--max-samples",
-        str(ROWS),
-        "--max-new-tokens",
-        "12",
-        "--model-args",
-        "batch_size=4",
-        "--out",
-        out,
-    ]
+    words = "medical_tasks run --tasks medcalc --model hf/toy --data medcalc_bench"
+    limits = f"--max-samples {ROWS} --max-new-tokens 12 --model-args batch_size=4"
+    return [*words.split(), *limits.split(), "--out", out]
 
 
 def _environment() -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from medical_tasks.errors import RefusedError, UsageError
 from medical_tasks.io.blank_sheets import LONGEST_CELL, blank_workbook, in_cells
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.spec import Item, TaskSpec
+from tests.run_files import task_entry
 from tests.support import own_tasks
 
 TASKS = [
@@ -96,10 +96,10 @@ def test_a_filled_sheet_is_scored_like_its_answers_on_the_command_line(
     }
     fill(Path("kqa.xlsx"), answers)
     assert main([*command, "--out", "filled"]) == 0
-    sheet = json.loads(Path("filled/results.json").read_text())["tasks"]["kqa"]
+    entry = task_entry("filled", "kqa")
     plain = mt.score("kqa", answers, config="demo", data=demos, out="plain")
     value = plain["kqa"].metrics["comprehensiveness"].value
-    assert sheet["metrics"]["comprehensiveness"]["value"] == value == 1.0
+    assert entry["metrics"]["comprehensiveness"]["value"] == value == 1.0
 
 
 def test_only_answers_can_be_changed_and_choices_are_offered(
@@ -177,7 +177,7 @@ def test_a_sample_is_scored_as_one(demos: Path, here: Path) -> None:
     )
     assert sheet.score[:2] == ("score", "medcalc")
     assert main([*sheet.score, "--out", "scored"]) == 0
-    entry = json.loads(Path("scored/results.json").read_text())["tasks"]["medcalc"]
+    entry = task_entry("scored", "medcalc")
     assert entry["coverage"]["scored"] == 8
     assert entry["metrics"]["accuracy"]["value"] == 1.0
 

@@ -18,7 +18,6 @@ def figure(
     right: int,
     n: int,
     *,
-    role: str = "candidate",
     metric: str = "accuracy",
     **more: Any,
 ) -> dict[str, Any]:
@@ -26,7 +25,7 @@ def figure(
     low, high = wilson(right / n, n, Z)
     estimate = {"value": right / n, "low": low, "high": high, "off": 0.0}
     return {
-        "role": role,
+        "role": "candidate",
         "metric": metric,
         "by": "",
         "group": "",

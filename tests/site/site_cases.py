@@ -25,7 +25,7 @@ candidate = "openai-api/local/new"
 baseline = "{baseline}"
 
 [decision]
-preset = "{preset}"
+preset = "standard"
 margin = {margin}
 {more}"""
 
@@ -61,7 +61,6 @@ def make_site(
     folder: Path,
     home: Path,
     *,
-    preset: str = "standard",
     margin: float = 0.15,
     baseline: bool = True,
     wrong: Mapping[str, Sequence[int]] | None = None,
@@ -71,7 +70,6 @@ def make_site(
     folder.mkdir()
     text = SETTINGS.format(
         baseline="openai-api/local/old" if baseline else "",
-        preset=preset,
         margin=margin,
         more=more,
     )

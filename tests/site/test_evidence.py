@@ -369,7 +369,7 @@ def test_the_files_have_the_same_lines_and_no_path(site: Site, home: Path) -> No
         assert str(home.parent) not in path.read_text(encoding="utf-8"), path
 
 
-def test_no_file_has_text_of_an_answer(site: Site, home: Path) -> None:
+def test_no_file_has_text_of_an_answer(site: Site) -> None:
     gated(site)
     check_now(site)
     write_evidence(open_site(site.path))

@@ -75,7 +75,7 @@ def test_an_unchanged_look_and_a_worse_one_with_interval_and_date(
     assert kept.read_bytes() == (worse / "items.parquet").read_bytes()
 
 
-def test_a_better_run_is_no_alarm(site: Site, home: Path) -> None:
+def test_a_better_run_is_no_alarm(home: Path) -> None:
     many = tuple(range(30))
     poor = make_site(home / "poor", home, wrong={"candidate": many})
     gated(poor)
@@ -120,7 +120,7 @@ def test_another_served_model_is_named_and_compared(
         look(site, another)
 
 
-def test_looks_that_are_refused(site: Site, home: Path, tmp_path: Path) -> None:
+def test_looks_that_are_refused(site: Site, home: Path) -> None:
     run = score(home, home / "run", (1,))
     assert look(site, run, looks=2) == SAME_OR_BETTER
     with pytest.raises(UsageError, match="same items with the same scores"):

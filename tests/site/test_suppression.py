@@ -46,12 +46,10 @@ def determined(cells: Cells, sizes: set[str], outcomes: set[str]) -> set[str]:
     return derivable
 
 
-def reach(cells: Cells, hidden: set[str], name: str, *, sizes: bool) -> tuple[int, int]:
-    """The fewest and most wrong answers that a hidden group may have."""
+def reach(cells: Cells, hidden: set[str], name: str) -> tuple[int, int]:
+    """The fewest and most wrong answers that a hidden group of published size may have."""
     wrong = sum(cells[group][1] for group in hidden)
     right = sum(cells[group][0] for group in hidden)
-    if not sizes:
-        return 0, wrong
     own = sum(cells[name])
     others = right + wrong - own
     return max(0, wrong - others), min(own, wrong)
@@ -82,7 +80,7 @@ def test_no_hidden_outcome_can_be_derived(table: Cells) -> None:
         return
     assert not determined(table, without, hidden) & hidden
     for name in hidden - without:
-        low, high = reach(table, hidden, name, sizes=True)
+        low, high = reach(table, hidden, name)
         assert high - low >= LEAST - 1, (name, low, high)
 
 

@@ -30,7 +30,7 @@ CHOICES = (
 NOTE = "Admitted with chest pain. Troponin was 0.8. He went home on day 4.\nNo fever."
 
 
-def an_item(number: int, *, note: str = NOTE, **more: str) -> Item:
+def an_item(number: int, *, note: str = NOTE) -> Item:
     """An item such as `p0007`, with a note whose second sentence is marked."""
     passage = Passage(
         title="Note 1 of 1", sentences=sentences_of(note), cited=frozenset({1})
@@ -38,9 +38,9 @@ def an_item(number: int, *, note: str = NOTE, **more: str) -> Item:
     field = Field(name="question", label="Question", text=f"What was {number}?")
     return Item(
         id=f"p{number:04}",
-        prompt=more.get("prompt", f"Does the note answer question {number}?"),
+        prompt=f"Does the note answer question {number}?",
         passages=(passage,),
-        answer=more.get("answer", "0.8"),
+        answer="0.8",
         editable=(field,),
         stratum="even" if number % 2 == 0 else "odd",
     )
@@ -62,12 +62,12 @@ def a_sheet(items: int = 4, *, overlap: int | None = None, note: str = NOTE) -> 
     )
 
 
-def a_desk(folder: Path, sheet: Sheet, port: int = 7861) -> tuple[Desk, dict[str, str]]:
+def a_desk(folder: Path, sheet: Sheet) -> tuple[Desk, dict[str, str]]:
     """A desk for a sheet, and the tokens by person."""
     work = Work(sheet, LabelStore(folder / f"{sheet.name}.labels.jsonl"))
     tokens = Tokens(folder)
     drawn = dict(tokens.draw(work.people))
-    address = Address(host="127.0.0.1", port=port)
+    address = Address(host="127.0.0.1", port=7861)
     return Desk({sheet.name: work}, tokens, address), drawn
 
 

@@ -34,10 +34,10 @@ RESPONSES = {
 }
 
 
-def open_work(path: Path, people: People = PEOPLE) -> Work:
+def open_work(path: Path) -> Work:
     form = form_of(path)
     folder = form.folder(path)
-    (sheet,) = form.make(path, people)
+    (sheet,) = form.make(path, PEOPLE)
     return Work(sheet, LabelStore(folder / "labels.jsonl"))
 
 
