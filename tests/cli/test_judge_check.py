@@ -227,7 +227,7 @@ def test_a_forecast_json_and_fewer_pairs(
     assert kqa("--forecast") == 0
     captured = capsys.readouterr()
     assert "nothing is written" in captured.out
-    assert "10" in captured.err
+    assert "10 verdicts, 0 in the store" in captured.err
     assert server.calls == []
     assert not Path("check").exists()
     assert kqa("--json", "--max-pairs", "4") == 0

@@ -296,7 +296,7 @@ def test_official_prompts_give_official_figures_over_all_questions(
     open_server(answer=entailed_alone)
     judging = ["--prompts", "official", "--upstream", ".", *ASK, *QUICK]
     score = ["score", "kqa", "--config", "demo", "--responses", "nine.jsonl"]
-    assert main([*score, *judging, "--out", "o"]) in (0, 5)
+    assert main([*score, *judging, "--out", "o"]) == 0
     out = capsys.readouterr().out
     assert NO_OFFICIAL_FIGURES not in out
     assert (
@@ -317,7 +317,7 @@ def test_official_prompts_give_official_figures_over_all_questions(
     rows = [row["comprehensiveness_official"] for row in read_items(Path("o"))]
     assert sum(rows) / len(rows) == 9 / N_ITEMS
     # With this suite's prompts there is no official figure, in rows, columns or gates.
-    assert main([*score, "--out", "own"]) in (0, 5)
+    assert main([*score, "--out", "own"]) == 0
     for name in ("results.json", "report.md"):
         assert "_official" not in Path("own", name).read_text()
     assert not [

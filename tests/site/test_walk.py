@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -291,9 +290,7 @@ def test_a_step_that_is_repeated_loses_no_labels(
     error = capsys.readouterr().err
     assert "would be other ones now" in error
     assert store.read_bytes() == before
-    # A larger sample adds items, and leaves those that are labelled.
+    # With the former drafts the step succeeds again.
     items.write_text(items.read_text().replace("What medicine", "Which medicine"))
-    journal = [
-        json.loads(x) for x in (folder / "journal.jsonl").read_text().split("\n")[:-1]
-    ]
-    assert [line["step"] for line in journal][:4] == ["new", "plan", "sample", "make"]
+    assert run_step(folder, "make") == 0
+    assert store.read_bytes() == before
