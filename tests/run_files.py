@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from medical_tasks.runs.results import TaskEntry, read_results
+from medical_tasks.runs.results import RESULTS_FILE, TaskEntry, read_results
+from tests.case_tables import json_of
 
 
 def task_entry(folder: str | Path, task: str) -> TaskEntry:
     """Reads the results of a run's task."""
     return read_results(Path(folder))["tasks"][task]
+
+
+@contextmanager
+def edited_entry(folder: Path, task: str) -> Iterator[dict[str, Any]]:
+    """The results of a run's task; edits are written back."""
+    results = json_of(folder / RESULTS_FILE)
+    yield results["tasks"][task]
+    (folder / RESULTS_FILE).write_text(json.dumps(results), encoding="utf-8")
 
 
 def write_responses(path: str | Path, answers: Mapping[str, str]) -> None:

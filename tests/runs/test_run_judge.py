@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +17,7 @@ from medical_tasks.runs.judging import default_mode, default_votes
 from medical_tasks.runs.results import read_items
 from tests.case_tables import cases, tabled
 from tests.fault_server import Fault, FaultServer
-from tests.run_files import task_entry, write_responses
+from tests.run_files import edited_entry, task_entry, write_responses
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
@@ -125,17 +125,15 @@ def test_a_damaged_recipe_is_refused(
     model: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*SERVED, "--out", "one"]) == 0
-    file = Path("one/results.json")
-    whole = file.read_text(encoding="utf-8")
-    for missing in ("data", "prompts", None):
-        results = json.loads(whole)
-        recipe = results["tasks"]["kqa"]["recipe"]
-        results["tasks"]["kqa"]["recipe"] = (
-            {name: recipe[name] for name in recipe if name != missing}
-            if missing
-            else []
-        )
-        file.write_text(json.dumps(results), encoding="utf-8")
+    recipe = task_entry("one", "kqa")["recipe"]
+    damaged_recipes: list[Any] = [
+        {name: recipe[name] for name in recipe if name != "data"},
+        {name: recipe[name] for name in recipe if name != "prompts"},
+        [],
+    ]
+    for damaged in damaged_recipes:
+        with edited_entry(Path("one"), "kqa") as entry:
+            entry["recipe"] = damaged
         assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 2
         assert "the recipe is damaged" in capsys.readouterr().err
 

@@ -1,8 +1,9 @@
-"""Shared files of invented hospitals, as `site share` writes them."""
+"""Shared files of invented hospitals, as `site share` writes them, and checks of a judge."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,27 @@ def content(
         "checks": list(checks),
     }
     return {**file_content, "sha256": content_hash(file_content)}
+
+
+def write_check(
+    folder: Path, dataset: str, *, gold: Sequence[str], judge: Sequence[str]
+) -> Path:
+    """Writes the result of `judge-check` for a judge with these labels, into a new folder."""
+    check_content = {
+        "schema_version": 2,
+        "set": dataset,
+        "judge": {"name": "openai-api/host/a-judge", "identity": {}},
+        "votes": 1,
+        "mode": "single",
+        "prompts": {"set": "own"},
+        "pairs": len(gold),
+        "clusters": len(gold),
+        "labels": {"gold": gold, "judge": judge, "cluster": list(range(len(gold)))},
+    }
+    folder.mkdir(parents=True)
+    path = folder / "check.json"
+    path.write_text(json.dumps(check_content), encoding="utf-8")
+    return path
 
 
 def write(folder: Path, file_content: dict[str, Any]) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from medical_tasks.cli.entry import main
 from medical_tasks.site.folder import open_site
 from medical_tasks.site.history import history
+from tests.case_tables import json_of
 from tests.site.walk import STEPS, make_demo, run_step, states
 
 
@@ -47,7 +47,7 @@ def test_a_verdict_its_evidence_and_a_later_look(
     assert "site check" in capsys.readouterr().err
     assert run_step(folder, "check") == 0
     assert run_step(folder, "evidence") == 0
-    lines = json.loads((site.evidence / "evidence.json").read_text())["lines"]
+    lines = json_of(site.evidence / "evidence.json")["lines"]
     measured = {line["key"] for line in lines if line["status"] == "measured"}
     assert {"chai-answers", "chai-parity", "ruaih-decision", "nhs-groups"} <= measured
     assert {"ruaih-monitoring", "chai-calibration"}.isdisjoint(measured)

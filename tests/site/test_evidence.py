@@ -22,6 +22,8 @@ from medical_tasks.site.folder import Site, note_step, open_site
 from medical_tasks.site.history import append
 from medical_tasks.site.options import Check
 from tests.case_tables import json_of
+from tests.run_files import edited_entry
+from tests.site.share_cases import write_check
 from tests.site.site_cases import gated, make_site, score
 
 FIGURE = {"value": 0.9, "ci_low": 0.8, "ci_high": 0.95, "n": 80}
@@ -61,16 +63,21 @@ def site(home: Path, tmp_path: Path) -> Site:
 
 def edit_results(site: Site, name: str, **entry: Any) -> None:
     """Adds entries to the results of a run."""
-    path = site.runs / name / "results.json"
-    results = json_of(path)
-    results["tasks"]["medcalc"] |= entry
-    path.write_text(json.dumps(results), encoding="utf-8")
+    with edited_entry(site.runs / name, "medcalc") as results:
+        results |= entry
 
 
 def run_entry(site: Site, run: str = "candidate") -> dict[str, Any]:
     """The results of a run of the site."""
     results = json_of(site.runs / run / "results.json")
     return dict(results["tasks"]["medcalc"])
+
+
+def edit_recipe(site: Site, run: str, section: str, **values: Any) -> None:
+    """Changes values in a section of a run's recipe."""
+    recipe = run_entry(site, run)["recipe"]
+    recipe[section] = {**(recipe.get(section) or {}), **values}
+    edit_results(site, run, recipe=recipe)
 
 
 def check_now(site: Site) -> None:
@@ -224,13 +231,9 @@ def test_runs_on_two_swapped_values_are_a_counterfactual(
     evaluate_chart_qa(site)
     for value, wrong in (("female", (1, 2, 3)), ("male", (1,))):
         score(home, site.runs / value, wrong)
-        path = site.runs / value / "results.json"
-        results = json_of(path)
-        data = results["tasks"]["medcalc"]["recipe"]["data"]
-        before = [data.pop("rows_sha256")]
-        data["rows_sha256"] = value
-        data["swap"] = {"changed": f"sex={value}", "of_rows_sha256": before}
-        path.write_text(json.dumps(results), encoding="utf-8")
+        before = [run_entry(site, value)["recipe"]["data"]["rows_sha256"]]
+        swap = {"changed": f"sex={value}", "of_rows_sha256": before}
+        edit_recipe(site, value, "data", rows_sha256=value, swap=swap)
         if value == "female":
             assert status(site)["chai-counterfactual"] == "not done"
     (figure,) = figures_of(site, "chai-counterfactual")
@@ -238,13 +241,6 @@ def test_runs_on_two_swapped_values_are_a_counterfactual(
     assert figure.value == pytest.approx(2 / 80)
     assert figure.low is not None
     assert figure.low < 2 / 80
-
-
-def edit_recipe(site: Site, run: str, section: str, **values: Any) -> None:
-    """Changes values in a section of a run's recipe."""
-    recipe = run_entry(site, run)["recipe"]
-    recipe[section] = {**(recipe.get(section) or {}), **values}
-    edit_results(site, run, recipe=recipe)
 
 
 def test_runs_on_other_rows_or_of_other_models_measure_nothing(
@@ -322,21 +318,8 @@ def test_a_judge_by_words_measures_nothing_and_is_named(site: Site, home: Path) 
 
 
 def test_a_check_of_another_judge_is_no_agreement(site: Site) -> None:
-    folder = site.checks / "judge"
-    folder.mkdir(parents=True)
     gold = ["correct"] * 30 + ["incorrect"] * 30
-    check = {
-        "schema_version": 2,
-        "set": "medcalc_bench",
-        "judge": {"name": "openai-api/local/a-judge", "identity": {}},
-        "votes": 1,
-        "mode": "single",
-        "prompts": {"set": "own"},
-        "pairs": 60,
-        "clusters": 60,
-        "labels": {"gold": gold, "judge": gold, "cluster": list(range(60))},
-    }
-    (folder / "check.json").write_text(json.dumps(check), encoding="utf-8")
+    write_check(site.checks / "judge", "medcalc_bench", gold=gold, judge=gold)
     settings = {"votes": 1, "mode": "single", "prompts": {"set": "own"}}
     for name, count in (("other", 0), ("a-judge", 1)):
         judge = {"name": f"openai-api/local/{name}", "comparable": True, **settings}

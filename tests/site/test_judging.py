@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from medical_tasks.site.desk.labels import Label
 from medical_tasks.site.folder import last, open_site
 from medical_tasks.site.reviewing import opened
+from tests.case_tables import json_of
 from tests.fault_server import Call, Fault, FaultServer
 from tests.site.walk import STEPS, headline, make_demo, run_step, states
 
@@ -100,7 +100,7 @@ def test_a_check_on_answers_that_have_changed_corrects_and_decides_nothing(
     assert run_step(folder, "share") == 3  # the folder was not checked
     assert run_step(folder, "check") == 0
     assert run_step(folder, "share") == 0
-    shared = json.loads((folder / "share" / "site_share.json").read_text())
+    shared = json_of(folder / "share" / "site_share.json")
     assert shared["checks"] == []
 
 
@@ -150,7 +150,7 @@ def test_a_judge_that_failed_on_some_answers_is_not_done(
         assert (kinds["run"], kinds["judge"]) == ("done", "next")
         assert run_step(folder, "judge") == 0
         assert states(folder, capsys)["judge"] == "done"
-        check = json.loads((folder / "checks" / "judge" / "check.json").read_text())
+        check = json_of(folder / "checks" / "judge" / "check.json")
         assert check["scored"] == check["pairs"] == 40
 
 

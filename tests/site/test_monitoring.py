@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from medical_tasks.site.folder import Site
 from medical_tasks.site.history import history, verified
 from medical_tasks.site.monitoring import CHANGED, SAME_OR_BETTER, WORSE, by_cluster
 from medical_tasks.site.options import Monitor
-from tests.case_tables import json_of
+from tests.run_files import edited_entry
 from tests.site.site_cases import gated, make_site, score
 
 
@@ -34,11 +33,9 @@ def look(site: Site, run: Path, looks: int | None = None) -> int:
 
 def served(run: Path, *names: str, model: str = "openai-api/local/new") -> Path:
     """Changes the results as if a server had answered that named these models."""
-    results = json_of(run / "results.json")
-    for entry in results["tasks"].values():
+    with edited_entry(run, "medcalc") as entry:
         entry["recipe"]["model"] = {"name": model}
         entry["usage"] = {"served_models": dict.fromkeys(names, 80)}
-    (run / "results.json").write_text(json.dumps(results), encoding="utf-8")
     return run
 
 
@@ -125,13 +122,11 @@ def test_looks_that_are_refused(site: Site, home: Path) -> None:
     assert look(site, run, looks=2) == SAME_OR_BETTER
     with pytest.raises(UsageError, match="same items with the same scores"):
         look(site, run, looks=2)
-    short = score(home, home / "short", (2,))
-    results = json_of(short / "results.json")
-    recipe = results["tasks"]["medcalc"]["recipe"]
-    recipe["data"]["rows_sha256"] = "0" * 64
-    (short / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    other_rows = score(home, home / "short", (2,))
+    with edited_entry(other_rows, "medcalc") as entry:
+        entry["recipe"]["data"]["rows_sha256"] = "0" * 64
     with pytest.raises(UsageError, match="not the test that was gated"):
-        look(site, short, looks=2)
+        look(site, other_rows, looks=2)
     assert len(list(site.monitor.iterdir())) == 1  # refused runs are not copied
     assert len([line for line in history(site.gates) if line.kind == "look"]) == 1
 
@@ -167,10 +162,8 @@ def test_a_judge_that_compares_words_decides_nothing(
 ) -> None:
     runs = [site.runs / "candidate", score(home, home / "words", (3, 9))]
     for run in runs:
-        results = json_of(run / "results.json")
-        judge = {"name": "lexical", "comparable": False}
-        results["tasks"]["medcalc"]["recipe"]["judge"] = judge
-        (run / "results.json").write_text(json.dumps(results), encoding="utf-8")
+        with edited_entry(run, "medcalc") as entry:
+            entry["recipe"]["judge"] = {"name": "lexical", "comparable": False}
     capsys.readouterr()
     assert look(site, runs[1]) == SAME_OR_BETTER
     assert "Nothing is decided by a judge by words" in capsys.readouterr().out

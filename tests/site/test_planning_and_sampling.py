@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections import Counter
@@ -22,6 +21,7 @@ from medical_tasks.comparison.planning import Goal, needed_from_runs, runs_colum
 from medical_tasks.site.folder import open_site
 from medical_tasks.site.planning import labels_for
 from medical_tasks.site.sampling import Patient, placed, read_patients
+from tests.case_tables import json_of
 from tests.site.site_cases import make_site
 
 
@@ -155,7 +155,7 @@ def test_a_plan_depends_on_power_and_confidence_and_states_its_assumptions(
             )
         file.write_text(changed)
         assert main(["site", "plan", str(folder), "--accuracy", "0.7"]) == 0
-        plan = json.loads((folder / "plan" / "plan.json").read_text())
+        plan = json_of(folder / "plan" / "plan.json")
         assert plan["assumed"]["accuracy"] == 0.7
         return plan["items"], plan["labels"]
 
@@ -181,7 +181,7 @@ def make_plan(
     """The plan of these options, as a file and as text."""
     capsys.readouterr()
     assert main(["site", "plan", str(folder), *words]) == 0, capsys.readouterr().err
-    plan: dict[str, Any] = json.loads((folder / "plan" / "plan.json").read_text())
+    plan: dict[str, Any] = json_of(folder / "plan" / "plan.json")
     return plan, capsys.readouterr().out
 
 

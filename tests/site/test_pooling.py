@@ -15,6 +15,7 @@ from medical_tasks.site.pool_report import as_text, page
 from medical_tasks.site.pooling import Shared, pool, read_share
 from medical_tasks.site.sharing import content_hash
 from medical_tasks.site.site_effects import Effect, on_scale
+from tests.case_tables import json_of
 from tests.site.share_cases import (
     RECIPE,
     TASK,
@@ -72,7 +73,7 @@ def test_the_command_writes_a_page_without_external_resources(
     assert "<svg" in page
     assert "a further hospital" in page
     assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
-    result = json.loads((out / "pool.json").read_text(encoding="utf-8"))
+    result = json_of(out / "pool.json")
     accuracy = line(result, "candidate", "accuracy")
     pooled = accuracy["pooled"]
     assert pooled["new_low"] < pooled["low"] < pooled["value"] < pooled["high"]

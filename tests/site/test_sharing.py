@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,9 @@ from medical_tasks.site.sharing import (
     recipe_parts,
     write_share,
 )
+from tests.case_tables import json_of
+from tests.run_files import edited_entry
+from tests.site.share_cases import write_check
 from tests.site.test_suppression import determined, reach
 from tests.support import write_run
 
@@ -102,15 +104,6 @@ def run_of(
     }
     write_run(folder, {"schema_version": 1, "tasks": {TASK: entry}}, rows)
     return folder
-
-
-@contextlib.contextmanager
-def edited_entry(run: Path) -> Iterator[dict[str, Any]]:
-    """The results of a run's task, which are written back after an edit."""
-    path = run / "results.json"
-    results = json.loads(path.read_text(encoding="utf-8"))
-    yield results["tasks"][TASK]
-    path.write_text(json.dumps(results), encoding="utf-8")
 
 
 def share_of_run(
@@ -236,21 +229,7 @@ def check_file(folder: Path, wrong: int) -> Path:
     """A judge's check with so many wrong verdicts of each class."""
     gold = ["correct"] * 50 + ["incorrect"] * 50
     judged = ["incorrect"] * wrong + ["correct"] * 50 + ["incorrect"] * (50 - wrong)
-    check = {
-        "schema_version": 2,
-        "set": "ehrnoteqa_open",
-        "judge": {"name": "openai-api/host/a-judge", "identity": {}},
-        "votes": 1,
-        "mode": "single",
-        "prompts": {"set": "own"},
-        "pairs": 100,
-        "clusters": 100,
-        "labels": {"gold": gold, "judge": judged, "cluster": list(range(100))},
-    }
-    folder.mkdir()
-    path = folder / "check.json"
-    path.write_text(json.dumps(check), encoding="utf-8")
-    return path
+    return write_check(folder, "ehrnoteqa_open", gold=gold, judge=judged)
 
 
 @pytest.mark.parametrize(("wrong", "digits"), [(8, 5), (3, 2)])
@@ -275,7 +254,7 @@ def test_a_hidden_matrix_makes_corrected_figures_coarse(
 def test_a_check_of_another_judge_is_not_shared(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
     own, other = check_file(tmp_path / "own", 8), check_file(tmp_path / "other", 12)
-    content = json.loads(other.read_text(encoding="utf-8"))
+    content = json_of(other)
     for change in ({"judge": {"name": "lexical", "identity": {}}}, {"votes": 5}):
         other.write_text(json.dumps(content | change), encoding="utf-8")
         share = made_share({"candidate": run}, [other, own], site="a")
@@ -286,7 +265,7 @@ def test_a_figure_without_an_interval_is_shared_without_its_value(
     tmp_path: Path,
 ) -> None:
     run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
-    with edited_entry(run) as entry:
+    with edited_entry(run, TASK) as entry:
         entry["metrics"]["accuracy"] |= {"ci_high": None}
     (whole,) = rows_of(made_share({"candidate": run}, [], site="a"), "")
     assert (whole["estimate"], whole["right"], whole["n"]) == (None, None, 60)
@@ -295,7 +274,7 @@ def test_a_figure_without_an_interval_is_shared_without_its_value(
 def test_a_judge_that_compares_words_is_named(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
     for comparable in (True, False):
-        with edited_entry(run) as entry:
+        with edited_entry(run, TASK) as entry:
             entry["recipe"]["judge"]["comparable"] = comparable
         share = made_share({"candidate": run}, [], site="a")
         assert share["tasks"][TASK]["by_words"] is not comparable

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.cli.entry import main
+from tests.case_tables import json_of
 
 STEPS = (
     ("plan",),
@@ -64,7 +65,7 @@ def kill_when(folder: Path, exists: Callable[[], bool], step: str, *words: str) 
 
 def headline(folder: Path, role: str, metric: str) -> dict[str, float]:
     """A metric of a role's run."""
-    content = json.loads((folder / "runs" / role / "results.json").read_text())
+    content = json_of(folder / "runs" / role / "results.json")
     (entry,) = content["tasks"].values()
     values: dict[str, float] = entry["metrics"][metric]
     return values
