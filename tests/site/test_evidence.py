@@ -322,7 +322,7 @@ def test_a_check_of_another_judge_is_no_agreement(site: Site) -> None:
     write_check(site.checks / "judge", "medcalc_bench", gold=gold, judge=gold)
     settings = {"votes": 1, "mode": "single", "prompts": {"set": "own"}}
     for name, count in (("other", 0), ("a-judge", 1)):
-        judge = {"name": f"openai-api/local/{name}", "comparable": True, **settings}
+        judge = {"name": f"openai-api/host/{name}", "comparable": True, **settings}
         edit_recipe(site, "candidate", "judge", **judge)
         assert len(Facts(open_site(site.path)).checks) == count
 
