@@ -1,4 +1,4 @@
-"""Every test of a verb works in a folder of its own."""
+"""Every test of a verb runs in a folder of its own."""
 
 from __future__ import annotations
 

@@ -23,16 +23,14 @@ PATCH = {
 }
 
 
-def lines(*records: object) -> Path:
-    path = Path("in.jsonl")
-    path.write_text(
+def write_input(*records: object) -> None:
+    Path("in.jsonl").write_text(
         "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records),
         encoding="utf-8",
     )
-    return path
 
 
-def output(path: str = "out.jsonl") -> list[dict[str, Any]]:
+def read_output(path: str = "out.jsonl") -> list[dict[str, Any]]:
     return [
         json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()
     ]
@@ -51,40 +49,40 @@ def test_an_answer_with_its_steps_assumptions_and_source(
     assert (
         main(["calc", "cha2ds2_vasc", "age=72", "sex=female", "hypertension=yes"]) == 0
     )
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk = 3"
-    assert "  Age 72 is 65 to 74: +1, total 1." in told
+    output = capsys.readouterr().out.splitlines()
+    assert output[0] == "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk = 3"
+    assert "  Age 72 is 65 to 74: +1, total 1." in output
     (absent,) = [
         line
-        for line in told
+        for line in output
         if line.startswith("Missing, and assumed as in the steps: ")
     ]
     assert "Stroke" in absent
     assert "Hypertension" not in absent
-    assert told[-1] == "Source: Lip GYH et al. Chest 2010;137:263-272."
+    assert output[-1] == "Source: Lip GYH et al. Chest 2010;137:263-272."
 
 
 def test_an_answer_has_its_unit(capsys: pytest.CaptureFixture[str]) -> None:
     # (120 + 2 x 75) / 3 = 90
-    given = ["Systolic Blood Pressure=120 mm Hg", "diastolic_blood_pressure=75"]
-    assert main(["calc", "MAP", *given]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == "Mean Arterial Pressure (MAP) = 90 mm Hg"
+    inputs = ["Systolic Blood Pressure=120 mm Hg", "diastolic_blood_pressure=75"]
+    assert main(["calc", "MAP", *inputs]) == 0
+    output = capsys.readouterr().out.splitlines()
+    assert output[0] == "Mean Arterial Pressure (MAP) = 90 mm Hg"
 
 
 @tabled("words")
-def test_a_convention_is_followed_and_said(
+def test_a_convention_is_followed_and_named(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["calc", *words]) == 0  # 50 x 2 x 2.4 = 240
-    told = capsys.readouterr().out
-    assert told.startswith(
+    output = capsys.readouterr().out
+    assert output.startswith(
         "Morphine Milligram Equivalents (MME) Calculator = 240 mg/day\n"
     )
-    assert "Convention fentanyl-patch-by-dose: " in told
+    assert "Convention fentanyl-patch-by-dose: " in output
 
 
-def test_the_list_has_every_calculator_and_each_says_what_it_takes(
+def test_the_list_has_every_calculator_and_each_lists_its_inputs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["calc", "--list"]) == 0
@@ -94,11 +92,11 @@ def test_the_list_has_every_calculator_and_each_says_what_it_takes(
     title = "CHA2DS2-VASc Score for Atrial Fibrillation Stroke Risk"
     assert rows[2].split(maxsplit=4) == ["4", "cha2ds2_vasc", "risk", "integer", title]
     assert main(["calc", "mme"]) == 0
-    bare = capsys.readouterr().out
-    assert "codeine_dose" in bare
-    assert "convention fentanyl-patch-by-dose" in bare
+    inputs = capsys.readouterr().out
+    assert "codeine_dose" in inputs
+    assert "convention fentanyl-patch-by-dose" in inputs
     assert main(["calc", "mme", "codeine=30 mg", "--inputs"]) == 0
-    assert capsys.readouterr().out == bare
+    assert capsys.readouterr().out == inputs
 
 
 @wrong_use("calc")
@@ -127,23 +125,23 @@ def test_a_batch_keeps_its_lines_and_adds_answers(
             "inputs": {"age": [72, "years"], "sex": "Female"},
         },
     ]
-    lines(*records)
+    write_input(*records)
     assert main(BATCH) == 0
-    made = output()
+    lines = read_output()
     assert [
         {key: line[key] for key in record}
-        for line, record in zip(made, records, strict=True)
+        for line, record in zip(lines, records, strict=True)
     ] == records
     assert [
-        set(line) - set(record) for line, record in zip(made, records, strict=True)
+        set(line) - set(record) for line, record in zip(lines, records, strict=True)
     ] == [{"answer", "explanation", "warnings"}] * 5
     # A decimal, an integer, a date and a gestational age, each as the dataset writes
     # it. 12/11/2013 + 280 - 6 days.
     kidney = calculate(3, KIDNEY)
-    assert made[0]["answer"] == kidney.answer
-    assert made[0]["explanation"] == kidney.explanation
-    assert [type(line["answer"]) for line in made] == [float, int, str, str, int]
-    assert [line["answer"] for line in made[1:]] == [
+    assert lines[0]["answer"] == kidney.answer
+    assert lines[0]["explanation"] == kidney.explanation
+    assert [type(line["answer"]) for line in lines] == [float, int, str, str, int]
+    assert [line["answer"] for line in lines[1:]] == [
         2,
         "09/11/2014",
         "('15 weeks', '6 days')",
@@ -156,17 +154,17 @@ def test_bad_lines_are_errors_in_their_place(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     bad, messages = zip(*CASES["calc_lines"], strict=True)
-    lines({"calculator_id": 3, "inputs": KIDNEY}, *bad)
+    write_input({"calculator_id": 3, "inputs": KIDNEY}, *bad)
     assert main(BATCH) == 5
-    sound, *made = output()
-    assert "answer" in sound
-    assert not any("answer" in line or "explanation" in line for line in made)
-    for line, message in zip(made, messages, strict=True):
+    valid, *failed = read_output()
+    assert "answer" in valid
+    assert not any("answer" in line or "explanation" in line for line in failed)
+    for line, message in zip(failed, messages, strict=True):
         assert message in line["error"]
     assert "10 of 11 lines have no answer" in capsys.readouterr().err
 
 
-def test_a_name_that_stands_twice_in_a_line_loses_nothing() -> None:
+def test_a_line_with_a_repeated_name_is_kept_as_written() -> None:
     text = '{"calculator_id": 4, "inputs": {"age": [70, "years"], "age": 3, "sex": "Male"}}'
     Path("in.jsonl").write_text(f"{text}\n", encoding="utf-8")
     assert main(BATCH) == 5
@@ -179,7 +177,7 @@ def test_a_name_that_stands_twice_in_a_line_loses_nothing() -> None:
     assert Path("again.jsonl").read_text(encoding="utf-8") == written
 
 
-def test_a_warning_stands_under_the_answer_and_in_the_line(
+def test_a_warning_is_printed_and_written_into_the_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     warning = (
@@ -192,14 +190,14 @@ def test_a_warning_stands_under_the_answer_and_in_the_line(
         )
         == 0
     )
-    answer, *told = capsys.readouterr().out.splitlines()
+    answer, *details = capsys.readouterr().out.splitlines()
     assert (
         answer
         == "CKD-EPI Equations for Glomerular Filtration Rate = 137.652 mL/min/1.73 m^2"
     )  # 142 × 0.9938^5
-    assert told[0] == f"Warning: {warning}"
-    assert sum("Warning" in line for line in told) == 1
-    lines(
+    assert details[0] == f"Warning: {warning}"
+    assert sum("Warning" in line for line in details) == 1
+    write_input(
         {
             "calculator_id": 3,
             "inputs": {
@@ -210,23 +208,26 @@ def test_a_warning_stands_under_the_answer_and_in_the_line(
         }
     )
     assert main(BATCH) == 0
-    (line,) = output()
+    (line,) = read_output()
     assert (round(line["answer"], 3), line["warnings"]) == (137.652, [warning])
     assert f"Warning: {warning}" in line["explanation"].splitlines()
 
 
-def test_an_output_can_be_calculated_anew_and_by_a_convention() -> None:
-    lines(
+def test_an_output_can_be_the_input_of_another_batch() -> None:
+    write_input(
         {"calculator_id": 49, "inputs": PATCH}, {"calculator_id": 3, "inputs": KIDNEY}
     )
     assert main(BATCH) == 5
-    first = output()
+    first = read_output()
     assert main(["calc", "--batch", "out.jsonl", "--out", "again.jsonl"]) == 5
-    assert output("again.jsonl") == first
+    assert read_output("again.jsonl") == first
     Path("in.jsonl").write_bytes(Path("out.jsonl").read_bytes())
     assert main([*BATCH, "--convention", "fentanyl-patch-by-dose"]) == 0
-    assert "error" not in output()[0]
-    assert [line["answer"] for line in output()] == [240.0, calculate(3, KIDNEY).answer]
+    assert "error" not in read_output()[0]
+    assert [line["answer"] for line in read_output()] == [
+        240.0,
+        calculate(3, KIDNEY).answer,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ def test_an_output_can_be_calculated_anew_and_by_a_convention() -> None:
         ),
     ],
 )
-def test_what_is_no_json_object_ends_the_command_and_writes_nothing(
+def test_input_that_is_not_json_objects_is_refused_and_nothing_written(
     content: bytes, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("in.jsonl").write_bytes(content)
@@ -263,10 +264,10 @@ def test_what_is_no_json_object_ends_the_command_and_writes_nothing(
     assert sorted(path.name for path in Path().iterdir()) == ["in.jsonl", "out.jsonl"]
 
 
-def test_files_that_cannot_be_used_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unusable_files_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(BATCH) == 3
     assert "in.jsonl: no such file" in capsys.readouterr().err
-    lines({"calculator_id": 3, "inputs": KIDNEY})
+    write_input({"calculator_id": 3, "inputs": KIDNEY})
     Path("folder").mkdir()
     assert main(["calc", "--batch", "folder", "--out", "o"]) == 2
     assert (
@@ -279,7 +280,7 @@ def test_files_that_cannot_be_used_are_said(capsys: pytest.CaptureFixture[str]) 
     assert main(["calc", "--batch", "in.jsonl", "--out", "in.jsonl/below.jsonl"]) == 5
     assert "below.jsonl: cannot be written" in capsys.readouterr().err
     assert main(["calc", "--batch", "in.jsonl", "--out", "new/folder/out.jsonl"]) == 0
-    assert len(output("new/folder/out.jsonl")) == 1
+    assert len(read_output("new/folder/out.jsonl")) == 1
 
 
 def test_odd_text_survives() -> None:
@@ -297,44 +298,35 @@ def test_odd_text_survives() -> None:
         + "\n"
     )
     assert calculate_batch(Path("in.jsonl"), Path("out.jsonl")).errors == 0
-    made = output()
-    assert [line["half"] for line in made] == ["\ud800", 1]
+    lines = read_output()
+    assert [line["half"] for line in lines] == ["\ud800", 1]
     assert "Grüße, 腎" in Path("out.jsonl").read_text(encoding="utf-8")
 
 
 def test_a_pipe_can_be_the_input() -> None:
-    code = "import sys; from medical_tasks.cli.entry import main; sys.exit(main(sys.argv[1:]))"
+    command = "-m medical_tasks calc --batch /dev/stdin --out out.jsonl".split()
     record = json.dumps({"calculator_id": 3, "inputs": KIDNEY})
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            code,
-            "calc",
-            "--batch",
-            "/dev/stdin",
-            "--out",
-            "out.jsonl",
-        ],
+    process = subprocess.run(
+        [sys.executable, *command],
         input=f"{record}\n{record}\n",
         capture_output=True,
         text=True,
         check=False,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
     )
-    assert done.returncode == 0, done.stderr
-    assert len(output()) == 2
+    assert process.returncode == 0, process.stderr
+    assert len(read_output()) == 2
 
 
 @pytest.mark.parametrize("value", [*CASES["calc_values"], "x" * 5000])
 def test_no_value_breaks_a_line(value: object) -> None:
     for entry in CALCULATORS:
         for name in ("age", "sex", entry.inputs[0].name, entry.inputs[-1].name):
-            made = calculate_line({"calculator_id": entry.id, "inputs": {name: value}})
-            assert ("answer" in made) != ("error" in made)
+            line = calculate_line({"calculator_id": entry.id, "inputs": {name: value}})
+            assert ("answer" in line) != ("error" in line)
 
 
-def test_an_unnamed_error_of_ours_is_not_hidden(
+def test_an_unexpected_error_is_not_hidden(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A fault of this package must not look like a bad line."""

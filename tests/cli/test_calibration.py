@@ -1,4 +1,4 @@
-"""`--calibration`: corrected scores beside the raw ones, in `compare` too, and checks that do not fit."""
+"""`--calibration`: corrected scores next to the raw ones, also in `compare`, and checks that are refused."""
 
 from __future__ import annotations
 
@@ -13,58 +13,47 @@ from medical_tasks.benchmarks.kqa.declarations import DATASET
 from medical_tasks.benchmarks.kqa.judge_check import ANNOTATIONS_FILE
 from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import read_rows
-from medical_tasks.runs.results import read_items, read_results
+from medical_tasks.runs.results import read_items
 from tests.benchmarks.kqa.physicians_csv import rows, write
 from tests.case_tables import json_of, tables
+from tests.run_files import task_entry, write_responses
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 NAMES = ("entailment", "neutral", "contradiction")
 DEMO = '[tasks.kqa]\nconfig = "demo"\n'
-TABLE = ((60, 6, 2), (8, 80, 4), (2, 6, 40))  # by people and judge
+TABLE = ((60, 6, 2), (8, 80, 4), (2, 6, 40))  # rows: people; columns: the judge
 
 
 @pytest.fixture
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A check of the lexical judge on K-QA, with planted labels in clusters of two; the demos' home has no record of it."""
+    """A check of the lexical judge on K-QA whose labels are replaced; the demos' home has no record of it."""
     monkeypatch.setattr(
         "medical_tasks.judges.checks.checks_file",
         lambda: tmp_path / "judge_checks.json",
     )
     write(Path(ANNOTATIONS_FILE), rows())
-    assert (
-        main(
-            [
-                "judge-check",
-                "kqa",
-                "--judge",
-                "lexical",
-                "--source",
-                ".",
-                "--out",
-                "made",
-            ]
-        )
-        == 0
-    )
-    made: dict[str, Any] = json_of(Path("made/check.json"))
+    command = "judge-check kqa --judge lexical --source . --out original"
+    assert main(command.split()) == 0
+    original: dict[str, Any] = json_of(Path("original/check.json"))
     assert {
-        name: len(column) for name, column in made["labels"].items()
+        name: len(column) for name, column in original["labels"].items()
     } == dict.fromkeys(
         ("gold", "judge", "cluster", "words", "model", "group_question_form"), 10
     )
-    assert made["labels"]["cluster"] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
-    pairs = [
-        (gold, said, n)
-        for gold, row in zip(NAMES, TABLE, strict=True)
-        for said, n in zip(NAMES, row, strict=True)
+    assert original["labels"]["cluster"] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 2]
+    labels = [
+        (gold, verdict)
+        for gold, counts in zip(NAMES, TABLE, strict=True)
+        for verdict, count in zip(NAMES, counts, strict=True)
+        for _ in range(count)
     ]
-    columns = [
-        [pair[place] for pair in pairs for _ in range(pair[2])] for place in (0, 1)
-    ]
-    clusters = [place // 2 for place in range(len(columns[0]))]
-    # Checks of before had no more of each label.
-    return made | {
-        "labels": {"gold": columns[0], "judge": columns[1], "cluster": clusters}
+    # The checks of older versions have only these columns.
+    return original | {
+        "labels": {
+            "gold": [gold for gold, _ in labels],
+            "judge": [verdict for _, verdict in labels],
+            "cluster": [number // 2 for number in range(len(labels))],
+        }
     }
 
 
@@ -72,38 +61,37 @@ def score(
     check: dict[str, Any] | None, *more: str, share: float = 0.6, out: str = "run"
 ) -> int:
     home = Path(os.environ["MEDICAL_TASKS_DATA"])
-    said = [
+    answers = [
         (row["id"], str(row["answer"]).split())
         for row in read_rows(home / "kqa", "demo", "test", spec=DATASET)
     ]
-    lines = [
-        json.dumps({"id": name, "response": " ".join(words[: int(share * len(words))])})
-        for name, words in said
-    ]
-    Path(f"{out}.jsonl").write_text("\n".join(lines), "utf-8")
+    write_responses(
+        f"{out}.jsonl",
+        {name: " ".join(words[: int(share * len(words))]) for name, words in answers},
+    )
     if check is not None:
         Path("check.json").write_text(json.dumps(check), "utf-8")
-    given = [] if check is None else ["--calibration", "check.json"]
+    calibration = [] if check is None else ["--calibration", "check.json"]
     line = f"score kqa --config demo --responses {out}.jsonl --judge lexical --out {out}".split()
-    return main([*line, *given, *more])
+    return main([*line, *calibration, *more])
 
 
-def corrected(run: str) -> dict[str, Any]:
-    metrics: dict[str, Any] = read_results(Path(run))["tasks"]["kqa"]["metrics"]
+def read_metrics(run: str) -> dict[str, Any]:
+    metrics: dict[str, Any] = task_entry(run, "kqa")["metrics"]
     assert list(metrics)[:2] == ["comprehensiveness", "comprehensiveness_corrected"]
     return metrics
 
 
-def test_corrected_scores_stand_beside_raw_ones(
+def test_corrected_scores_are_reported_with_raw_ones(
     check: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert score(check) == 0
-    metrics = corrected("run")
-    found = metrics["comprehensiveness_corrected"]
-    assert found["calibration"]["classes"] == list(NAMES)
-    assert found["ci_low"] < found["value"] < found["ci_high"]
+    metrics = read_metrics("run")
+    metric = metrics["comprehensiveness_corrected"]
+    assert metric["calibration"]["classes"] == list(NAMES)
+    assert metric["ci_low"] < metric["value"] < metric["ci_high"]
     values = [row["comprehensiveness_corrected"] for row in read_items(Path("run"))]
-    assert found["value"] == pytest.approx(sum(values) / len(values))
+    assert metric["value"] == pytest.approx(sum(values) / len(values))
     assert metrics["hallucination_rate_corrected"]["value"] is not None
     assert "more than one verdict" in metrics["contradicted_corrected"]["reason"]
     assert "comprehensiveness_corrected" in capsys.readouterr().out
@@ -111,61 +99,70 @@ def test_corrected_scores_stand_beside_raw_ones(
     # Pooled labels say how often a verdict is right, not how much it weighs in a mean
     # of shares.
     assert score(check, "--calibration-from", "run", out="own") == 0
-    own = corrected("own")["comprehensiveness_corrected"]
-    assert (own["calibration"]["form"], own["ci_low"]) == ("confusion", found["ci_low"])
+    own = read_metrics("own")["comprehensiveness_corrected"]
+    assert own["calibration"]["form"] == "confusion"
+    assert own["ci_low"] == metric["ci_low"]
 
 
-def shaped(check: dict[str, Any], **columns: list[Any]) -> dict[str, Any]:
+def with_labels(check: dict[str, Any], **columns: list[Any]) -> dict[str, Any]:
     """The same check with further columns of its labels."""
     return check | {"labels": check["labels"] | columns}
 
 
-def test_what_a_correction_assumes_and_adjusts_for_is_said(
+def test_a_correction_states_its_assumption_and_adjustments(
     check: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name, gold, said = (
-        "comprehensiveness_corrected",
-        *(check["labels"][each] for each in ("gold", "judge")),
-    )
+    gold, verdicts = check["labels"]["gold"], check["labels"]["judge"]
 
-    def found(changed: dict[str, Any], out: str) -> dict[str, Any]:
+    def corrected(changed: dict[str, Any], out: str) -> dict[str, Any]:
         assert score(changed, out=out) == 0
-        return dict(corrected(out)[name])
+        return dict(read_metrics(out)["comprehensiveness_corrected"])
 
-    plain = found(check, "plain")
-    told = plain["calibration"]
+    plain = corrected(check, "plain")
+    calibration = plain["calibration"]
     assert (
-        told["assumes"]
+        calibration["assumes"]
         == "that the judge errs on these answers as on the 208 labelled ones"
     )
-    assert (told["adjusted_for"], told["widened_by"], told["refused"]) == ([], {}, None)
-    assert f"assumes {told['assumes']}" in Path("plain/report.md").read_text("utf-8")
+    assert calibration["adjusted_for"] == []
+    assert calibration["widened_by"] == {}
+    assert calibration["refused"] is None
+    assert f"assumes {calibration['assumes']}" in Path("plain/report.md").read_text(
+        "utf-8"
+    )
 
-    # It is on long answers that the judge misses what is entailed; the demo's are
-    # short.
-    wrong = [one == NAMES[0] != other for one, other in zip(gold, said, strict=True)]
-    words = [400 if each else 5 + 37 * place % 300 for place, each in enumerate(wrong)]
-    longer = found(shaped(check, words=words), "longer")
+    # The judge misses entailments in long answers; the demo's answers are short.
+    missed = [
+        label == "entailment" != verdict
+        for label, verdict in zip(gold, verdicts, strict=True)
+    ]
+    words = [
+        400 if is_missed else 5 + 37 * number % 300
+        for number, is_missed in enumerate(missed)
+    ]
+    longer = corrected(with_labels(check, words=words), "longer")
     assert longer["calibration"]["widened_by"]["length"]["distance"] < 0.0
     assert longer["ci_high"] - longer["ci_low"] > plain["ci_high"] - plain["ci_low"]
     assert "as these answers are shorter" in Path("longer/report.md").read_text("utf-8")
-    refused = found(shaped(check, words=[each + 300 for each in words]), "refused")
+    refused = corrected(
+        with_labels(check, words=[count + 300 for count in words]), "refused"
+    )
     assert refused["value"] is None
     assert (
         "the judge errs otherwise on long answers" in refused["calibration"]["refused"]
     )
 
-    # Labels on questions of one form alone cannot tell of others; with both there are
-    # enough.
-    one, both = ["open"] * 208, ["open", "yes or no"] * 104
-    left = found(shaped(check, group_question_form=one), "left")
+    # Labels on questions of a single form cannot be adjusted to others; nor can a form
+    # with few labels.
+    open_only, both = ["open"] * 208, ["open", "yes or no"] * 104
+    left = corrected(with_labels(check, group_question_form=open_only), "left")
     assert left["value"] == pytest.approx(plain["value"])
     assert "question_form: mixed otherwise here" in left["calibration"]["said"]
-    other = [form if place % 8 else "other" for place, form in enumerate(both)]
-    few = found(shaped(check, group_question_form=other), "few")
+    rarely_open = [form if number % 8 else "other" for number, form in enumerate(both)]
+    few = corrected(with_labels(check, group_question_form=rarely_open), "few")
     assert few["calibration"]["adjusted_for"] == []
     capsys.readouterr()
-    assert score(shaped(check, words=["long"] * 208)) == 2
+    assert score(with_labels(check, words=["long"] * 208)) == 2
     assert "not a result of judge-check" in capsys.readouterr().err
 
 
@@ -178,27 +175,16 @@ def test_compare_carries_the_error_of_shared_labels(
         score(None, out="raw"),
     ] == [0, 0, 0]
     capsys.readouterr()
-    assert (
-        main(
-            [
-                "compare",
-                "other",
-                "run",
-                "--metric",
-                "comprehensiveness_corrected",
-                "--json",
-            ]
-        )
-        == 0
-    )
+    compare = "compare other run --metric comprehensiveness_corrected --json"
+    assert main(compare.split()) == 0
     metrics = json.loads(capsys.readouterr().out)["kqa"]["metrics"]
-    found = metrics["comprehensiveness_corrected"]
+    metric = metrics["comprehensiveness_corrected"]
     values = [
-        corrected(name)["comprehensiveness_corrected"]["value"]
+        read_metrics(name)["comprehensiveness_corrected"]["value"]
         for name in ("run", "other")
     ]
-    assert found["difference"] == pytest.approx(values[0] - values[1])
-    assert found["ci_low"] <= found["difference"] <= found["ci_high"]
+    assert metric["difference"] == pytest.approx(values[0] - values[1])
+    assert metric["ci_low"] <= metric["difference"] <= metric["ci_high"]
     assert main(["compare", "raw", "run"]) == 0
     assert "not both corrected, and by the same check" in capsys.readouterr().out
     Path("judge.toml").write_text(
@@ -210,7 +196,7 @@ def test_compare_carries_the_error_of_shared_labels(
         name: check["figures"][name] | {"kappa": kappa}
         for name in ("two_way", "three_way")
     }
-    for changed, why in (
+    for changed, reason in (
         ({}, "the whole interval meets the rule"),
         (
             {"votes": 3},
@@ -223,9 +209,9 @@ def test_compare_carries_the_error_of_shared_labels(
             "utf-8",
         )
         assert main(["gate", "judge.toml", "run"]) == (7 if changed else 0)
-        assert why in " ".join(capsys.readouterr().out.split())
+        assert reason in " ".join(capsys.readouterr().out.split())
     rule = DEMO + '[[rule]]\ntask = "kqa"\nmetric = "comprehensiveness_corrected"\n'
-    for limit, run, why in (
+    for limit, run, reason in (
         ("at_least = 0.1", "run", "a judge by words: its numbers stand for nothing"),
         ("at_least = 0.1", "raw", "the run does not report it"),
         (
@@ -241,7 +227,7 @@ def test_compare_carries_the_error_of_shared_labels(
     ):
         Path("policy.toml").write_text(rule + limit, "utf-8")
         assert main(["gate", "policy.toml", run]) == 7
-        assert why in " ".join(capsys.readouterr().out.split())
+        assert reason in " ".join(capsys.readouterr().out.split())
     Path("policy.toml").write_text(
         rule + "at_least = 0.1\nby = 'question_form'", "utf-8"
     )
@@ -249,7 +235,7 @@ def test_compare_carries_the_error_of_shared_labels(
     assert "comprehensiveness_corrected has no breakdowns" in capsys.readouterr().err
 
 
-def test_a_check_that_does_not_fit_is_refused_by_name(
+def test_a_check_that_does_not_match_is_refused(
     check: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for changed, message in tables(__file__, "calibration"):
@@ -263,14 +249,14 @@ def test_too_few_labels_give_no_value_and_general_ones_a_warning(
 ) -> None:
     labels = {name: values[::6] for name, values in check["labels"].items()}
     assert score(check | {"labels": labels}) == 0
-    said = capsys.readouterr().out
-    assert "too few labels of a class" in said
+    output = capsys.readouterr().out
+    assert "too few labels of a class" in output
     assert (
         "would leave ±5% of verdicts; label further answers, chosen without a look at the judge's verdicts"
-        in said
+        in output
     )
-    one = {**check["labels"], "cluster": [0] * len(check["labels"]["gold"])}
-    assert score(check | {"labels": one}, out="one") == 0
+    single_cluster = {**check["labels"], "cluster": [0] * len(check["labels"]["gold"])}
+    assert score(check | {"labels": single_cluster}, out="single") == 0
     assert "all labels are from one cluster" in capsys.readouterr().out
     assert score(check | {"set": "anli", "mode": "batched"}, out="general") == 0
     assert "They are of another task" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Ceilings on what a model's answers may take: where a run stops, what it keeps, and how it goes on."""
+"""Ceilings on the cost, tokens and time of a run: where it stops, what it keeps, and how it resumes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from medical_tasks.cli.entry import main
 from medical_tasks.models.budget import Amount, RunBudget
 from medical_tasks.models.stand_ins import make_toy_model
-from medical_tasks.runs.results import read_results
 from tests.fault_server import Call, Fault, FaultServer
+from tests.run_files import task_entry
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
@@ -28,24 +28,26 @@ def priced(call: Call) -> Fault:
     return ANSWER
 
 
-def run(server: FaultServer, *more: str, args: str = PRICES, out: str = "r") -> int:
-    words = f"run --tasks medcalc --config demo --max-new-tokens {LONGEST} --out {out}".split()
+def run(server: FaultServer, *more: str, args: str = PRICES) -> int:
+    words = (
+        f"run --tasks medcalc --config demo --max-new-tokens {LONGEST} --out r".split()
+    )
     named = f"--model openai-api/host/m --model-args base_url={server.base_url},{args}".split()
     return main([*words, *named, *more])
 
 
-def unscored(out: str = "r") -> dict[str, int]:
-    return dict(read_results(Path(out))["tasks"]["medcalc"]["coverage"]["unscored"])
+def unscored() -> dict[str, int]:
+    return dict(task_entry("r", "medcalc")["coverage"]["unscored"])
 
 
-def test_a_ceiling_of_cost_stops_keeps_and_goes_on(
+def test_a_run_stops_at_a_ceiling_of_cost_and_resumes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with FaultServer(priced) as server:
         assert run(server, "--max-cost", "0.02") == 5
         stopped = len(server.calls)
-        # Each estimate is above what an answer takes, so that the last one it had room
-        # for may be left out.
+        # Each estimate is above an answer's cost, so the last answer that would fit may
+        # be left out.
         assert stopped in (8, 9, 10)
         error = capsys.readouterr().err
         assert (
@@ -61,12 +63,11 @@ def test_a_ceiling_of_cost_stops_keeps_and_goes_on(
             in error
         )
         assert unscored() == {"no answer: budget spent": 31 - stopped}
-        assert read_results(Path("r"))["tasks"]["medcalc"]["usage"][
-            "cost_usd"
-        ] == pytest.approx(stopped * 0.002)
+        usage = task_entry("r", "medcalc")["usage"]
+        assert usage["cost_usd"] == pytest.approx(stopped * 0.002)
 
-        # What earlier commands got counts: the same ceiling lets nothing more through,
-        # a higher one does.
+        # Earlier commands' costs count: the same ceiling admits nothing more, a higher
+        # one does.
         assert run(server, "--max-cost", "0.02") == 5
         assert len(server.calls) == stopped
         assert run(server, "--max-cost", "0.04") == 5
@@ -76,17 +77,19 @@ def test_a_ceiling_of_cost_stops_keeps_and_goes_on(
 
 
 def test_ceilings_of_tokens_count_retries_and_requests_in_flight() -> None:
-    # paid or not: nobody knows, so that the estimate is booked
+    # nobody knows whether these were paid, so their estimates are booked
     lost = [Fault.no_choices()] * 3
     with FaultServer([*lost, *[ANSWER] * 40]) as server:
         assert run(server, "--max-tokens-total", "12000", args="concurrency=4") == 5
-        entry = read_results(Path("r"))["tasks"]["medcalc"]
+        entry = task_entry("r", "medcalc")
         answered = entry["coverage"]["answered"]
         assert answered * (READ + WRITTEN) < 12_000
         assert len(server.calls) == answered + len(lost)
 
 
-def test_minutes_are_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_ceiling_of_minutes_is_of_a_single_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with FaultServer(priced) as server:
         assert run(server, "--max-minutes", "0") == 5
         assert server.calls == []
@@ -109,22 +112,22 @@ def test_ceilings_that_cannot_be_kept_are_refused(
     assert message in capsys.readouterr().err
 
 
-def spend(budget: RunBudget, takes: Sequence[Amount], most: Amount) -> int:
-    """Spends until the budget says no; returns how many requests there were."""
-    for number, used in enumerate(takes):
-        if not budget.admit(most):
+def spend(budget: RunBudget, costs: Sequence[Amount], estimate: Amount) -> int:
+    """Spends until the budget admits nothing more; returns the number of requests."""
+    for number, used in enumerate(costs):
+        if not budget.admit(estimate):
             return number
-        budget.settle(most, used)
-    return len(takes)
+        budget.settle(estimate, used)
+    return len(costs)
 
 
-def test_a_budget_is_of_all_that_is_spent_of_it() -> None:
-    most = Amount(100, 50, cost=1.0)
-    assert spend(RunBudget(max_cost=3.0), [Amount(10, 10, cost=0.5)] * 9, most) == 5
-    before = RunBudget(max_tokens=200)
-    before.book(Amount(40, 11))
-    assert not before.admit(most)
-    assert before.refused_by == "--max-tokens-total 200"
+def test_a_budget_counts_everything_that_was_spent() -> None:
+    estimate = Amount(100, 50, cost=1.0)
+    assert spend(RunBudget(max_cost=3.0), [Amount(10, 10, cost=0.5)] * 9, estimate) == 5
+    budget = RunBudget(max_tokens=200)
+    budget.book(Amount(40, 11))
+    assert not budget.admit(estimate)
+    assert budget.refused_by == "--max-tokens-total 200"
 
 
 def test_a_model_in_this_process_stops_between_batches(
@@ -140,7 +143,7 @@ def test_a_model_in_this_process_stops_between_batches(
     )
     # the toy's words have many tokens
     assert main([*local, "--max-tokens-total", "8000"]) == 5
-    entry = read_results(Path("r"))["tasks"]["medcalc"]
+    entry = task_entry("r", "medcalc")
     usage = entry["usage"]
     assert 0 < entry["coverage"]["answered"] < 9
     assert (usage["prompt_tokens"] or 0) + (usage["output_tokens"] or 0) <= 8_000

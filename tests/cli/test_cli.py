@@ -16,8 +16,9 @@ from medical_tasks.benchmarks.medcalc_bench.spec import MEDCALC
 from medical_tasks.cli.entry import main, verbs
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.runs.results import read_items
-from tests.case_tables import json_of, tabled
+from tests.case_tables import tabled
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.run_files import task_entry, write_responses
 from tests.support import ROOT
 
 pytestmark = pytest.mark.usefixtures("demo_home")
@@ -30,21 +31,6 @@ def golds(demos: Path) -> dict[str, str]:
     return {item.id: gold_response(MEDCALC, item) for item in items}
 
 
-def responses(path: Path, answers: dict[str, str]) -> Path:
-    path.write_text(
-        "".join(
-            json.dumps({"id": key, "response": text}) + "\n"
-            for key, text in answers.items()
-        )
-    )
-    return path
-
-
-def results(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json_of(folder / "results.json")
-    return content
-
-
 SCORE = ["score", "medcalc", "--config", "demo"]
 RUN = ["run", "--tasks", "medcalc", "--config", "demo"]
 
@@ -55,18 +41,12 @@ RUN = ["run", "--tasks", "medcalc", "--config", "demo"]
 def test_the_gold_scores_the_maximum(
     spelling: str, demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = responses(tmp_path / "gold.jsonl", golds(demos))
-    assert (
-        main(["score", spelling, *SCORE[2:], "--responses", str(file), "--out", "out"])
-        == 0
-    )
-    entry = results(tmp_path / "out")["tasks"]["medcalc"]
-    assert entry["metrics"]["accuracy"]["value"] == 1.0
-    assert (
-        entry["metrics"]["accuracy"]["ci_low"]
-        < 1.0
-        == entry["metrics"]["accuracy"]["ci_high"]
-    )
+    write_responses("gold.jsonl", golds(demos))
+    responses = ["--config", "demo", "--responses", "gold.jsonl", "--out", "out"]
+    assert main(["score", spelling, *responses]) == 0
+    accuracy = task_entry("out", "medcalc")["metrics"]["accuracy"]
+    assert accuracy["value"] == accuracy["ci_high"] == 1.0
+    assert accuracy["ci_low"] < 1.0
     assert "100.0" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {
         "results.json",
@@ -75,30 +55,28 @@ def test_the_gold_scores_the_maximum(
     }
 
 
-def test_missing_responses_are_reported_and_not_wrong_and_the_corrected_file_is_scored(
-    demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_missing_responses_are_not_wrong_and_the_completed_file_is_scored(
+    demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers = golds(demos)
     words = [*SCORE, "--responses", "r.jsonl", "--out", "out"]
-    responses(tmp_path / "r.jsonl", dict(list(answers.items())[:10]))
+    write_responses("r.jsonl", dict(list(answers.items())[:10]))
     assert main(words) == 0
-    entry = results(tmp_path / "out")["tasks"]["medcalc"]
+    entry = task_entry("out", "medcalc")
     missing = len(answers) - 10
     assert entry["coverage"]["unscored"] == {"no answer: none given": missing}
     assert entry["metrics"]["accuracy"]["value"] == 1.0
     assert entry["metrics"]["accuracy"]["bound_low"] == pytest.approx(10 / len(answers))
-    told = capsys.readouterr()
-    assert f"{missing} x no answer: none given" in told.out
+    captured = capsys.readouterr()
+    assert f"{missing} x no answer: none given" in captured.out
     assert (
         f"note: medcalc: {missing} of {len(answers)} questions have no answer in the file. "
-        "The values are over the other 10." in told.err
+        "The values are over the other 10." in captured.err
     )
-    assert "error" not in told.err
-    responses(tmp_path / "r.jsonl", answers)
+    assert "error" not in captured.err
+    write_responses("r.jsonl", answers)
     assert main(words) == 0
-    assert results(tmp_path / "out")["tasks"]["medcalc"]["coverage"]["scored"] == len(
-        answers
-    )
+    assert task_entry("out", "medcalc")["coverage"]["scored"] == len(answers)
 
 
 def test_run_baseline_and_compare(
@@ -123,54 +101,31 @@ def test_run_baseline_and_compare(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux")
-def test_a_file_name_that_is_no_text_is_no_crash(demos: Path, tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_text_is_accepted(demos: Path) -> None:
     odd = Path(os.fsdecode(b"resp_\xff.jsonl"))
-    responses(tmp_path / odd, golds(demos))
+    write_responses(odd, golds(demos))
     for _ in range(2):  # the second time the folder's settings are read back
         assert main([*SCORE, "--responses", str(odd), "--out", "out"]) == 0
-    recipe = results(tmp_path / "out")["tasks"]["medcalc"]["recipe"]
+    recipe = task_entry("out", "medcalc")["recipe"]
     assert recipe["model"]["name"] == f"responses/{odd}"
 
 
-def test_the_only_configuration_of_a_named_folder_is_taken(
-    demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_only_configuration_of_a_folder_is_used(
+    demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = responses(tmp_path / "gold.jsonl", golds(demos))
-    assert (
-        main(
-            [
-                "score",
-                "medcalc",
-                "--data",
-                str(demos / "medcalc_bench"),
-                "--responses",
-                str(file),
-            ]
-        )
-        == 0
-    )
+    write_responses("gold.jsonl", golds(demos))
+    score = ["score", "medcalc", "--responses", "gold.jsonl"]
+    assert main([*score, "--data", str(demos / "medcalc_bench")]) == 0
     assert "note: configuration demo, the only one in" in capsys.readouterr().err
 
 
 def test_a_run_grows_in_its_folder_and_its_samples_are_nested(tmp_path: Path) -> None:
-    found = []
+    samples = []
+    empty = [*RUN, "--model", "baseline/empty", "--out", "a"]
     for number in (5, 9):
-        assert (
-            main(
-                [
-                    *RUN,
-                    "--model",
-                    "baseline/empty",
-                    "--max-samples",
-                    str(number),
-                    "--out",
-                    "a",
-                ]
-            )
-            == 0
-        )
-        found.append({row["id"] for row in read_items(tmp_path / "a")})
-    few, more = found
+        assert main([*empty, "--max-samples", str(number)]) == 0
+        samples.append({row["id"] for row in read_items(tmp_path / "a")})
+    few, more = samples
     assert (len(few), len(more)) == (5, 9)
     assert few < more
 
@@ -185,9 +140,9 @@ def test_list_names_every_task(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert entries[0]["built"] == ["demo"]
     assert main(["list"]) == 0
-    told = capsys.readouterr().out
-    assert "medical:medcalc " in told
-    assert "To get it:" in told
+    output = capsys.readouterr().out
+    assert "medical:medcalc " in output
+    assert "To get it:" in output
 
 
 @wrong_use("cli")
@@ -197,42 +152,41 @@ def test_wrong_use(
     assert refuse(line, code, message, capsys).startswith("error: ")
 
 
-def test_plan_says_how_many_items_are_needed(
+def test_plan_computes_how_many_items_are_needed(
     demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def planned(given: str) -> dict[str, Any]:
+    def run_plan(options: str) -> dict[str, Any]:
         assert (
-            main(["plan", "medcalc", "--config", "demo", *given.split(), "--json"]) == 0
+            main(["plan", "medcalc", "--config", "demo", *options.split(), "--json"])
+            == 0
         )
         return dict(json.loads(capsys.readouterr().out))
 
     # Exact McNemar; the normal approximation has 935.
-    found = planned("--difference 0.05 --agreement 0.7")
-    assert (found["beyond"]["items"], found["items"], found["enough"]) == (
-        975,
-        31,
-        False,
-    )
-    assert found["this_set"] is None
+    plan = run_plan("--difference 0.05 --agreement 0.7")
+    assert (plan["beyond"]["items"], plan["items"]) == (975, 31)
+    assert not plan["enough"]
+    assert plan["this_set"] is None
     # Wilson's interval is narrower than 1.95996 sqrt(0.4 0.6 / n), which is 0.2 for 24
     # items.
-    found = planned("--half-width 0.2 --accuracy 0.4")
-    assert (found["beyond"]["items"], found["enough"]) == (19, True)
-    assert found["this_set"]["items"] < 19
-    assert planned("--at-least 0.5 --accuracy 0.9")["enough"]
+    plan = run_plan("--half-width 0.2 --accuracy 0.4")
+    assert (plan["beyond"]["items"], plan["enough"]) == (19, True)
+    assert plan["this_set"]["items"] < 19
+    assert run_plan("--at-least 0.5 --accuracy 0.9")["enough"]
     for model, share in (("half", 2), ("third", 3)):
         answers = golds(demos)
-        some = {
-            name: text if place % share == 0 else "no idea"
-            for place, (name, text) in enumerate(answers.items())
+        partial = {
+            name: text if number % share == 0 else "no idea"
+            for number, (name, text) in enumerate(answers.items())
         }
-        file = responses(Path(f"{model}.jsonl"), some)
-        assert main([*SCORE, "--responses", str(file), "--out", model]) == 0
+        write_responses(f"{model}.jsonl", partial)
+        responses = ["--responses", f"{model}.jsonl", "--out", model]
+        assert main([*SCORE, *responses]) == 0
     capsys.readouterr()
-    found = planned("--difference 0.2 --run half third")
-    assert found["from"] == "half and third"
-    assert found["beyond"]["items"] > 31
-    assert planned("--half-width 0.1 --run half third")["this_set"]["items"] < 31
+    plan = run_plan("--difference 0.2 --run half third")
+    assert plan["from"] == "half and third"
+    assert plan["beyond"]["items"] > 31
+    assert run_plan("--half-width 0.1 --run half third")["this_set"]["items"] < 31
     assert (
         main(["plan", "medcalc", "--difference", "0.2", "--run", "half", "half"]) == 2
     )
@@ -246,29 +200,29 @@ def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit) as stop:
         main([verb, "--help"])
     assert stop.value.code == 0
-    said = capsys.readouterr().out
-    assert f"medical-tasks {verb}" in said
-    assert "--json" in said
+    output = capsys.readouterr().out
+    assert f"medical-tasks {verb}" in output
+    assert "--json" in output
 
 
 def test_the_first_help_of_run_is_short_and_names_the_rest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told = {}
-    for words in ("--help", "--help-all"):
+    texts = {}
+    for option in ("--help", "--help-all"):
         with pytest.raises(SystemExit):
-            main(["run", words])
-        told[words] = capsys.readouterr().out
+            main(["run", option])
+        texts[option] = capsys.readouterr().out
     options = {
-        words: set(re.findall(r"^  (--[a-z-]+)", said, re.M))
-        for words, said in told.items()
+        option: set(re.findall(r"^  (--[a-z-]+)", text, re.M))
+        for option, text in texts.items()
     }
     assert len(options["--help"]) <= 12 < len(options["--help-all"])
     assert (
         {"--tasks", "--model", "--judge"} <= options["--help"] < options["--help-all"]
     )
     hidden = len(options["--help-all"] - options["--help"])
-    assert f"{hidden} more options: medical-tasks run --help-all" in told["--help"]
+    assert f"{hidden} more options: medical-tasks run --help-all" in texts["--help"]
 
 
 @tabled("line", "offered")
@@ -276,21 +230,21 @@ def test_the_shell_completes_names(
     line: str, offered: list[str], tmp_path: Path
 ) -> None:
     line = f"medical-tasks {line}"
-    asked = {
+    variables = {
         "_ARGCOMPLETE": "1",
         "COMP_LINE": line,
         "COMP_POINT": str(len(line)),
         "_ARGCOMPLETE_IFS": "\n",
     }
-    answer = tmp_path / "offered"
-    asked["_ARGCOMPLETE_STDOUT_FILENAME"] = str(answer)
+    output = tmp_path / "completions"
+    variables["_ARGCOMPLETE_STDOUT_FILENAME"] = str(output)
     subprocess.run(
         [sys.executable, "-m", "medical_tasks"],
-        env=os.environ | asked,
+        env=os.environ | variables,
         cwd=ROOT,
         check=True,
     )
-    assert answer.read_text().splitlines() == offered
+    assert output.read_text().splitlines() == offered
 
 
 HEAVY = tuple(
@@ -298,19 +252,19 @@ HEAVY = tuple(
 )
 
 
-def test_answers_without_importing_anything_heavy() -> None:
+def test_light_commands_import_no_heavy_library() -> None:
     lines = ["--help", "list", "list --json", "doctor --json", "run --help"]
     code = (
         "import contextlib, sys\nfrom medical_tasks.cli.entry import main\n"
         f"for line in {lines!r}:\n    with contextlib.suppress(SystemExit):\n        main(line.split())\n"
         f"    print('\\nLOADED', line, [name for name in {HEAVY!r} if name in sys.modules])"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         cwd=ROOT,
         check=True,
     )
-    loaded = [line for line in done.stdout.splitlines() if line.startswith("LOADED")]
+    loaded = [line for line in process.stdout.splitlines() if line.startswith("LOADED")]
     assert loaded == [f"LOADED {line} []" for line in lines]

@@ -25,7 +25,7 @@ def run(
     groups: int = 2,
     model: str = "",
 ) -> None:
-    """Writes a run's folder; the answers of a task on credentialed data are there too, as a faulty file could have them."""
+    """Writes a run's folder, with answers even if the task's data are credentialed, as a faulty file could have."""
     spec = task_spec(task)
     metrics = {metric.name: {"kind": metric.kind} for metric in spec.metrics}
     recipe = {
@@ -38,17 +38,17 @@ def run(
     rows = [
         {
             "task": task,
-            "id": str(place),
-            "cluster": f"n{place}",
-            **{f"group_{by}": f"{by} {place % groups}" for by in spec.groups},
+            "id": str(number),
+            "cluster": f"n{number}",
+            **{f"group_{group}": f"{group} {number % groups}" for group in spec.groups},
             **{
                 metric.name: float(letter)
                 for metric in spec.metrics
                 if not metric.needs
             },
-            "parsed": f"{name} said {place}",
+            "parsed": f"{name} said {number}",
         }
-        for place, letter in enumerate(right)
+        for number, letter in enumerate(right)
     ]
     tasks = {task: {"recipe": recipe}}
     if more:
@@ -59,42 +59,18 @@ def run(
 def test_two_runs(capsys: pytest.CaptureFixture[str]) -> None:
     run("a", "1100110011000000000000")
     run("b", "1111110011111111000000")
-    assert (
-        main(
-            [
-                "compare",
-                "a",
-                "b",
-                "--metric",
-                "accuracy",
-                "--by",
-                "category",
-                "--flips",
-                "2",
-                "--out",
-                "docs/out.md",
-            ]
-        )
-        == 0
-    )
+    options = "--metric accuracy --by category --flips 2 --out docs/out.md".split()
+    assert main(["compare", "a", "b", *options]) == 0
     out = capsys.readouterr().out
     assert "A: a (baseline/a)\nB: b (baseline/b)" in out
     # 8 items are right in B only: p = 2 / 2^8.
     (line,) = [
         line for line in out.splitlines() if line.startswith("medcalc  accuracy ")
     ]
-    assert line.split()[:8] == [
-        "medcalc",
-        "accuracy",
-        "McNemar",
-        "27.3",
-        "%",
-        "63.6",
-        "%",
-        "+36.4",
-    ]
-    assert line.split()[11] == "0.00781"
-    assert line.split()[-3:] == ["8", "0", "14"]
+    cells = line.split()
+    assert cells[:8] == "medcalc accuracy McNemar 27.3 % 63.6 % +36.4".split()
+    assert cells[11] == "0.00781"
+    assert cells[-3:] == ["8", "0", "14"]
     assert "medcalc by category" in out
     assert "medcalc, accuracy: wrong -> right (improved), 2 of 8 items" in out
     assert "b said 2" in out
@@ -117,21 +93,8 @@ def test_json_of_two_and_of_three(capsys: pytest.CaptureFixture[str]) -> None:
         "2",
         "3",
     ]
-    assert (
-        main(
-            [
-                "compare",
-                "a",
-                "b",
-                "c",
-                "--all-pairs",
-                "--json",
-                "--task",
-                "medical|medcalc",
-            ]
-        )
-        == 0
-    )
+    pairs = "compare a b c --all-pairs --json --task medical|medcalc"
+    assert main(pairs.split()) == 0
     three = json.loads(capsys.readouterr().out)
     assert three["runs"] == {"A": "a", "B": "b", "C": "c"}
     assert [(pair["first"], pair["second"]) for pair in three["pairs"]] == [
@@ -181,7 +144,7 @@ def test_what_cannot_be_compared_is_listed_beside_what_can(
     assert any(line.startswith("medcalc  accuracy ") for line in out.splitlines())
 
 
-def test_memory_gap_of_one_who_remembers_one_who_calculates_and_a_small_sample(
+def test_memory_gap_of_a_memorising_model_of_an_honest_one_and_of_small_samples(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     draws = random.Random(0)
@@ -199,18 +162,14 @@ def test_memory_gap_of_one_who_remembers_one_who_calculates_and_a_small_sample(
         "1" * 240, "0" * 240, "--out", "gap.md"
     )
     assert "| a gap | 100.0 % | 0.0 % | 100.0 | " in Path("gap.md").read_text()
-    found = json.loads(gap(honest(1440), honest(1200), "--json"))["medcalc"]["accuracy"]
-    assert found["verdict"].startswith("no gap seen")
-    assert found["ci_low"] < 0 < found["ci_high"]
-    assert (
-        found["enough"],
-        found["n_published"],
-        found["groups"]["calculator 3"]["n_fresh"],
-    ) == (
-        True,
-        1440,
-        100,
-    )
+    metric = json.loads(gap(honest(1440), honest(1200), "--json"))["medcalc"][
+        "accuracy"
+    ]
+    assert metric["verdict"].startswith("no gap seen")
+    assert metric["ci_low"] < 0 < metric["ci_high"]
+    assert metric["enough"]
+    assert metric["n_published"] == 1440
+    assert metric["groups"]["calculator 3"]["n_fresh"] == 100
     assert "too small to tell: at least " in gap(honest(60), honest(60))
     assert "too small to tell: 9 calculators are in both runs, 10 are needed" in gap(
         "1" * 9, "0" * 9

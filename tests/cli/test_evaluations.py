@@ -1,4 +1,4 @@
-"""The same answers judged several times: what the judge is asked and paid, and what is said of it."""
+"""The same answers judged several times: the judge's calls and their cost, and the reported agreement."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ import pytest
 
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
-from medical_tasks.runs.results import TaskEntry, read_items, read_results
+from medical_tasks.runs.results import read_items
+from tests.conftest import Serving
 from tests.fault_server import Call, FaultServer
+from tests.run_files import task_entry
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
@@ -26,93 +28,87 @@ SEED = 100
 
 
 def share(text: str) -> float:
-    """A number from 0 to 1 that a text always gives."""
+    """A number from 0 to 1 that depends on the text alone."""
     return int(sha256(text.encode()).hexdigest()[:8], 16) / 2**32
 
 
 def says_entailed(prompt: str, seed: int) -> bool:
-    """Whether the judge finds a statement entailed: two in three, and otherwise in some votes."""
+    """Whether a vote finds a statement entailed: two in three statements are, and some votes are flipped."""
     flipped = share(f"{prompt} {seed}") < FLIPS
     return (share(prompt) < 2 / 3) != flipped
 
 
-def judge(call: Call) -> str:
+def answer(call: Call) -> str:
     verdict = "entailed" if says_entailed(call.prompt, call.body["seed"]) else "neither"
     return json.dumps({"reason": "so", "verdict": verdict})
 
 
-def asked(server: FaultServer) -> Counter[tuple[str, int]]:
-    """How often each question was asked with each seed: each vote has its own."""
+def request_counts(server: FaultServer) -> Counter[tuple[str, int]]:
+    """How often each question was asked with each seed; every vote has a seed of its own."""
     return Counter((call.prompt, call.body["seed"]) for call in server.calls)
 
 
 SCORE = (
-    "score kqa --config demo --responses given.csv --judge openai-api/test-host/j"
+    "score kqa --config demo --responses answers.csv --judge openai-api/test-host/j"
 ).split()
 SAMPLING = ["--judge-args", f"temperature=1,seed={SEED}"]
 SEVERAL = [*SCORE, *SAMPLING, "--evaluations", str(N)]
 
 
-def entry(folder: str) -> TaskEntry:
-    return read_results(Path(folder))["tasks"]["kqa"]
-
-
 @pytest.fixture
-def server(demos: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+def server(serving: Serving, demos: Path) -> Iterator[FaultServer]:
     rows = mt.load("kqa", config="demo", data=demos / "kqa")["test"]
-    with Path("given.csv").open("w", newline="") as file:
+    with Path("answers.csv").open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["question", "answer"])
         table.writerows([row["question"], "It depends on the dose."] for row in rows)
-    with FaultServer(answer=judge) as opened:
-        monkeypatch.setenv("TEST_HOST_BASE_URL", opened.base_url)
+    with serving() as opened:
         yield opened
 
 
 def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Stopped in the middle, judging goes on where it was.
+    # Judging that stopped midway resumes.
     assert main([*SEVERAL, "--max-judge-calls", "170", "--out", "r"]) == 5
-    figure = entry("r")["metrics"]["comprehensiveness"]
+    figure = task_entry("r", "kqa")["metrics"]["comprehensiveness"]
     assert figure["bound_low"] < figure["value"] < figure["bound_high"]
     assert len(server.calls) == 170
     capsys.readouterr()
     assert main([*SEVERAL, "--out", "r"]) == 0
-    assert set(asked(server).values()) == {1}
-    by_seed = Counter(seed for _, seed in asked(server))
+    assert set(request_counts(server).values()) == {1}
+    by_seed = Counter(seed for _, seed in request_counts(server))
     assert by_seed == dict.fromkeys(range(SEED, SEED + N), STATEMENTS)
-    told = entry("r")["evaluations"]
-    assert entry("r")["recipe"]["evaluations"] == told["n"] == N
-    judge_said = entry("r")["judge"]
-    assert judge_said["from_store"] == 170
-    assert judge_said["calls"] == N * STATEMENTS - 170
+    evaluations = task_entry("r", "kqa")["evaluations"]
+    assert task_entry("r", "kqa")["recipe"]["evaluations"] == evaluations["n"] == N
+    judge_entry = task_entry("r", "kqa")["judge"]
+    assert judge_entry["from_store"] == 170
+    assert judge_entry["calls"] == N * STATEMENTS - 170
 
-    # What the judge said of each statement, in all evaluations.
-    prompts = {prompt for prompt, _ in asked(server)}
-    said = [
+    # The judge's verdicts on each statement, in all evaluations.
+    prompts = {prompt for prompt, _ in request_counts(server)}
+    votes = [
         [says_entailed(prompt, SEED + number) for number in range(N)]
         for prompt in prompts
     ]
-    verdicts = told["verdicts"]
+    verdicts = evaluations["verdicts"]
     assert verdicts["questions"] == STATEMENTS
-    alike = fmean(len(set(some)) == 1 for some in said)
-    assert verdicts["exact_agreement"]["value"] == pytest.approx(alike)
+    unanimous = fmean(len(set(item_votes)) == 1 for item_votes in votes)
+    assert verdicts["exact_agreement"]["value"] == pytest.approx(unanimous)
     # Krippendorff's alpha by its definition, pair by pair.
-    apart = fmean(
-        some[i] != some[j]
-        for some in said
+    disagreement = fmean(
+        item_votes[i] != item_votes[j]
+        for item_votes in votes
         for i in range(N)
         for j in range(N)
         if i != j
     )
-    every = [each for some in said for each in some]
-    entailed, of = sum(every), len(every)
-    chance = 2 * entailed * (of - entailed) / (of * (of - 1))
-    assert verdicts["alpha"]["value"] == pytest.approx(1 - apart / chance)
+    entailed, total = sum(map(sum, votes)), sum(map(len, votes))
+    chance = 2 * entailed * (total - entailed) / (total * (total - 1))
+    assert verdicts["alpha"]["value"] == pytest.approx(1 - disagreement / chance)
 
-    metric = told["metrics"]["comprehensiveness"]
-    figure = entry("r")["metrics"]["comprehensiveness"]
+    metric = evaluations["metrics"]["comprehensiveness"]
+    figure = task_entry("r", "kqa")["metrics"]["comprehensiveness"]
     assert metric["mean"] == figure["value"] == pytest.approx(fmean(metric["values"]))
     assert metric["sd"] == pytest.approx(stdev(metric["values"]))
     rows = read_items(Path("r"))
@@ -126,30 +122,36 @@ def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies
         assert "Evaluations by the judge" in Path(page).read_text()
 
 
-def test_the_first_evaluation_is_that_of_a_single_scoring(server: FaultServer) -> None:
-    """A run that was judged once pays for the others alone, and gives its verdicts again."""
+def test_the_first_evaluation_equals_a_single_scoring(server: FaultServer) -> None:
+    """A run that was judged once pays only for the other evaluations."""
     assert main([*SCORE, *SAMPLING, "--out", "r"]) == 0
-    once = entry("r")["metrics"]["comprehensiveness"]["value"]
-    assert "evaluations" not in entry("r")["recipe"]
+    once = task_entry("r", "kqa")["metrics"]["comprehensiveness"]["value"]
+    assert "evaluations" not in task_entry("r", "kqa")["recipe"]
     assert main([*SEVERAL, "--out", "r"]) == 0
     assert len(server.calls) == N * STATEMENTS
-    values = entry("r")["evaluations"]["metrics"]["comprehensiveness"]["values"]
+    values = task_entry("r", "kqa")["evaluations"]["metrics"]["comprehensiveness"][
+        "values"
+    ]
     assert values[0] == once
-    # A file of verdicts stands for the first evaluation.
+    # A file of verdicts has those of the first evaluation.
     recorded = [*SCORE[:-1], "recorded/r/verdicts.jsonl", "--out", "again"]
     assert main(recorded) == 0
-    assert entry("again")["metrics"]["comprehensiveness"]["value"] == once
-    # Scored once again, nothing of the evaluations stays.
+    assert task_entry("again", "kqa")["metrics"]["comprehensiveness"]["value"] == once
+    # After a single scoring nothing of the evaluations is left.
     assert main([*SCORE, *SAMPLING, "--out", "r"]) == 0
-    assert "evaluations" not in entry("r") | entry("r")["recipe"]
+    assert (
+        "evaluations" not in task_entry("r", "kqa") | task_entry("r", "kqa")["recipe"]
+    )
 
 
 def test_each_evaluation_takes_its_own_votes(server: FaultServer) -> None:
     words = [*SCORE, *SAMPLING, "--evaluations", "2", "--votes", "3", "--out", "r"]
     assert main(words) == 0
-    assert set(asked(server).values()) == {1}
-    for prompt in {prompt for prompt, _ in asked(server)}:
-        seeds = sorted(seed - SEED for other, seed in asked(server) if other == prompt)
+    assert set(request_counts(server).values()) == {1}
+    for prompt in {prompt for prompt, _ in request_counts(server)}:
+        seeds = sorted(
+            seed - SEED for other, seed in request_counts(server) if other == prompt
+        )
         # Two votes that agree decide, else a third is taken.
         assert seeds in (
             [0, 1, 3, 4],
@@ -157,13 +159,15 @@ def test_each_evaluation_takes_its_own_votes(server: FaultServer) -> None:
             [0, 1, 3, 4, 5],
             [0, 1, 2, 3, 4, 5],
         )
-    assert entry("r")["judge"]["votes_saved"] == 6 * STATEMENTS - len(server.calls)
-    # Two evaluations are enough for an interval: nothing is common to one as a whole.
-    figure = entry("r")["metrics"]["comprehensiveness"]
+    assert task_entry("r", "kqa")["judge"]["votes_saved"] == 6 * STATEMENTS - len(
+        server.calls
+    )
+    # Two evaluations are enough for an interval: an evaluation has no error of its own.
+    figure = task_entry("r", "kqa")["metrics"]["comprehensiveness"]
     assert figure["ci_high"] - figure["ci_low"] < 0.6
 
 
-def test_a_forecast_is_of_all_evaluations(
+def test_a_forecast_covers_all_evaluations(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*SEVERAL, "--forecast", "--out", "r"]) == 0
@@ -178,7 +182,7 @@ def test_comparisons_take_the_means_of_evaluations(server: FaultServer) -> None:
     assert main([*SCORE, *SAMPLING, "--out", "b"]) == 0
     compared = mt.compare("a", "b")["kqa"]
     assert any("evaluations differs" in text for text in compared["warnings"])
-    value = entry("a")["metrics"]["comprehensiveness"]["value"]
+    value = task_entry("a", "kqa")["metrics"]["comprehensiveness"]["value"]
     difference = compared["metrics"]["comprehensiveness"]
     assert difference["value_a"] == pytest.approx(value)
 
@@ -201,7 +205,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "message"), REFUSED)
-def test_what_evaluations_cannot_be_is_said_before_anybody_is_asked(
+def test_evaluations_that_cannot_differ_are_refused_before_any_call(
     words: str,
     message: str,
     server: FaultServer,
@@ -213,7 +217,7 @@ def test_what_evaluations_cannot_be_is_said_before_anybody_is_asked(
     assert not server.calls
 
 
-def test_answers_of_several_repeats_are_judged_once(
+def test_repeats_are_not_evaluated_several_times(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = f"run --tasks kqa --config demo --max-samples 2 --model {J}".split()

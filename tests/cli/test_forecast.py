@@ -1,4 +1,4 @@
-"""`run --forecast`: what a model's answers will take, told before anything is asked."""
+"""`run --forecast`: the calls, tokens and cost of a run, estimated before anything is asked."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from tests.fault_server import Fault, FaultServer
 pytestmark = pytest.mark.usefixtures("demo_home")
 
 NOBODY = "http://nobody.invalid/v1"
-WORDS = "run --tasks medcalc --config demo --max-new-tokens 100 --out r --model openai-api/host/m"
+RUN = "run --tasks medcalc --config demo --max-new-tokens 100 --out r --model openai-api/host/m"
 
 
-def run(url: str, *more: str, args: str = "") -> int:
-    named = f"base_url={url},served=m,price_in=1,price_out=10{args}"
-    return main([*WORDS.split(), "--model-args", named, *more])
+def run(url: str, *more: str) -> int:
+    model_args = f"base_url={url},served=m,price_in=1,price_out=10"
+    return main([*RUN.split(), "--model-args", model_args, *more])
 
 
-def test_what_is_to_be_asked_and_what_is_there(
+def test_a_forecast_counts_stored_and_open_questions(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(NOBODY, "--forecast") == 0
-    said = capsys.readouterr()
-    assert said.out.startswith(
+    captured = capsys.readouterr()
+    assert captured.out.startswith(
         "medcalc with openai-api/host/m: 31 questions, 0 in the store, 31 to ask; "
     )
     assert (
         " prompt tokens (an estimate), at most 3,100 output tokens, at most $ 0.0"
-        in said.out
+        in captured.out
     )
-    assert said.out.endswith("Nobody was asked, nothing is written.\n")
-    assert said.err == ""
+    assert captured.out.endswith("Nobody was asked, nothing is written.\n")
+    assert captured.err == ""
     assert not Path("r").exists()
 
     answer = Fault.message({"role": "assistant", "content": "5"})
@@ -46,13 +46,17 @@ def test_what_is_to_be_asked_and_what_is_there(
         assert run(server.base_url) == 5
     capsys.readouterr()
     assert run(NOBODY, "--forecast", "--json") == 0
-    told = json.loads(capsys.readouterr().out)["tasks"]["medcalc"]
-    assert (told["questions"], told["stored"], told["to_ask"]) == (31, 11, 20)
-    assert told["output_tokens_at_most"] == 2_000
-    cost = (told["prompt_tokens"] + 10 * 2_000) / 1e6
-    assert told["cost_usd_at_most"] == pytest.approx(cost)
+    forecast = json.loads(capsys.readouterr().out)["tasks"]["medcalc"]
+    assert (forecast["questions"], forecast["stored"], forecast["to_ask"]) == (
+        31,
+        11,
+        20,
+    )
+    assert forecast["output_tokens_at_most"] == 2_000
+    cost = (forecast["prompt_tokens"] + 10 * 2_000) / 1e6
+    assert forecast["cost_usd_at_most"] == pytest.approx(cost)
 
-    again = mt.forecast(
+    by_python = mt.forecast(
         "medcalc",
         "openai-api/host/m",
         config="demo",
@@ -60,28 +64,28 @@ def test_what_is_to_be_asked_and_what_is_there(
         out="r",
         model_args={"base_url": NOBODY, "served": "m", "price_in": 1, "price_out": 10},
     )
-    assert again["tasks"]["medcalc"] == told
+    assert by_python["tasks"]["medcalc"] == forecast
 
 
-def test_tokens_are_counted_where_the_tokenizer_is_at_hand(
+def test_tokens_are_counted_with_the_tokenizer_where_it_is_available(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_toy_model(tmp_path / "toy", ["What is the patient's creatinine clearance?"])
 
-    def told(*words: str) -> dict[str, object]:
+    def forecast(*words: str) -> dict[str, object]:
         assert main([*words, "--forecast", "--json"]) == 0
-        found: dict[str, object] = json.loads(capsys.readouterr().out)["tasks"][
+        entry: dict[str, object] = json.loads(capsys.readouterr().out)["tasks"][
             "medcalc"
         ]
-        return found
+        return entry
 
-    local = told(
+    local = forecast(
         *"run --tasks medcalc --config demo --max-new-tokens 100 --model hf/toy".split()
     )
     assert local["tokens_by"] == "tokenizer"
     assert local["cost_usd_at_most"] is None
-    named = f"base_url={NOBODY},tokenizer=toy"
-    served = told(*WORDS.split(), "--model-args", named)
+    model_args = f"base_url={NOBODY},tokenizer=toy"
+    served = forecast(*RUN.split(), "--model-args", model_args)
     assert served == local
 
 

@@ -1,4 +1,4 @@
-"""`judge-check ehrnoteqa`: a judge beside people who scored models' answers, on the demo's questions."""
+"""`judge-check ehrnoteqa`: a judge compared with people who scored models' answers to the demo's questions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from medical_tasks.spec import TaskSpec
 from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.fault_server import Call, FaultServer
+from tests.run_files import contains
 
 CHAT = "openai-api/test-host/m"
 CANARY = "the canary sang until the early morning"
-# Answers end with what the judge is to say of them: right, wrong, or nothing that can
-# be read.
+# Answers end with the judge's reply to them: right, wrong, or nothing that can be read.
 RIGHT, WRONG, MUTE = "(good)", "(bad)", "(mute)"
 # question, model, answer, scores of three raters; worked out by hand below.
 ROWS = (
@@ -45,7 +45,7 @@ def demo(here: Path, demos: Path) -> Path:
 
 
 def answer(call: Call) -> str:
-    """Says of the answer, which is the last JSON string of the prompt, what is written in it; quotes it too."""
+    """Gives the answer in the prompt the verdict that it names; the reason quotes it."""
     prompt = str(call.body["messages"][0]["content"])
     if MUTE in prompt:
         return f"{CANARY}: I would rather not say."
@@ -64,28 +64,19 @@ def write_scores(
     rows: Any = ROWS,
     header: str = "id,model,response,rater_a,rater_b,rater_c",
 ) -> None:
-    asked = questions(demo)
+    ids = [row["id"] for row in questions(demo)]
     with Path("scores.csv").open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(header.split(","))
-        for place, model, answer, *marks in rows:
-            response = (
-                f"{asked[place]['id']} {CANARY} {model} {answer}" if answer else ""
-            )
-            writer.writerow([asked[place]["id"], model, response, *marks])
+        for number, model, answer, *scores in rows:
+            response = f"{ids[number]} {CANARY} {model} {answer}" if answer else ""
+            writer.writerow([ids[number], model, response, *scores])
 
 
 def judge(*more: str, judge: str = CHAT) -> int:
-    words = [
-        "judge-check",
-        "ehrnoteqa",
-        "--source",
-        "scores.csv",
-        "--config",
-        "demo",
-        "--out",
-        "check",
-    ]
+    words = (
+        "judge-check ehrnoteqa --source scores.csv --config demo --out check"
+    ).split()
     return main([*words, "--judge", judge, *more])
 
 
@@ -97,86 +88,71 @@ def task(form: str) -> TaskSpec:
     return next(task for task in TASKS if task.options["format"] == form)
 
 
-def test_a_judge_beside_three_raters(
+def test_agreement_of_a_judge_with_three_raters(
     server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_scores(demo)
     assert judge() == 0
-    found = check()
-    assert (found["set"], found["votes"], found["ways"], found["mode"]) == (
-        "ehrnoteqa_open",
-        5,
-        2,
-        "single",
-    )
-    assert (found["pairs"], found["clusters"], found["scored"], found["unscored"]) == (
-        7,
-        4,
-        7,
-        {},
-    )
-    assert (found["format"], found["data"]["config"], found["data"]["version"]) == (
-        "open",
-        "demo",
-        DATASET.version,
-    )
-    assert list(found["source"]) == ["scores.csv"]
-    figures = found["figures"]
+    report = check()
+    assert (report["set"], report["format"]) == ("ehrnoteqa_open", "open")
+    assert (report["votes"], report["ways"], report["mode"]) == (5, 2, "single")
+    assert (report["pairs"], report["clusters"], report["scored"]) == (7, 4, 7)
+    assert report["unscored"] == {}
+    assert report["data"]["config"] == "demo"
+    assert report["data"]["version"] == DATASET.version
+    assert list(report["source"]) == ["scores.csv"]
+    figures = report["figures"]
     # Majorities: 1 1 0 0 0 - 0; the judge: 1 1 1 0 0 0 0.
-    part = figures["correctness"]
-    assert part["accuracy"]["value"] == pytest.approx(5 / 6)
-    assert part["accuracy"]["n"] == 6
-    assert part["confusion"]["counts"] == [[2, 0, 0], [1, 3, 0]]
+    correctness = figures["correctness"]
+    assert correctness["accuracy"]["value"] == pytest.approx(5 / 6)
+    assert correctness["accuracy"]["n"] == 6
+    assert correctness["confusion"]["counts"] == [[2, 0, 0], [1, 3, 0]]
     by_chance = (2 * 3 + 4 * 3) / 36
-    assert part["kappa"]["value"] == pytest.approx(
+    assert correctness["kappa"]["value"] == pytest.approx(
         (5 / 6 - by_chance) / (1 - by_chance)
     )
-    assert part["classes"]["correct"]["precision"] == pytest.approx(2 / 3)
-    # Not all scored everything, so that the ceiling of all three together is not
-    # defined.
+    assert correctness["classes"]["correct"]["precision"] == pytest.approx(2 / 3)
+    # Not every rater scored everything, so the ceiling of all three is undefined.
     assert figures["people"] is None
-    assert "with_people" not in part
+    assert "with_people" not in correctness
     raters = figures["raters"]
-    assert (raters["names"], raters["labelled"], raters["no_majority"]) == (
-        ["rater_a", "rater_b", "rater_c"],
-        [7, 6, 7],
-        1,
-    )
+    assert raters["names"] == ["rater_a", "rater_b", "rater_c"]
+    assert raters["labelled"] == [7, 6, 7]
+    assert raters["no_majority"] == 1
     # rater_a has 1 1 0 0 0 0 0, rater_b 1 1 0 0 1 . 0, rater_c 1 0 0 1 0 1 0.
-    assert [each["agreement"]["value"] for each in raters["judge"]] == pytest.approx(
+    assert [pair["agreement"]["value"] for pair in raters["judge"]] == pytest.approx(
         [6 / 7, 4 / 6, 3 / 7]
     )
-    assert [each["agreement"]["n"] for each in raters["judge"]] == [7, 6, 7]
+    assert [pair["agreement"]["n"] for pair in raters["judge"]] == [7, 6, 7]
     assert raters["judge"][0]["kappa"]["value"] == pytest.approx(
         (6 / 7 - 26 / 49) / (1 - 26 / 49)
     )
-    assert [each["raters"] for each in raters["among"]] == [
+    assert [pair["raters"] for pair in raters["among"]] == [
         ["rater_a", "rater_b"], ["rater_a", "rater_c"], ["rater_b", "rater_c"],
     ]  # fmt: skip
-    assert [each["agreement"]["value"] for each in raters["among"]] == pytest.approx(
+    assert [pair["agreement"]["value"] for pair in raters["among"]] == pytest.approx(
         [5 / 6, 4 / 7, 3 / 6]
     )
     assert sorted(figures["groups"]) == ["m1", "m2"]
-    assert figures["groups"]["m2"]["correctness"]["accuracy"] == {
-        **figures["groups"]["m2"]["correctness"]["accuracy"], "value": 1.0, "n": 2,
-    }  # fmt: skip
+    accuracy = figures["groups"]["m2"]["correctness"]["accuracy"]
+    assert (accuracy["value"], accuracy["n"]) == (1.0, 2)
     # Six answers that are not empty, and three votes decide each.
-    assert len(server.calls) == found["cost"]["calls"] == 18
-    assert found["cost"]["votes_saved"] == 12
-    told = capsys.readouterr().out
-    assert "judge with rater_a" in told
-    assert "0.857" in told
-    assert "rater_a with rater_c" in told
-    assert "1 have no majority of people" in told
-    assert "12 votes saved of 5 each" in told
-    assert "three classes" not in told
+    assert len(server.calls) == report["cost"]["calls"] == 18
+    assert report["cost"]["votes_saved"] == 12
+    output = capsys.readouterr().out
+    assert "judge with rater_a" in output
+    assert "0.857" in output
+    assert "rater_a with rater_c" in output
+    assert "1 have no majority of people" in output
+    assert "12 votes saved of 5 each" in output
+    assert "three classes" not in output
     # Again: no call, the same figures.
     assert judge() == 0
     assert len(server.calls) == 18
     assert check()["figures"] == figures
 
 
-def test_the_question_is_that_of_scoring_and_a_run_is_told_of_the_check(
+def test_the_questions_are_those_of_scoring_and_the_check_is_recorded(
     server: FaultServer, demo: Path
 ) -> None:
     write_scores(demo)
@@ -184,28 +160,28 @@ def test_the_question_is_that_of_scoring_and_a_run_is_told_of_the_check(
     prompts = load_judge_prompts(task("open"))
     assert check()["prompts"] == {"set": "own", "sha256": prompts.sha256}
     rows = questions(demo)
-    wanted = {
+    prompts_of_scoring = {
         open_question(
             prompts,
             "q",
-            notes=rows[place]["notes"],
-            question=rows[place]["question"],
-            right=rows[place]["choices"]["ABCDE".index(rows[place]["answer"])],
-            output=f"{rows[place]['id']} {CANARY} {model} {answer}",
+            notes=rows[number]["notes"],
+            question=rows[number]["question"],
+            right=rows[number]["choices"]["ABCDE".index(rows[number]["answer"])],
+            output=f"{rows[number]['id']} {CANARY} {model} {answer}",
         ).messages[0]["content"]
-        for place, model, answer, *_ in ROWS
+        for number, model, answer, *_ in ROWS
         if answer
     }
-    assert len(wanted) == 6
-    assert {call.prompt for call in server.calls} == wanted
+    assert len(prompts_of_scoring) == 6
+    assert {call.prompt for call in server.calls} == prompts_of_scoring
     identity = check()["judge"]["identity"]
     name = check_set_of(task("open"))
-    told = describe(
+    note = describe(
         last_check(identity, votes=5, name=name), judge=CHAT, votes=5, name=name
     )
-    assert "checked on ehrnoteqa_open (7 pairs, " in told
-    assert "accuracy 0.83" in told
-    assert "kappa with each rater 0.70, 0.33, -0.17, theirs with each other" in told
+    assert "checked on ehrnoteqa_open (7 pairs, " in note
+    assert "accuracy 0.83" in note
+    assert "kappa with each rater 0.70, 0.33, -0.17, theirs with each other" in note
     assert last_check(identity, votes=5, name="kqa") is None  # K-QA's
     assert last_check(identity, votes=5, name=check_set_of(task("mc"))) is None
     assert last_check(identity, votes=1, name=name) is None
@@ -221,64 +197,57 @@ def test_the_text_stays_private(
     assert "judge-check ehrnoteqa" in refused.err
     shutil.rmtree("check", ignore_errors=True)
     assert judge() == 5
-    told = capsys.readouterr()
-    assert "1 of 8 pairs have no verdict" in told.err
+    captured = capsys.readouterr()
+    assert "1 of 8 pairs have no verdict" in captured.err
     # It has a majority of people, which bounds the accuracy: 5 or 6 of 7.
     assert check()["figures"]["correctness"]["bounds"] == pytest.approx([5 / 7, 6 / 7])
-    for text in (refused.out, refused.err, told.out, told.err):
+    for text in (refused.out, refused.err, captured.out, captured.err):
         assert "canary" not in text
-    looked_at = [
+    files = [
         file
         for folder in ("check", "home")
         for file in Path(folder).rglob("*")
         if file.is_file()
     ]
-    assert any(file.name == "check.json" for file in looked_at)
-    assert any(file.name == "judge_checks.json" for file in looked_at)
-    assert not any(b"canary" in file.read_bytes() for file in looked_at)
-    asked = [row["question"].encode() for row in questions(demo)]
-    outside = [file for file in looked_at if "ehrnoteqa" not in file.parts]
+    assert any(file.name == "check.json" for file in files)
+    assert any(file.name == "judge_checks.json" for file in files)
+    assert not any(b"canary" in file.read_bytes() for file in files)
+    question_texts = [row["question"].encode() for row in questions(demo)]
+    outside = [file for file in files if "ehrnoteqa" not in file.parts]
     assert outside
-    assert not any(text in file.read_bytes() for file in outside for text in asked)
-    assert any(
-        b"canary" in file.read_bytes()
-        for file in Path("private").rglob("*")
-        if file.is_file()
+    assert not any(
+        text in file.read_bytes() for file in outside for text in question_texts
     )
+    assert contains("private", b"canary")
 
 
-def test_judges_beside_one_another(
+def test_several_judges_are_compared(
     server: FaultServer, demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [
-        (place, f"gpt-{place}" if place % 2 else "m1", RIGHT, "1", "", "")
-        for place in range(4)
+        (number, f"gpt-{number}" if number % 2 else "m1", RIGHT, "1", "", "")
+        for number in range(4)
     ]
     write_scores(demo, [*rows, (4, "gpt-4", WRONG, "0", "", "")])
     several = "--judge openai-api/far-host/gpt-4o --votes 1 --again --sensitivity --raters rater_a".split()
     assert judge(*several, judge="openai-api/test-host/gpt-4o") == 5
-    told = capsys.readouterr()
-    assert "Not openai-api/far-host/gpt-4o: judge-check ehrnoteqa: " in told.out
-    assert "may not be sent to judge.example:9" in told.err
-    found = json_of(Path("check/choosing.json"))["judges"][
-        "openai-api/test-host/gpt-4o"
-    ]
-    assert [found[key]["agreement"]["value"] for key in ("again", "turned")] == [
+    captured = capsys.readouterr()
+    assert "Not openai-api/far-host/gpt-4o: judge-check ehrnoteqa: " in captured.out
+    assert "may not be sent to judge.example:9" in captured.err
+    judges = json_of(Path("check/choosing.json"))["judges"]
+    judge_entry = judges["openai-api/test-host/gpt-4o"]
+    assert [judge_entry[key]["agreement"]["value"] for key in ("again", "turned")] == [
         1.0,
         1.0,
     ]
     assert len(server.calls) == 3 * 5
-    assert (found["own_model"]["models"], found["own_model"]["lean"]["value"]) == (
-        ["gpt-1", "gpt-3", "gpt-4"],
-        0.0,
-    )
-    assert found["apart"]["answers"] == len(questions(demo))
-    files = [file for file in Path("check").rglob("*") if file.is_file()]
-    assert {"choosing.json", "judges.html", "check.json"} <= {
-        file.name for file in files
-    }
-    assert not any(b"canary" in file.read_bytes() for file in files)
-    assert "canary" not in told.out + told.err
+    own_model = judge_entry["own_model"]
+    assert own_model["models"] == ["gpt-1", "gpt-3", "gpt-4"]
+    assert own_model["lean"]["value"] == 0.0
+    assert judge_entry["apart"]["answers"] == len(questions(demo))
+    assert Path("check/judges.html").is_file()
+    assert not contains("check", b"canary")
+    assert "canary" not in captured.out + captured.err
 
 
 def test_answers_to_five_choices(
@@ -290,20 +259,20 @@ def test_answers_to_five_choices(
         header="id,model,response,author",
     )
     assert judge("--format", "mc", "--raters", "author", "--votes", "1") == 0
-    found = check()
-    assert (found["set"], found["pairs"], len(server.calls)) == ("ehrnoteqa_mc", 3, 3)
-    assert found["figures"]["correctness"]["accuracy"]["value"] == pytest.approx(2 / 3)
-    assert found["figures"]["people"] is None
-    assert found["figures"]["raters"]["among"] == []
+    report = check()
+    assert (report["set"], report["pairs"], len(server.calls)) == ("ehrnoteqa_mc", 3, 3)
+    assert report["figures"]["correctness"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert report["figures"]["people"] is None
+    assert report["figures"]["raters"]["among"] == []
     assert all('"verdict": "yes" or "no"' in call.prompt for call in server.calls)
-    assert "groups" not in found["figures"]
+    assert "groups" not in report["figures"]
     name = check_set_of(task("mc"))
     assert name == "ehrnoteqa_mc"
-    assert (last_check(found["judge"]["identity"], votes=1, name=name) or {})[
-        "ways"
-    ] == 2
-    told = describe(None, judge=CHAT, votes=1, name=name)
-    assert told.endswith(
+    recorded = last_check(report["judge"]["identity"], votes=1, name=name)
+    assert recorded is not None
+    assert recorded["ways"] == 2
+    note = describe(None, judge=CHAT, votes=1, name=name)
+    assert note.endswith(
         f"judge-check ehrnoteqa --judge {CHAT} --format mc --source SCORES.csv --votes 1"
     )
     assert "author" in capsys.readouterr().out
@@ -329,27 +298,24 @@ def test_the_lexical_judge_and_fewer_answers(
 ) -> None:
     write_scores(demo, [*ROWS, (5, "m1", RIGHT, "", "", "")])
     assert judge("--max-pairs", "5", judge="lexical") == 0
-    found = check()
-    assert (found["pairs"], found["votes"], found["judge"]["comparable"]) == (
-        5,
-        1,
-        False,
-    )
-    assert found["rows_nobody_scored"] == 1
-    told = capsys.readouterr().out
-    assert "scores made with it are not comparable" in told
-    assert "5 of 5 pairs have a verdict" in told
-    assert "; 1 more that nobody scored are left out." in told
+    report = check()
+    assert (report["pairs"], report["votes"]) == (5, 1)
+    assert not report["judge"]["comparable"]
+    assert report["rows_nobody_scored"] == 1
+    output = capsys.readouterr().out
+    assert "scores made with it are not comparable" in output
+    assert "5 of 5 pairs have a verdict" in output
+    assert "; 1 more that nobody scored are left out." in output
     with Path("scores.csv").open("a", encoding="utf-8") as stream:
         stream.write(f'77,m1,"{CANARY}",1,1,1\n')
     assert judge(judge="lexical") == 2
-    told = capsys.readouterr().err
+    error = capsys.readouterr().err
     assert (
         "scores.csv, line 10, column 'id': no question of configuration demo, format open, has this id"
-        in told
+        in error
     )
-    assert "so on 1 of 8 rows" in told
-    assert "canary" not in told
+    assert "so on 1 of 8 rows" in error
+    assert "canary" not in error
 
 
 @wrong_use("judge_check_ehrnoteqa")

@@ -1,4 +1,4 @@
-"""Files of a spreadsheet program, scored as a stranger scores them: by a process of its own, and in Python."""
+"""Files of a spreadsheet program, scored as a user scores them: by a command, and in Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from openpyxl import Workbook
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
-from medical_tasks.runs.results import read_results
+from tests.run_files import task_entry
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
@@ -24,31 +24,31 @@ Rows = Sequence[tuple[Any, ...]]
 
 
 def golds(form: str = "%m/%d/%Y", comma: bool = False) -> list[tuple[str, str]]:
-    """The demo's answers under a header, dates and decimals in a form."""
-    found = [("id", "response")]
-    for row in mt.load("medcalc_bench", config="demo", split="test"):
-        answer = str(row["ground_truth_answer"])
-        if row["output_type"] == "date":
+    """The demo's answers under a header, with dates and decimals in this form."""
+    rows = [("id", "response")]
+    for item in mt.load("medcalc_bench", config="demo", split="test"):
+        answer = str(item["ground_truth_answer"])
+        if item["output_type"] == "date":
             answer = f"{datetime.datetime.strptime(answer, '%m/%d/%Y'):{form}}"
-        elif row["output_type"] == "decimal" and comma:
+        elif item["output_type"] == "decimal" and comma:
             answer = answer.replace(".", ",")
-        found.append((str(row["row_number"]), answer))
-    return found
+        rows.append((str(item["row_number"]), answer))
+    return rows
 
 
 def workbook(name: str, sheets: Mapping[str, Rows], hidden: str = "") -> None:
-    made = Workbook()
-    made.remove(made.worksheets[0])
+    book = Workbook()
+    book.remove(book.worksheets[0])
     for title, rows in sheets.items():
-        sheet = made.create_sheet(title)
+        sheet = book.create_sheet(title)
         for row in rows:
             sheet.append(row)
     if hidden:
-        made[hidden].sheet_state = "hidden"
-    made.save(name)
+        book[hidden].sheet_state = "hidden"
+    book.save(name)
 
 
-def text(name: str, separator: str, *rows: tuple[str, ...]) -> None:
+def write_text_table(name: str, separator: str, *rows: tuple[str, ...]) -> None:
     lines = (
         separator.join(f'"{cell}"' if separator in cell else cell for cell in row)
         for row in rows
@@ -59,13 +59,11 @@ def text(name: str, separator: str, *rows: tuple[str, ...]) -> None:
 
 
 def wrong(rows: Rows) -> Rows:
-    return [rows[0], *((each[0], "99999") for each in rows[1:])]
+    return [rows[0], *((row[0], "99999") for row in rows[1:])]
 
 
 def accuracy(folder: str = "out") -> float:
-    value: float = read_results(Path(folder))["tasks"]["medcalc"]["metrics"][
-        "accuracy"
-    ]["value"]
+    value: float = task_entry(folder, "medcalc")["metrics"]["accuracy"]["value"]
     return value
 
 
@@ -73,7 +71,7 @@ SCORE = ["score", "medcalc", "--config", "demo", "--out", "out", "--responses"]
 
 
 @pytest.mark.parametrize(
-    ("case", "options", "said"),
+    ("case", "options", "message"),
     [
         ("hidden", [], "read the sheet 'Answers'; there are 'Old' (hidden), 'Answers'."),
         ("two", [], "has the columns to read. Name it, as in --sheet 'Model A'."),
@@ -84,8 +82,8 @@ SCORE = ["score", "medcalc", "--config", "demo", "--out", "out", "--responses"]
         ("days", ["--dates", "day-first"], ""),
     ],
 )  # fmt: skip
-def test_a_process_of_its_own_scores_it_right_or_asks(
-    case: str, options: list[str], said: str
+def test_a_command_scores_a_table_correctly_or_asks(
+    case: str, options: list[str], message: str
 ) -> None:
     right = golds()
     if case == "hidden":
@@ -93,23 +91,23 @@ def test_a_process_of_its_own_scores_it_right_or_asks(
     elif case == "two":
         workbook("t.xlsx", {"Model A": right, "Model B": wrong(right)})
     elif case == "german":
-        text("t.csv", ";", *golds("%d.%m.%Y", comma=True))
+        write_text_table("t.csv", ";", *golds("%d.%m.%Y", comma=True))
     elif case == "title":
-        text("t.csv", ",", ("Answers of X; June",), ("", ""), *right)
+        write_text_table("t.csv", ",", ("Answers of X; June",), ("", ""), *right)
     else:
-        text("t.csv", ",", *golds("%d/%m/%Y"))
+        write_text_table("t.csv", ",", *golds("%d/%m/%Y"))
 
     (file,) = Path().glob("t.*")
     command = [sys.executable, "-m", "medical_tasks", *SCORE, str(file), *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert said in done.stderr
-    asked = "error:" in done.stderr
-    assert done.returncode == (2 if asked else 0)
-    assert Path("out").exists() != asked
-    assert asked or accuracy() == 1.0
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert message in process.stderr
+    refused = "error:" in process.stderr
+    assert process.returncode == (2 if refused else 0)
+    assert Path("out").exists() != refused
+    assert refused or accuracy() == 1.0
 
 
-def test_what_was_chosen_is_recorded_and_holds_for_reports(
+def test_the_sheet_is_recorded_and_used_by_reports(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     right = golds()
@@ -121,15 +119,15 @@ def test_what_was_chosen_is_recorded_and_holds_for_reports(
     ):
         mt.score("medcalc", "t.xlsx", config="demo", out="out", dates="d")  # type: ignore[arg-type]
     for name in ("Model A", "Model B"):
-        done = mt.score("medcalc", "t.xlsx", config="demo", sheet=name)
-        assert done["medcalc"].recipe["model"]["name"] == f"responses/t.xlsx ({name})"
-        assert done["medcalc"].recipe["model"]["tables"]["sheet"] == [name]
-        assert done["medcalc"].metrics["accuracy"].value == float(name == "Model A")
-        # The report finds the answers again without being told.
+        results = mt.score("medcalc", "t.xlsx", config="demo", sheet=name)
         assert (
-            main(["report", str(done.folder), "--responses", "t.xlsx", "--out", "r.md"])
-            == 0
+            results["medcalc"].recipe["model"]["name"] == f"responses/t.xlsx ({name})"
         )
+        assert results["medcalc"].recipe["model"]["tables"]["sheet"] == [name]
+        assert results["medcalc"].metrics["accuracy"].value == float(name == "Model A")
+        # The report finds the answers without the sheet's name.
+        report = ["report", str(results.folder), "--responses", "t.xlsx"]
+        assert main([*report, "--out", "r.md"]) == 0
         page = Path("r.md").read_text(encoding="utf-8")
         assert "Answers are not shown" not in page
     assert "error" not in capsys.readouterr().err
@@ -144,21 +142,21 @@ OWN = (
 )
 
 
-def test_ones_own_questions_with_decimal_commas_and_a_title(
+def test_questions_of_ones_own_with_decimal_commas_and_a_title(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     row = ("An adult of 70 kg and 1,75 m.", "6", "22,857", "21,7", "24")
-    text("own.csv", ";", ("Our rows", "", "", "", ""), OWN, row)
+    write_text_table("own.csv", ";", ("Our rows", "", "", "", ""), OWN, row)
     built = mt.build("medcalc_bench", config="own", source="own.csv", out="own")
-    (made,) = mt.load("medcalc_bench", config="own", data=built.folder, split="test")
-    assert made["ground_truth_answer"] == "22.857"
-    assert made["lower_limit"] == "21.7"
-    assert "1,75 m" in made["patient_note"]
-    said = capsys.readouterr().err
-    assert "the header is in row 2" in said
-    assert "decimal comma in column 'Lower Limit', row 3" in said
-    assert "decimal comma in column 'Ground Truth Answer', row 3" in said
-    text("own.csv", ";", OWN, (*row[:2], "22,857", "22,857", "22,857"))
+    (item,) = mt.load("medcalc_bench", config="own", data=built.folder, split="test")
+    assert item["ground_truth_answer"] == "22.857"
+    assert item["lower_limit"] == "21.7"
+    assert "1,75 m" in item["patient_note"]
+    notes = capsys.readouterr().err
+    assert "the header is in row 2" in notes
+    assert "decimal comma in column 'Lower Limit', row 3" in notes
+    assert "decimal comma in column 'Ground Truth Answer', row 3" in notes
+    write_text_table("own.csv", ";", OWN, (*row[:2], "22,857", "22,857", "22,857"))
     with pytest.raises(
         UsageError, match="cells that may be .* in column 'Ground Truth Answer', row 2"
     ):
@@ -169,15 +167,15 @@ def test_texts_and_their_references_are_read_alike(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = [("prediction", "reference"), ("24,7", "24,70"), ("1,5", "1,5")]
-    text("t.csv", ";", *rows)
+    write_text_table("t.csv", ";", *rows)
     assert main(["score-text", "t.csv", "--metrics", "exact_match", "--json"]) == 0
-    done = capsys.readouterr()
-    assert json.loads(done.out)["metrics"]["exact_match"]["value"] == 0.5
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["metrics"]["exact_match"]["value"] == 0.5
     assert (
         "comma in column 'prediction', rows 2, 3; numbers with a decimal comma in column 'reference'"
-        in done.err
+        in captured.err
     )
-    text("t.csv", ";", rows[0], ("24,7", "24.7"))
+    write_text_table("t.csv", ";", rows[0], ("24,7", "24.7"))
     with pytest.raises(
         UsageError, match="point in column 'reference', row 2; .* comma in column 'p"
     ):

@@ -1,4 +1,4 @@
-"""`launch`: the script and the Job that it prints do what they say, with stand-ins for the cluster."""
+"""`launch`: the script and the Job that it prints work, with stand-ins for the cluster."""
 
 from __future__ import annotations
 
@@ -14,16 +14,7 @@ import yaml
 from medical_tasks.cli.entry import main
 from tests.case_tables import json_of
 
-RUN = [
-    "run",
-    "--tasks",
-    "medcalc",
-    "--model",
-    "baseline/random",
-    "--config",
-    "demo",
-    "--out",
-]
+RUN = "run --tasks medcalc --model baseline/random --config demo --out".split()
 
 
 def printed(
@@ -41,7 +32,7 @@ def stand_in(path: Path, text: str) -> None:
 
 @pytest.fixture
 def cluster(here: Path, demo_home: None) -> dict[str, str]:
-    """An environment in which `sbatch` does at once what it is given, and `medical-tasks` is this one."""
+    """An environment in which `sbatch` runs its jobs immediately, and `medical-tasks` is this version."""
     stand_in(
         here / "bin" / "medical-tasks", f'exec {sys.executable} -m medical_tasks "$@"'
     )
@@ -80,24 +71,16 @@ def test_the_kubernetes_job_runs_its_part(
             "k8s", [*RUN, str(out)], capsys, "--gpus", "1", "--image", "here/image:1"
         )
     )
-    assert (job["apiVersion"], job["kind"], job["metadata"]["name"]) == (
-        "batch/v1",
-        "Job",
-        "medical-tasks-run",
-    )
+    assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
+    assert job["metadata"]["name"] == "medical-tasks-run"
     spec = job["spec"]
-    assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == (
-        "Indexed",
-        2,
-        2,
-    )
+    assert spec["completionMode"] == "Indexed"
+    assert (spec["completions"], spec["parallelism"]) == (2, 2)
     pod = spec["template"]["spec"]
     (container,) = pod["containers"]
-    assert (pod["restartPolicy"], container["image"], container["workingDir"]) == (
-        "Never",
-        "here/image:1",
-        str(here),
-    )
+    assert pod["restartPolicy"] == "Never"
+    assert container["image"] == "here/image:1"
+    assert container["workingDir"] == str(here)
     assert container["resources"]["limits"] == {"nvidia.com/gpu": 1}
     command = [word.replace("$$", "$") for word in container["command"]]
     subprocess.run(
@@ -109,29 +92,14 @@ def test_the_kubernetes_job_runs_its_part(
     assert json_of(here / "run.parts" / "2-of-2" / "run.json")["shard"] == "2/2"
 
 
-def test_merge_gets_the_judge_of_the_run_and_local_models_a_process_a_gpu(
+def test_merge_uses_the_judge_of_the_run_and_local_models_a_process_per_gpu(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    words = [
-        "run",
-        "--tasks",
-        "kqa",
-        "--model",
-        "hf/m",
-        "--judge",
-        "openai-api/h/j",
-        "--votes",
-        "3",
-        "--out",
-        "d",
-    ]
-    text = printed(
-        "slurm",
-        [*words, "--allow-remote", "h", "--attest-zero-retention"],
-        capsys,
-        "--gpus",
-        "4",
-    )
+    words = (
+        "run --tasks kqa --model hf/m --judge openai-api/h/j --votes 3 --out d "
+        "--allow-remote h --attest-zero-retention"
+    ).split()
+    text = printed("slurm", words, capsys, "--gpus", "4")
     assert (
         "--wrap='medical-tasks merge d.parts/*-of-2 --out d --judge openai-api/h/j --votes 3 --allow-remote h --attest"
         in text

@@ -1,4 +1,4 @@
-"""What commands say and leave when the machine, or what is named as a file, is not as they need it."""
+"""Commands on a machine without enough memory, and with paths that are not usable files."""
 
 from __future__ import annotations
 
@@ -16,19 +16,9 @@ from medical_tasks.cli.entry import main
 from medical_tasks.runs import finishing
 from tests.support import ROOT
 
-RUN = (
-    "run",
-    "--tasks",
-    "medcalc",
-    "--config",
-    "demo",
-    "--model",
-    "baseline/random",
-    "--max-samples",
-    "4",
+RUN = tuple(
+    "run --tasks medcalc --config demo --model baseline/random --max-samples 4".split()
 )
-
-
 pytestmark = pytest.mark.usefixtures("demo_home")
 
 SCORER = "medical_tasks.benchmarks.medcalc_bench.scoring.score_items"
@@ -41,7 +31,7 @@ SHORT = (
 
 
 @pytest.mark.parametrize(
-    ("words", "place", "said"),
+    ("words", "function", "step"),
     [
         (
             RUN,
@@ -72,31 +62,29 @@ SHORT = (
         ),
     ],
 )
-def test_too_little_memory_is_said_with_what_it_was_for(
+def test_too_little_memory_is_reported_with_the_step(
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],
-    place: str,
-    said: str,
+    function: str,
+    step: str,
 ) -> None:
     folder = here / "run"
     assert main([*RUN, "--out", str(folder)]) == 0
     out = ("--out", str(here / "other")) if words[0] in ("run", "score") else ()
-    given = [
-        str(folder) if word == "RUN" else str(here / "new") if word == "NEW" else word
-        for word in words
-    ]
+    paths = {"RUN": str(folder), "NEW": str(here / "new")}
+    command = [paths.get(word, word) for word in words]
     for error in SHORT:
 
         def short(
-            *given: object, error: Callable[[], Exception] = error, **named: object
+            *args: object, error: Callable[[], Exception] = error, **kwargs: object
         ) -> None:
             raise error()
 
-        monkeypatch.setattr(place, short)
-        assert main([*given, *out]) == 5
-        assert f"error: not enough memory to {said}" in capsys.readouterr().err
+        monkeypatch.setattr(function, short)
+        assert main([*command, *out]) == 5
+        assert f"error: not enough memory to {step}" in capsys.readouterr().err
         assert not (here / "other").exists()
 
 
@@ -108,13 +96,15 @@ def test_memory_of_a_real_process_runs_out(here: Path) -> None:
         *"-m medical_tasks score medcalc --config demo --responses".split(),
         str(here / "answers.jsonl"),
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (32 << 30, 32 << 30)),
     )  # fmt: skip
-    assert done.returncode == 5
-    assert f"error: not enough memory to read {here / 'answers.jsonl'}." in done.stderr
-    assert "Traceback" not in done.stderr
+    assert process.returncode == 5
+    assert (
+        f"error: not enough memory to read {here / 'answers.jsonl'}." in process.stderr
+    )
+    assert "Traceback" not in process.stderr
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
@@ -123,24 +113,24 @@ def test_memory_of_a_real_process_runs_out(here: Path) -> None:
     [
         ("score", "medcalc", "--config", "demo", "--responses"),
         ("build", "medcalc_bench", "--config", "v1.0", "--source"),
-        ("calc", "--out", "made.jsonl", "--batch"),
+        ("calc", "--out", "out.jsonl", "--batch"),
         ("correlate", "--against", "a"),
         ("meta",),
         ("verify",),
-        ("leakcheck", "looked_through", "--source"),
+        ("leakcheck", "scanned", "--source"),
     ],
     ids=lambda words: words[0],
 )
-def test_what_is_no_file_is_refused_by_name(
+def test_a_path_that_is_not_a_file_is_refused_by_name(
     here: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], kind: str
 ) -> None:
-    place = here / "test_data.csv" if kind == "pipe" else Path("/dev/zero")
+    path = here / "test_data.csv" if kind == "pipe" else Path("/dev/zero")
     if kind == "pipe":
-        os.mkfifo(place)
-    (here / "looked_through").mkdir()
-    (here / "looked_through" / "file").touch()
-    assert main([*words, str(place)]) in (2, 3)
-    assert str(place) in capsys.readouterr().err
+        os.mkfifo(path)
+    (here / "scanned").mkdir()
+    (here / "scanned" / "file").touch()
+    assert main([*words, str(path)]) in (2, 3)
+    assert str(path) in capsys.readouterr().err
 
 
 def test_absurdly_wide_files_are_refused_by_a_stated_limit(
@@ -168,25 +158,25 @@ def test_absurdly_wide_files_are_refused_by_a_stated_limit(
     )
 
 
-def test_nobody_else_may_write_what_a_command_made(here: Path) -> None:
+def test_a_command_creates_nothing_that_others_can_write(here: Path) -> None:
     command = [
         sys.executable,
         "-m",
         "medical_tasks",
         *RUN,
         "--out",
-        str(here / "made" / "run"),
+        str(here / "new" / "run"),
     ]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, umask=0)
-    made = [here / "made", *(here / "made").rglob("*")]
-    assert len(made) > 4
-    assert {oct(path.stat().st_mode & 0o777) for path in made if path.is_dir()} == {
+    paths = [here / "new", *(here / "new").rglob("*")]
+    assert len(paths) > 4
+    assert {oct(path.stat().st_mode & 0o777) for path in paths if path.is_dir()} == {
         "0o755"
     }
-    assert [path for path in made if path.stat().st_mode & 0o022] == []
+    assert [path for path in paths if path.stat().st_mode & 0o022] == []
 
 
-def test_a_run_that_made_nothing_leaves_no_folder(
+def test_a_run_without_results_leaves_no_folder_and_is_not_reported(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good, orphan, stopped = here / "good", here / "orphan", here / "stopped"
@@ -194,12 +184,11 @@ def test_a_run_that_made_nothing_leaves_no_folder(
     monkeypatch.setattr(
         finishing,
         "_scored_blocks",
-        lambda *given, **named: (_ for _ in ()).throw(KeyboardInterrupt),
+        lambda *args, **kwargs: (_ for _ in ()).throw(KeyboardInterrupt),
     )
     assert main([*RUN, "--out", str(orphan)]) == 130
     assert not orphan.exists()
-    # One that was stopped with answers goes on later; a report of all runs passes over
-    # it.
+    # A run that was stopped with answers can resume; a report of all runs omits it.
     stopped.mkdir()
     (stopped / "run.json").write_text("{}")
     (stopped / "answers.sqlite").touch()

@@ -1,4 +1,4 @@
-"""What a judge receives from `score --prompts official`, beside what the authors' scripts make of the same texts."""
+"""The judge's requests in `score --prompts official` are those of the authors' scripts for the same texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 from medical_tasks.benchmarks.ehrnoteqa.data import demo_pairs
 from medical_tasks.benchmarks.kqa.data import demo_rows
 from medical_tasks.cli.entry import main
-from medical_tasks.runs.results import read_results
 from tests.benchmarks.ehrnoteqa.judged import (
     CHOICE_TEMPLATE,
     OPEN_TEMPLATE,
@@ -22,6 +21,7 @@ from tests.benchmarks.ehrnoteqa.judged import (
 )
 from tests.conftest import Serving
 from tests.fault_server import Call
+from tests.run_files import task_entry
 
 UNTIDY = (
     "",
@@ -49,38 +49,23 @@ def _true(prompt: str) -> bool:
     return sha256(prompt.encode()).digest()[0] % 2 == 0
 
 
-def say_true_or_false(call: Call) -> str:
-    """Closes as the authors' examples do; beside their prompts stands one of ours, whether an unsure text is an answer."""
+def reply_true_or_false(call: Call) -> str:
+    """Ends like the authors' examples; our own prompt, whether a text is an answer, has a JSON reply."""
     if '"answered"' in call.prompt:
         return json.dumps({"reason": "It is.", "answered": True})
     return f"So. The answer is {_true(call.prompt)}."
 
 
-def scored(task: str, responses: Path, upstream: Path) -> dict[str, Any]:
-    words = [
-        "score",
-        task,
-        "--responses",
-        str(responses),
-        "--out",
-        "out",
-        "--prompts",
-        "official",
-    ]
-    words += [
-        "--config",
-        "demo",
-        "--upstream",
-        str(upstream),
-        "--judge",
-        "openai-api/test-host/j",
-    ]
-    assert main([*words, "--votes", "1", "--judge-args", "temperature=0"]) == 0
-    metrics: dict[str, Any] = read_results(Path("out"))["tasks"][task]["metrics"]
+def score(task: str, responses: Path, upstream: Path) -> dict[str, Any]:
+    judge = ["--judge", "openai-api/test-host/j", "--judge-args", "temperature=0"]
+    prompts = ["--prompts", "official", "--upstream", str(upstream)]
+    words = ["score", task, "--config", "demo", "--responses", str(responses)]
+    assert main([*words, *prompts, *judge, "--votes", "1", "--out", "out"]) == 0
+    metrics: dict[str, Any] = task_entry("out", task)["metrics"]
     return metrics
 
 
-def kqa_tree(folder: Path) -> Path:
+def write_kqa_checkout(folder: Path) -> Path:
     prompts = folder / "evaluation" / "prompts"
     prompts.mkdir(parents=True)
     for name, text in TEMPLATES.items():
@@ -92,52 +77,54 @@ def kqa_tree(folder: Path) -> Path:
 def test_kqa_sends_what_run_eval_sends(
     here: Path, serving: Serving, before: str
 ) -> None:
-    """On a file in the authors' own form; reasoning, which theirs has no rule for, is no part of an answer."""
+    """On a file in the authors' form; reasoning, for which they have no rule, does not belong to an answer."""
     rows = list(demo_rows())
-    given = [untidy(number) for number in range(len(rows))]
+    answers = [untidy(number) for number in range(len(rows))]
     results = [
         {"Question": row["question"], "result": before + text}
-        for row, text in zip(rows, given, strict=True)
+        for row, text in zip(rows, answers, strict=True)
     ]
     (here / "results.json").write_text(json.dumps(results), encoding="utf-8")
-    wanted: list[str] = []
+    expected: list[str] = []
     comp = hall = 0.0
-    for row, text in zip(rows, given, strict=True):
-        about = {
+    for row, text in zip(rows, answers, strict=True):
+        fields = {
             "question": row["question"],
             "llm_answer": text.strip() if before else text,
         }
         must, nice = row["must_have"], row["nice_to_have"]
         entails = [
-            TEMPLATES["is_entails"].format(answer=each, **about) for each in must
+            TEMPLATES["is_entails"].format(answer=claim, **fields) for claim in must
         ]
         denies = [
-            TEMPLATES["is_contradict"].format(answer=each, **about)
-            for each in must + nice
+            TEMPLATES["is_contradict"].format(answer=claim, **fields)
+            for claim in must + nice
         ]
-        wanted += entails + denies
+        expected += entails + denies
         comp += sum(map(_true, entails)) / len(must)
         hall += sum(map(_true, denies))
-    with serving(answer=say_true_or_false) as server:
-        metrics = scored("kqa", here / "results.json", kqa_tree(here / "K-QA"))
+    with serving(answer=reply_true_or_false) as server:
+        metrics = score("kqa", here / "results.json", write_kqa_checkout(here / "K-QA"))
     sent = [call for call in server.calls if '"answered"' not in call.prompt]
     assert {message["role"] for call in sent for message in call.body["messages"]} == {
         "user"
     }
-    assert Counter(call.prompt for call in sent) == Counter(wanted)
+    assert Counter(call.prompt for call in sent) == Counter(expected)
     assert {call.body["temperature"] for call in sent} == {0.0}
     assert metrics["comprehensiveness_official"]["value"] == pytest.approx(
         comp / len(rows)
     )
     assert metrics["hallucination_official"]["value"] == pytest.approx(hall / len(rows))
-    # Sane figures know what a blank answer says.
+    # This suite's own figure counts blank answers.
     assert metrics["answered"]["value"] < 1.0
 
 
-def _open(question: Any, output: str) -> str:
+def open_prompt(question: Any, output: str) -> str:
     right = question.choices["ABCDE".index(question.answer)]
     notes = next(
-        notes for each, notes in demo_pairs() if each.patient_id == question.patient_id
+        notes
+        for demo_question, notes in demo_pairs()
+        if demo_question.patient_id == question.patient_id
     )
     blocks = [
         f"[note {number} start]\n{note.text}\n[note {number} end]"
@@ -151,7 +138,7 @@ def _open(question: Any, output: str) -> str:
     )
 
 
-def _choice(question: Any, output: str) -> str:
+def choice_prompt(question: Any, output: str) -> str:
     lines = [
         f"{letter}. {text}"
         for letter, text in zip("ABCDE", question.choices, strict=True)
@@ -163,34 +150,38 @@ def _choice(question: Any, output: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("form", "make", "replies"),
-    [("open", _open, ("Score: 0", "Score: 1")), ("mc", _choice, ("no", "yes"))],
+    ("form", "render", "replies"),
+    [
+        ("open", open_prompt, ("Score: 0", "Score: 1")),
+        ("mc", choice_prompt, ("no", "yes")),
+    ],
 )
 def test_ehrnoteqa_sends_what_evaluate_sends(
     here: Path,
     serving: Serving,
     form: str,
-    make: Callable[[Any, str], str],
+    render: Callable[[Any, str], str],
     replies: tuple[str, str],
 ) -> None:
-    """Their script reads a CSV file with pandas, by which an answer of no text is the word `nan`."""
+    """The authors' script reads a CSV file with pandas, which turns an empty answer into the word `nan`."""
     questions = [question for question, _ in demo_pairs() if question.level == 1]
-    given = [untidy(number) for number in range(len(questions))]
+    answers = [untidy(number) for number in range(len(questions))]
     lines = [
         {"id": question.patient_id, "response": text}
-        for question, text in zip(questions, given, strict=True)
+        for question, text in zip(questions, answers, strict=True)
     ]
     (here / "r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    wanted = [
-        make(each, text or "nan") for each, text in zip(questions, given, strict=True)
+    expected = [
+        render(question, text or "nan")
+        for question, text in zip(questions, answers, strict=True)
     ]
     with serving(answer=lambda call: replies[_true(call.prompt)]) as server:
-        metrics = scored(
+        metrics = score(
             f"ehrnoteqa_{form}_level1",
             here / "r.jsonl",
             write_judge_checkout(here / "tree"),
         )
-    assert Counter(call.prompt for call in server.calls) == Counter(wanted)
+    assert Counter(call.prompt for call in server.calls) == Counter(expected)
     assert {call.body["max_tokens"] for call in server.calls} == {600}
-    right = sum(map(_true, wanted)) / len(wanted)
+    right = sum(map(_true, expected)) / len(expected)
     assert metrics["accuracy"]["value"] == pytest.approx(right)

@@ -1,4 +1,4 @@
-"""Who knows other harnesses is told our options."""
+"""Options of other harnesses get an answer that names ours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from medical_tasks.cli.peers import PEERS, answer
 
 RUN = ["run", "--tasks", "medcalc", "--model", "baseline/random"]
 VERBS = {verb.name: verb for verb in OWN}
-SAID = [
+ANSWERS = [
     (RUN, "--limit", "--limit (lm_eval and inspect) is --max-samples N or --subset N here"),
     (RUN, "--num_fewshot", "It is part of the task: choose one by its name"),
     (RUN, "--output_path", "is --out DIR here"),
@@ -30,18 +30,18 @@ SAID = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "option", "said"), SAID)
+@pytest.mark.parametrize(("words", "option", "message"), ANSWERS)
 def test_an_option_of_another_harness_is_answered(
-    words: list[str], option: str, said: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], option: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         main([*words, option, "3"])
     assert stopped.value.code == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_every_answer_names_options_that_there_are() -> None:
-    known = {
+def test_every_answer_names_existing_options() -> None:
+    existing = {
         field.words
         for name in ("run", "score", "report")
         for field in declared(VERBS[name]).values()
@@ -53,7 +53,7 @@ def test_every_answer_names_options_that_there_are() -> None:
         for option in re.findall(r"--[a-z][a-z-]+", text)
     }
     assert len(named) > 10
-    assert named - known == {"--plugin", "--config-file"}  # of no field
+    assert named - existing == {"--plugin", "--config-file"}  # have no field
     run = {field.words for field in declared(VERBS["run"]).values()}
     assert [name for name in PEERS if not answer(f"--{name}", run)] == []
     assert [name for name in PEERS if f"--{name.replace('_', '-')}" in run] == []

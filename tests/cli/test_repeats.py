@@ -1,4 +1,4 @@
-"""The same questions several times: what is asked and kept, and what the numbers are."""
+"""Questions that are asked several times: requests, stored answers, and statistics."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ from medical_tasks.report.collect import report_data
 from medical_tasks.report.page_data import decision
 from medical_tasks.runs.finishing import finish
 from medical_tasks.runs.folder import open_run_folder
-from medical_tasks.runs.results import TaskEntry, read_items, read_results
+from medical_tasks.runs.results import TaskEntry, read_items
 from medical_tasks.runs.runner import RunOptions, run_model
 from medical_tasks.scoring.bootstrap import repeats
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.comparison.comparison_cases import compare_results
 from tests.fault_server import Call, FaultServer
+from tests.run_files import task_entry
 from tests.support import GeneratesOnly, asked, counts
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
 
 def answer(call: Call) -> str:
-    """An answer of its own for each seed; a judge whose votes differ."""
-    said = sha256(f"{call.prompt} {call.body['seed']}".encode()).hexdigest()
+    """A different answer for each seed; a judge whose votes differ."""
+    digest = sha256(f"{call.prompt} {call.body['seed']}".encode()).hexdigest()
     if call.body["model"] == "m":
-        return f"answer {said}"
+        return f"answer {digest}"
     return json.dumps(
         {
             "reason": "so",
-            "verdict": ("entailed", "contradicted", "neither")[int(said, 16) % 3],
+            "verdict": ("entailed", "contradicted", "neither")[int(digest, 16) % 3],
         }
     )
 
@@ -66,50 +67,40 @@ def test_a_judged_run_of_three_repeats(
         9: 4,
     }
     assert "comprehensiveness: 3 repeats " in capsys.readouterr().out
-    entry = read_results(Path("r"))["tasks"]["kqa"]
+    entry = task_entry("r", "kqa")
     for metric in (
         entry["metrics"][name] for name in ("comprehensiveness", "hallucination_rate")
     ):
-        told = metric["repeats"]
-        assert metric["value"] == pytest.approx(fmean(told["values"]))
-        assert len(set(told["values"])) == 3
+        repeats = metric["repeats"]
+        assert metric["value"] == pytest.approx(fmean(repeats["values"]))
+        assert len(set(repeats["values"])) == 3
         assert metric["ci_low"] < metric["value"] < metric["ci_high"]
-        assert told["sd_judge"] > 0
+        assert repeats["sd_judge"] > 0
     rows = [
         json.loads(line) for line in Path("r/verdicts.jsonl").read_text().splitlines()
     ]
     assert len({*Counter(row.get("repeat", 1) for row in rows).values()}) == 1
-    # Scored again by the recorded verdicts all repeats count, and without votes nothing
-    # is said of the judge.
-    words = [
-        "--responses",
-        "r",
-        "--config",
-        "demo",
-        "--judge",
-        "recorded/r/verdicts.jsonl",
-        "--out",
-        "again",
-    ]
-    assert main(["score", "kqa", *words]) == 0
-    for name, metric in read_results(Path("again"))["tasks"]["kqa"]["metrics"].items():
+    # Scored again by the recorded verdicts, all repeats count; without votes the judge's
+    # deviation is not reported.
+    score = "score kqa --responses r --config demo --out again".split()
+    assert main([*score, "--judge", "recorded/r/verdicts.jsonl"]) == 0
+    for name, metric in task_entry("again", "kqa")["metrics"].items():
         assert (
             metric["repeats"]["values"] == entry["metrics"][name]["repeats"]["values"]
         )
         assert "sd_judge" not in metric["repeats"]
-    # A report says whose text stands beside the mean; an export, which could be scored
-    # again, has none.
+    # A report names the repeat whose text it shows; an export has no text.
     (task,) = report_data([Path("r")]).tasks
     assert "the first of 3 repeats" in task.texts
-    made = mt.export("r", to="lm-eval-json", out="e")
-    assert "kqa: the answers, of which a score is the mean" in made.left_open
+    export = mt.export("r", to="lm-eval-json", out="e")
+    assert "kqa: the answers, of which a score is the mean" in export.left_open
     assert [
-        json.loads(line)["resps"] for line in made.files[1].read_text().splitlines()
+        json.loads(line)["resps"] for line in export.files[1].read_text().splitlines()
     ] == [[[]]] * 4
 
 
 class Model(GeneratesOnly):
-    """Gives the gold, but to every second item in the second repeat, and to the first in the third."""
+    """Answers with the gold, except every second item of the second repeat; the first item of the third fails."""
 
     name = "openai-api/scripted/model"
     identity: Mapping[str, str] = {"backend": "scripted"}
@@ -158,9 +149,9 @@ def run(
         [MEDCALC], {"medcalc": data}, model, folder, RunOptions(repeats=k)
     )
     assert answered is not None
-    return finish([replace(part, usage=None) for part in answered], folder)["tasks"][
-        "medcalc"
-    ], folder.path
+    return finish(
+        [replace(task_answers, usage=None) for task_answers in answered], folder
+    )["tasks"]["medcalc"], folder.path
 
 
 def test_a_run_killed_in_the_second_repeat_asks_nothing_twice(data: TaskData) -> None:
@@ -169,7 +160,7 @@ def test_a_run_killed_in_the_second_repeat_asks_nothing_twice(data: TaskData) ->
     with pytest.raises(KeyboardInterrupt):
         run(second := Model(data, dies_after=7), data, 3)
     run(third := Model(data), data, 3)
-    # The plain run's are the first answers.
+    # The run without repeats has the first answers.
     assert [len({*model.keys}) for model in (first, second, third)] == [20, 7, 33]
     assert len({*first.keys, *second.keys, *third.keys}) == 60
     run(again := Model(data), data, 3)
@@ -184,14 +175,15 @@ def test_a_run_killed_in_the_second_repeat_asks_nothing_twice(data: TaskData) ->
 
 def test_an_item_without_an_answer_in_one_repeat(data: TaskData) -> None:
     entry, folder = run(Model(data), data, 3)
-    metric, told = entry["metrics"]["accuracy"], entry["metrics"]["accuracy"]["repeats"]
-    assert told["values"] == [1.0, 0.5, 1.0]
+    metric = entry["metrics"]["accuracy"]
+    statistics = metric["repeats"]
+    assert statistics["values"] == [1.0, 0.5, 1.0]
     assert (
         metric["value"],
         metric["bound_low"],
         metric["bound_high"],
     ) == pytest.approx((5 / 6, 2.45 / 3, 5 / 6))
-    assert (told["stability"], told["sd_run"]) == pytest.approx(
+    assert (statistics["stability"], statistics["sd_run"]) == pytest.approx(
         (9 / 19, math.sqrt(10 / 19 / 3))
     )  # of whole items
     assert entry["coverage"] == {
@@ -202,7 +194,7 @@ def test_an_item_without_an_answer_in_one_repeat(data: TaskData) -> None:
         "unclear": {},
     }
     assert (metric["n"], metric["scored"]) == (20, 19)
-    # runs as a whole differ
+    # whole repeats differ
     assert (metric["ci_low"], metric["ci_high"]) == (pytest.approx(0.1, abs=0.1), 1.0)
     rows = read_items(folder)
     assert [rows[0][f"accuracy_repeat_{k}"] for k in (1, 2, 3)] == [1.0, 1.0, None]
@@ -219,7 +211,7 @@ def test_an_item_without_an_answer_in_one_repeat(data: TaskData) -> None:
     assert both["metrics"]["accuracy"]["difference"] == pytest.approx(
         1 - (10 + 10 * 2 / 3) / 20
     )
-    assert any("repeats differs" in said for said in both["warnings"])
+    assert any("repeats differs" in warning for warning in both["warnings"])
 
 
 @pytest.mark.parametrize(
@@ -233,24 +225,23 @@ def test_answers_that_are_all_alike(
     assert (metric["value"], metric["ci_low"], metric["ci_high"]) == pytest.approx(
         (1.0, lowest, 1.0), abs=0.05
     )
-    told = {
+    assert metric["repeats"] == {
         "k": 3,
         "values": [1.0] * 3,
         "sd_items": sd_items,
         "sd_run": 0.0,
         "stability": 1.0,
     }
-    assert metric["repeats"] == told
 
 
 def test_the_parts_of_the_variance() -> None:
     # By hand: within items 1/2 over 3(2-1); the rest 1/3 over (3-1)(2-1); items' means
     # 1/2 over 3-1, less half of the rest.
-    found = repeats([[[1], [0]], [[1], [1]], [[0], [0]]])
-    assert (found.sd_items**2, found.sd_run**2, found.margin) == pytest.approx(
+    spread = repeats([[[1], [0]], [[1], [1]], [[0], [0]]])
+    assert (spread.sd_items**2, spread.sd_run**2, spread.margin) == pytest.approx(
         (1 / 6, 1 / 6, 0.0)
     )
-    # Runs that are all that differs: the t interval of their mean.
+    # Where only repeats differ: the t interval of their mean.
     assert repeats([[[0.1], [0.2], [0.6]]] * 4).margin == pytest.approx(
         4.302653 * math.sqrt(0.07 / 3)
     )
@@ -271,7 +262,7 @@ def test_the_parts_of_the_variance() -> None:
 
 
 @wrong_use("repeats")
-def test_repeats_that_mean_nothing_are_refused(
+def test_wrong_use(
     line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refuse(line, code, message, capsys)

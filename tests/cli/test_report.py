@@ -12,25 +12,25 @@ from tests.report.tiny_runs import ran
 
 @pytest.fixture(scope="module")
 def runs(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    place = tmp_path_factory.mktemp("runs")
+    folder = tmp_path_factory.mktemp("runs")
     return [
-        ran(demos, place / name, "medcalc", f"baseline/{name}")
+        ran(demos, folder / name, "medcalc", f"baseline/{name}")
         for name in ("reference", "random")
     ]
 
 
-def test_one_run_has_its_report_beside_its_results(
+def test_the_report_of_a_single_run_is_in_its_folder(
     demos: Path, runs: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
-    for _ in range(2):  # its own reports are written over
+    for _ in range(2):  # its own reports are overwritten
         assert main(["report", str(runs[0]), "--data", str(demos)]) == 0
-        said = capsys.readouterr()
+        captured = capsys.readouterr()
         assert (
-            said.out
+            captured.out
             == f"report: {runs[0] / 'report.html'}\nreport: {runs[0] / 'report.md'}\n"
         )
-        assert said.err == ""
+        assert captured.err == ""
     page = (runs[0] / "report.html").read_text()
     assert page.startswith(f"{MARK}\n<!-- answers: 31 -->\n<!DOCTYPE html>")
     assert "100.0" in page
@@ -38,26 +38,15 @@ def test_one_run_has_its_report_beside_its_results(
     assert not [path for path in runs[0].iterdir() if path.name.endswith(".part")]
 
 
-def test_several_runs_have_theirs_where_the_user_is(
+def test_the_report_of_several_runs_is_in_the_working_folder(
     demos: Path,
     runs: list[Path],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     capsys.readouterr()
-    words = [
-        "report",
-        *map(str, runs),
-        "--data",
-        str(demos),
-        "--format",
-        "markdown",
-        "--title",
-        "Two | <b>runs</b>",
-    ]
-    assert main(words) == 0
+    words = ["report", *map(str, runs), "--data", str(demos), "--format", "markdown"]
+    assert main([*words, "--title", "Two | <b>runs</b>"]) == 0
     assert capsys.readouterr().out == "report: report.md\n"
     text = (tmp_path / "report.md").read_text()
     assert "\n# Two \\| &lt;b>runs&lt;/b>\n" in text
@@ -76,7 +65,7 @@ def test_several_runs_have_theirs_where_the_user_is(
     assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
 
 
-def test_what_is_not_shown_or_not_written_is_said(
+def test_a_report_without_data_has_a_note_and_other_files_are_kept(
     runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(tmp_path)]) == 3
@@ -85,11 +74,11 @@ def test_what_is_not_shown_or_not_written_is_said(
     page = tmp_path / "page.html"
     words = ["report", *map(str, runs), "--data", str(tmp_path), "--out", str(page)]
     assert main(words) == 0
-    said = capsys.readouterr()
-    assert said.err.startswith(
+    captured = capsys.readouterr()
+    assert captured.err.startswith(
         "note: medcalc (baseline/reference), medcalc (baseline/random): The run's data are not here"
     )
-    assert "medical-tasks build medcalc_bench --config demo" in said.err
+    assert "medical-tasks build medcalc_bench --config demo" in captured.err
     assert page.is_file()
     page.write_text("chapter one of somebody's thesis")
     assert main(words) == 2
@@ -97,7 +86,7 @@ def test_what_is_not_shown_or_not_written_is_said(
     assert page.read_text() == "chapter one of somebody's thesis"
 
 
-def test_the_page_is_opened_where_there_is_a_browser(
+def test_the_page_is_opened_in_a_browser(
     demos: Path,
     runs: list[Path],
     tmp_path: Path,
@@ -106,21 +95,14 @@ def test_the_page_is_opened_where_there_is_a_browser(
 ) -> None:
     opened: list[str] = []
 
-    def nobody(address: str) -> bool:
+    def open_nothing(address: str) -> bool:
         opened.append(address)
         return False
 
-    monkeypatch.setattr(webbrowser, "open", nobody)
+    monkeypatch.setattr(webbrowser, "open", open_nothing)
     page = tmp_path / "a page.html"
-    words = [
-        "report",
-        str(runs[0]),
-        "--data",
-        str(demos),
-        "--no-items",
-        "--open",
-        "--out",
-    ]
+    report = ["report", str(runs[0]), "--data", str(demos)]
+    words = [*report, "--no-items", "--open", "--out"]
     assert main([*words, str(page)]) == 0
     assert opened == [page.as_uri()]
     assert "no browser could be started" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Whole commands that ask in batches: killed at each step, interrupted, refused, and what is paid for."""
+"""Commands that ask in batches: killed at each step, interrupted or refused, and nothing is paid for twice."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ import medical_tasks as mt
 from medical_tasks.benchmarks.kqa.judge_check import ANNOTATIONS_FILE
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
-from medical_tasks.runs.results import read_results
 from tests.benchmarks.kqa.physicians_csv import MARKS, rows, write
 from tests.case_tables import json_of
 from tests.fault_server import Call
 from tests.models.fake_batches import FakeBatches, Refused
+from tests.run_files import task_entry
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 ITEMS = 6
-BATCHED = ITEMS - 1  # the first question is asked by itself
+BATCHED = ITEMS - 1  # the first question is asked on its own
 ASK = (
     f"run --tasks medcalc --config demo --max-samples {ITEMS} --out run --batch "
     "--model openai-api/test-host/m --model-args batch_poll=0.01,max_retries=0"
@@ -49,32 +49,32 @@ def start(words: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def stopped(
+def stop_at(
     server: FakeBatches,
     step: str,
     when: str,
     *,
-    by: signal.Signals = signal.SIGKILL,
+    stop_signal: signal.Signals = signal.SIGKILL,
     passing: int = 0,
     words: list[str] = ASK,
 ) -> tuple[int, str]:
-    """Runs a command up to where the server has it wait, and stops it there: its exit code, and what it said."""
+    """Stops a command at a step of the server; returns its exit code and standard error."""
     server.hold(step, when, passing=passing)
     process = start(words)
     try:
         assert server.reached.wait(100)
-        process.send_signal(by)
-        if by != signal.SIGKILL:
+        process.send_signal(stop_signal)
+        if stop_signal != signal.SIGKILL:
             server.let_go()
-        _, told = process.communicate(timeout=100)
+        _, stderr = process.communicate(timeout=100)
     finally:
         process.kill()
         server.let_go()
-    return process.returncode, told
+    return process.returncode, stderr
 
 
-# The step at which it is killed; what both commands together ask for. The first
-# question is always asked by itself.
+# The step at which the command is killed, and the requests of both commands together.
+# The first question is always asked on its own.
 STEPS = [
     ("upload", "before", {"chat": 2, "upload": 2, "create": 1}),
     (
@@ -95,111 +95,114 @@ STEPS = [
 
 
 @pytest.mark.parametrize(("step", "when", "expected"), STEPS)
-def test_a_command_killed_at_a_step_is_gone_on_with_and_nothing_is_paid_twice(
+def test_a_command_killed_at_a_step_resumes_and_pays_nothing_twice(
     server: FakeBatches,
     step: str,
     when: str,
     expected: dict[str, int],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stopped(server, step, when)
+    stop_at(server, step, when)
     assert main(ASK) == 0
     assert {name: server.did(name) for name in expected} == expected
     assert len(server.asked) == ITEMS
     assert not server.paid_twice
-    entry = read_results(Path("run"))["tasks"]["medcalc"]
+    entry = task_entry("run", "medcalc")
     assert entry["coverage"]["answered"] == ITEMS
     (batch,) = entry["recipe"]["generation"]["batches"]
     left = ITEMS - expected["chat"]
     assert batch == {"id": "batch_1", "requests": left, "status": "completed"}
-    # Nothing is asked once all is there, also without the option.
+    # With all answers stored nothing is asked, also without the option.
     assert "note:" not in capsys.readouterr().err
     before = list(server.steps)
     assert main([word for word in ASK if word != "--batch"]) == 0
     assert server.steps == before
 
 
-def odd(body: Any) -> Refused | None:
+def refuse_odd_lengths(body: Any) -> Refused | None:
     """Refuses some questions, by their length."""
     length = len(body["messages"][-1]["content"])
     return Refused(400, "Invalid value.") if length % 2 else None
 
 
 def batches() -> list[dict[str, Any]]:
-    recipe = read_results(Path("run"))["tasks"]["medcalc"]["recipe"]
-    found: list[dict[str, Any]] = recipe["generation"]["batches"]
-    return found
+    recipe = task_entry("run", "medcalc")["recipe"]
+    records: list[dict[str, Any]] = recipe["generation"]["batches"]
+    return records
 
 
 def test_a_command_killed_between_two_files_of_results_keeps_what_it_has(
     server: FakeBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.line = odd
-    stopped(server, "content", "before", passing=1)
+    server.line = refuse_odd_lengths
+    stop_at(server, "content", "before", passing=1)
     assert main(ASK) == 5
     assert len(server.asked) == ITEMS
     assert not server.paid_twice
-    told = capsys.readouterr().err
-    assert "x http 400 (HTTP 400: Invalid value.)" in told
-    # What failed costs nothing, and is asked anew by the same command: nothing else is.
+    stderr = capsys.readouterr().err
+    assert "x http 400 (HTTP 400: Invalid value.)" in stderr
+    # Only failed questions, which cost nothing, are asked again by the same command.
     server.line = lambda _: None
-    failed = read_results(Path("run"))["tasks"]["medcalc"]["coverage"]["unscored"]
+    failed = task_entry("run", "medcalc")["coverage"]["unscored"]
     assert main(ASK) == 0
     assert 0 < len(server.asked) - ITEMS == sum(failed.values()) < ITEMS
-    assert [each["status"] for each in batches()] == ["completed"] * 2
+    assert [batch["status"] for batch in batches()] == ["completed"] * 2
 
 
-def test_ctrl_c_leaves_a_batch_running_and_the_same_command_goes_on(
+def test_ctrl_c_leaves_a_batch_running_and_the_same_command_resumes(
     server: FakeBatches,
 ) -> None:
     server.looks = 10**6
-    code, told = stopped(server, "look", "after", by=signal.SIGINT, passing=3)
-    assert code == 130
-    assert f"batch batch_1: {BATCHED} requests sent" in told
-    assert (
-        "done, in progress; Ctrl-C leaves it running; the same command resumes" in told
+    code, stderr = stop_at(
+        server, "look", "after", stop_signal=signal.SIGINT, passing=3
     )
-    assert f"To cancel it: POST {server.base_url}/batches/batch_1/cancel" in told
-    assert "Traceback" not in told
+    assert code == 130
+    assert f"batch batch_1: {BATCHED} requests sent" in stderr
+    assert (
+        "done, in progress; Ctrl-C leaves it running; the same command resumes"
+        in stderr
+    )
+    assert f"To cancel it: POST {server.base_url}/batches/batch_1/cancel" in stderr
+    assert "Traceback" not in stderr
     assert json_of(Path("run/batches.json"))["batches"][0]["batch"] == "batch_1"
     server.looks = 1
     assert main(ASK) == 0
     assert server.did("create") == 1
 
 
-def test_a_batch_that_is_left_is_named(
+def test_an_abandoned_batch_is_named(
     server: FakeBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stopped(server, "create", "after")
-    stopped(server, "look", "after")
+    stop_at(server, "create", "after")
+    stop_at(server, "look", "after")
     assert main([word for word in ASK if word != "--batch"]) == 0
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
         "note: batch_1, a batch of 5 requests that an earlier command made, is left"
-        in told
+        in stderr
     )
     assert server.did("chat") == 1 + BATCHED
 
 
 @pytest.mark.parametrize("state", ["expired", "cancelled"])
-def test_what_a_batch_left_is_asked_in_a_new_one_by_the_same_command(
+def test_unanswered_questions_of_a_batch_are_asked_in_a_new_one(
     server: FakeBatches, state: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.ends = (state, 3)
     assert main(ASK) == 5
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
         f"batch batch_1: {state}, 3 of {BATCHED} answered; {BATCHED - 3} x batch {state}"
-        in told
+        in stderr
     )
-    assert f"{BATCHED - 3} x no answer: batch {state}" in told
+    assert f"{BATCHED - 3} x no answer: batch {state}" in stderr
     server.ends = ("completed", 0)
     assert main(ASK) == 0
-    assert [each["requests"] for each in batches()] == [BATCHED, BATCHED - 3 - 1]
+    assert [batch["requests"] for batch in batches()] == [BATCHED, BATCHED - 3 - 1]
     assert len(set(server.asked)) == ITEMS
 
 
-def test_an_answer_that_is_lost_on_its_way_makes_no_second_batch(
+def test_a_lost_reply_creates_no_second_batch(
     server: FakeBatches,
 ) -> None:
     server.lose("create")
@@ -209,20 +212,22 @@ def test_an_answer_that_is_lost_on_its_way_makes_no_second_batch(
     assert server.did("look") == 3
 
 
-def test_requests_are_put_into_as_many_batches_as_they_need(
+def test_requests_are_split_by_batch_size(
     server: FakeBatches,
 ) -> None:
     words = [word.replace("0.01", "0.01,batch_size=3") for word in ASK]
     assert main(words) == 0
-    assert [each["requests"] for each in batches()] == [3, 2]
+    assert [batch["requests"] for batch in batches()] == [3, 2]
 
 
-def test_a_ceiling_holds_for_batches(server: FakeBatches) -> None:
-    most = 1_200
-    assert main([*ASK, "--max-new-tokens", "64", "--max-tokens-total", str(most)]) == 5
-    entry = read_results(Path("run"))["tasks"]["medcalc"]
+def test_a_ceiling_of_tokens_applies_to_batches(server: FakeBatches) -> None:
+    ceiling = 1_200
+    assert (
+        main([*ASK, "--max-new-tokens", "64", "--max-tokens-total", str(ceiling)]) == 5
+    )
+    entry = task_entry("run", "medcalc")
     usage, answered = entry["usage"], entry["coverage"]["answered"]
-    assert usage["prompt_tokens"] + usage["output_tokens"] <= most
+    assert usage["prompt_tokens"] + usage["output_tokens"] <= ceiling
     assert 1 < answered == len(server.asked) < ITEMS
     assert main([*ASK, "--max-new-tokens", "64"]) == 0
     assert len(server.asked) == ITEMS
@@ -230,12 +235,12 @@ def test_a_ceiling_holds_for_batches(server: FakeBatches) -> None:
 
 def test_repeats_are_asked_together(server: FakeBatches) -> None:
     assert main([*ASK, "--repeats", "3"]) == 0
-    assert [each["requests"] for each in batches()] == [3 * ITEMS - 1]
+    assert [batch["requests"] for batch in batches()] == [3 * ITEMS - 1]
     assert len(server.asked) == 3 * ITEMS
 
 
-def today(body: Any) -> Refused | None:
-    """Refuses what reasoning models of today refuse."""
+def refuse_old_parameters(body: Any) -> Refused | None:
+    """Refuses the parameters that current reasoning models refuse."""
     message = "Unsupported parameter: '{}' is not supported with this model."
     for name in ("max_tokens", "temperature", "verbosity"):
         if name in body:
@@ -243,19 +248,19 @@ def today(body: Any) -> Refused | None:
     return None
 
 
-def test_what_a_model_refuses_is_found_before_a_batch_is_made(
+def test_refused_parameters_are_found_before_a_batch_is_created(
     server: FakeBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.line = today
-    refused = [
+    server.line = refuse_old_parameters
+    with_verbosity = [
         word.replace("0.01", '0.01,extra_body={"verbosity": "low"}') for word in ASK
     ]
-    assert main([*refused, "--out", "refused"]) == 2
+    assert main([*with_verbosity, "--out", "refused"]) == 2
     assert "refuses a setting" in capsys.readouterr().err
     assert server.did("upload") == 0
     assert main(ASK) == 0
     assert (server.did("chat"), server.did("create")) == (6, 1)
-    generation = read_results(Path("run"))["tasks"]["medcalc"]["recipe"]["generation"]
+    generation = task_entry("run", "medcalc")["recipe"]["generation"]
     assert generation["adapted"] == {
         "max_tokens": "max_completion_tokens",
         "temperature": "left out",
@@ -265,25 +270,25 @@ def test_what_a_model_refuses_is_found_before_a_batch_is_made(
     }
 
 
-def test_what_is_too_much_at_once_for_an_account_is_sent_piece_by_piece(
+def test_batches_above_the_limit_of_an_account_are_sent_one_after_another(
     server: FakeBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.most_waiting = 4
     words = [word.replace("0.01", "0.01,batch_size=2") for word in ASK]
     assert main(words) == 0
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
         "batch batch_3: too much at once for this account; sent again after another"
-        in told
+        in stderr
     )
-    assert [each["requests"] for each in batches()] == [2, 2, 1]
+    assert [batch["requests"] for batch in batches()] == [2, 2, 1]
     assert not server.paid_twice
 
 
 def test_a_server_that_does_not_list_its_batches_is_not_asked_twice(
     server: FakeBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stopped(server, "create", "after")
+    stop_at(server, "create", "after")
     server.unlisted = True
     assert main(ASK) == 3
     assert "does not list its batches (HTTP 404" in capsys.readouterr().err
@@ -292,10 +297,10 @@ def test_a_server_that_does_not_list_its_batches_is_not_asked_twice(
     assert main(ASK) == 0
 
 
-def test_a_batch_that_another_account_made_is_not_known(
+def test_a_batch_of_another_account_is_not_found(
     server: FakeBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stopped(server, "look", "before")
+    stop_at(server, "look", "before")
     server.batches.clear()
     assert main(ASK) == 3
     assert (
@@ -324,19 +329,19 @@ REFUSALS: list[tuple[dict[str, Any], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("about", "code", "message"), REFUSALS)
-def test_a_provider_that_takes_no_batch_is_told_of_and_asked_again_when_it_does(
+@pytest.mark.parametrize(("settings", "code", "message"), REFUSALS)
+def test_a_provider_without_batches_is_named_and_asked_again_once_it_has_them(
     server: FakeBatches,
-    about: dict[str, Any],
+    settings: dict[str, Any],
     code: int,
     message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    usual = {name: getattr(server, name) for name in about}
-    vars(server).update(about)
+    defaults = {name: getattr(server, name) for name in settings}
+    vars(server).update(settings)
     assert main(ASK) == code
     assert message.format(url=server.base_url) in capsys.readouterr().err
-    vars(server).update(usual)
+    vars(server).update(defaults)
     assert main(ASK) == 0
     assert not server.paid_twice
 
@@ -348,7 +353,7 @@ JUDGED = (
 
 
 def verdict(call: Call) -> str:
-    """Is unreadable until it is told so."""
+    """An unreadable reply first, and a verdict when asked again."""
     again = len(call.body["messages"]) > 1
     return (
         json.dumps({"reason": "so it says", "verdict": "entailed"})
@@ -357,15 +362,18 @@ def verdict(call: Call) -> str:
     )
 
 
-def test_a_judge_is_asked_a_batch_a_round(server: FakeBatches) -> None:
+def test_a_judge_is_asked_in_a_batch_per_round(server: FakeBatches) -> None:
     server._answer = verdict
-    stopped(server, "create", "after", words=JUDGED)
+    stop_at(server, "create", "after", words=JUDGED)
     assert main(JUDGED) == 0
-    judge = read_results(Path("judged"))["tasks"]["kqa"]["judge"]
-    asked = judge["verdicts"]["asked"]
-    assert judge["verdicts"]["decided"] == asked > 0
-    # Two votes of a question share a request, and so they are asked again.
-    assert [each["requests"] for each in judge["batches"]] == [asked - 1, asked - 1]
+    judge = task_entry("judged", "kqa")["judge"]
+    question_count = judge["verdicts"]["asked"]
+    assert judge["verdicts"]["decided"] == question_count > 0
+    # Two votes on a question share a request, also when they are asked again.
+    assert [batch["requests"] for batch in judge["batches"]] == [
+        question_count - 1,
+        question_count - 1,
+    ]
     assert {call.body["n"] for call in server.calls} == {2}
     assert not server.paid_twice
 
@@ -376,17 +384,14 @@ def test_a_judge_is_checked_in_batches(server: FakeBatches) -> None:
     words = "judge-check kqa --judge openai-api/test-host/j --source . --out check --judge-batch".split()
     assert main([*words, "--judge-args", "batch_poll=0.01"]) == 0
     pairs = json_of(Path("check/check.json"))["scored"]
-    assert (server.did("chat"), server.did("create"), len(server.asked)) == (
-        1,
-        1,
-        pairs,
-    )
+    assert (server.did("chat"), server.did("create")) == (1, 1)
+    assert len(server.asked) == pairs
 
 
-def test_a_budget_that_is_spent_ends_batches_too(server: FakeBatches) -> None:
+def test_the_budget_of_a_judge_applies_to_batches(server: FakeBatches) -> None:
     server._answer = verdict
     assert main([*JUDGED, "--max-judge-calls", "5"]) == 5
-    judge = read_results(Path("judged"))["tasks"]["kqa"]["judge"]
+    judge = task_entry("judged", "kqa")["judge"]
     assert len(server.asked) == judge["calls"] == 5
     assert "judge: budget spent" in judge["verdicts"]["unscored"]
 
@@ -409,14 +414,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG)
-def test_what_has_no_batches_says_so(
+def test_wrong_use(
     words: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "--tasks", "kqa", "--config", "demo", *words.split()]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_a_batch_lies_at_one_address(
+def test_a_batch_needs_a_single_address(
     server: FakeBatches,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -435,12 +440,12 @@ def test_credentialed_data_is_never_put_into_a_batch(
     for option in ("--batch", "--judge-batch"):
         judge = ["--judge", "openai-api/test-host/j"]
         assert main([*words, *judge, *attested, option]) == 4
-        told = capsys.readouterr().err
+        stderr = capsys.readouterr().err
         assert (
             f"{option} is refused, since it would store every question in a file"
-            in told
+            in stderr
         )
-        assert "whatever is attested" in told
+        assert "whatever is attested" in stderr
     answers = {"id": "10000017", "response": "a"}
     Path("answers.jsonl").write_text(json.dumps(answers))
     words = "score ehrnoteqa_open_level1 --config demo --responses answers.jsonl --out run".split()
@@ -449,7 +454,7 @@ def test_credentialed_data_is_never_put_into_a_batch(
     assert not Path("run").exists()
 
 
-def test_a_journal_that_is_damaged_is_not_passed_over(
+def test_a_damaged_journal_is_refused(
     server: FakeBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(ASK) == 0
@@ -459,12 +464,12 @@ def test_a_journal_that_is_damaged_is_not_passed_over(
     assert "batches.json: not the journal of a run's batches" in capsys.readouterr().err
 
 
-def test_python_asks_in_batches_and_calls_the_option_by_its_name(
+def test_python_asks_in_batches_and_its_errors_use_its_option_names(
     server: FakeBatches,
 ) -> None:
-    given: dict[str, Any] = {"config": "demo", "max_samples": 2, "batch": True}
+    options: dict[str, Any] = {"config": "demo", "max_samples": 2, "batch": True}
     results = mt.run(
-        "medcalc", "openai-api/test-host/m", model_args={"batch_poll": 0.01}, **given
+        "medcalc", "openai-api/test-host/m", model_args={"batch_poll": 0.01}, **options
     )
     assert results["medcalc"].coverage["answered"] == 2
     server.without = 404
@@ -473,19 +478,19 @@ def test_python_asks_in_batches_and_calls_the_option_by_its_name(
             "medcalc",
             "openai-api/test-host/n",
             model_args={"batch_poll": 0.01},
-            **given,
+            **options,
         )
 
 
-def test_a_ceiling_is_looked_at_before_a_batch_is_sent(
+def test_a_ceiling_is_checked_before_a_batch_is_sent(
     server: FakeBatches, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [*ASK, "--max-new-tokens", "500"]
     assert main([*words, "--max-tokens-total", "1600"]) == 5
-    some = len(server.asked)
-    assert 1 < some < ITEMS
-    coverage = read_results(Path("run"))["tasks"]["medcalc"]["coverage"]
-    assert coverage["unscored"]["no answer: budget spent"] == ITEMS - some
+    paid = len(server.asked)
+    assert 1 < paid < ITEMS
+    coverage = task_entry("run", "medcalc")["coverage"]
+    assert coverage["unscored"]["no answer: budget spent"] == ITEMS - paid
     assert "before --max-tokens-total 1600 was passed" in capsys.readouterr().err
     assert main(words) == 0
     assert len(server.asked) == ITEMS  # nothing was paid twice

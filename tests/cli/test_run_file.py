@@ -1,4 +1,4 @@
-"""A run is repeated by its own file, and shows a prompt before it asks."""
+"""`run.yaml` repeats a run, and `--show-prompt` shows a prompt without asking a model."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def results(folder: str) -> Any:
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Gives a command that is wrong use; what it says."""
+    """Runs a command that must be a usage error; returns its message."""
     capsys.readouterr()
     assert main(words) == 2
     return capsys.readouterr().err
 
 
-def test_a_run_is_repeated_by_its_own_file(demos: Path, here: Path) -> None:
-    given = ["--config", "demo", "--data", str(demos), "--max-samples", "4"]
+def test_a_run_is_repeated_by_its_own_file(demos: Path) -> None:
+    data = ["--config", "demo", "--data", str(demos), "--max-samples", "4"]
     judge = ["--judge", "lexical", "--votes", "1"]
-    assert main([*RUN, *given, *judge, "--out", "first"]) == 0
+    assert main([*RUN, *data, *judge, "--out", "first"]) == 0
     content = yaml.safe_load(Path("first", RUN_FILE).read_text())
     assert content == {
         "tasks": "medcalc,kqa",
@@ -53,7 +53,7 @@ def test_a_run_is_repeated_by_its_own_file(demos: Path, here: Path) -> None:
     assert main([*again, "--out", "second"]) == 0
     first, second = map(results, ("first", "second"))
     assert first["tasks"]["medcalc"]["metrics"] == second["tasks"]["medcalc"]["metrics"]
-    # What is said on the command line wins, in any spelling.
+    # Options on the command line win, in any spelling.
     assert main([*again, "--out=third", "--max-sam", "2", "--tasks", "kqa"]) == 0
     third = results("third")
     assert list(third["tasks"]) == ["kqa"]
@@ -95,28 +95,28 @@ def test_neither_attestations_nor_secrets_are_written(tmp_path: Path) -> None:
     }
 
 
-def test_a_run_without_its_secret_is_not_repeated_as_another(
+def test_a_run_with_a_secret_is_repeated_only_with_its_value(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = {"api_key": "s3cret", "temperature": "0.7"}
-    options = Run(tasks="medcalc", model="openai-api/a/b", model_args=given)
+    model_args = {"api_key": "s3cret", "temperature": "0.7"}
+    options = Run(tasks="medcalc", model="openai-api/a/b", model_args=model_args)
     write_run_file(here, options)
     again = ["run", "--config-file", RUN_FILE]
     assert "run.yaml: model_args.api_key has no value" in refused(again, capsys)
-    made = read(
+    repeated = read(
         verbs()["run"], [*again[1:], "--model-args", "api_key=s3cret"]
     ).options()
-    assert made == replace(options, model_args={"api_key": "s3cret"})
+    assert repeated == replace(options, model_args={"api_key": "s3cret"})
 
 
-def test_an_option_replaces_no_other_that_begins_as_it_does(here: Path) -> None:
+def test_an_option_replaces_no_other_with_the_same_prefix() -> None:
     Path(RUN_FILE).write_text(
         "{tasks: kqa, model: hf/a, model_args: {dtype: float16}, judge: lexical, "
         "judge_args: {temperature: 0.5}, judge_reply_tokens: 900}"
     )
     words = ["--config-file", RUN_FILE, "--model", "hf/b", "--judge", "hf/j"]
-    made = read(verbs()["run"], [*words, "--judge-rep=800"]).options()
-    assert made == Run(
+    options = read(verbs()["run"], [*words, "--judge-rep=800"]).options()
+    assert options == Run(
         tasks="kqa",
         model="hf/b",
         model_args={"dtype": "float16"},
@@ -140,16 +140,16 @@ def test_an_option_replaces_no_other_that_begins_as_it_does(here: Path) -> None:
         ("\x00", "is not YAML"),
     ],
 )  # fmt: skip
-def test_a_wrong_file_is_told(
-    here: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+def test_an_invalid_file_is_refused(
+    capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     Path("run.yaml").write_text(text)
-    said = refused(["run", "--config-file", "run.yaml"], capsys)
-    assert "error: run.yaml: " in said
-    assert message in said
+    error = refused(["run", "--config-file", "run.yaml"], capsys)
+    assert "error: run.yaml: " in error
+    assert message in error
 
 
-def test_a_file_may_be_written_by_hand(demos: Path, here: Path) -> None:
+def test_a_file_may_be_written_by_hand(demos: Path) -> None:
     Path("mine.yaml").write_text(
         f"tasks: medcalc\nmodel: baseline/random\nmax-samples: 3\nconfig: demo\ndata: {demos}\n"
         "task_args:\nsubset:\nbatch: false\n"
@@ -159,34 +159,41 @@ def test_a_file_may_be_written_by_hand(demos: Path, here: Path) -> None:
 
 
 def test_a_prompt_is_shown_and_nobody_is_asked(
-    demos: Path, here: Path, capsys: pytest.CaptureFixture[str]
+    demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = ["--config", "demo", "--data", str(demos)]
-    model = ["--model", "openai-api/nowhere/m"]  # has no address, and needs none
+    model = ["--model", "openai-api/nowhere/m"]  # has no address, and does not need it
     tasks = ["run", "--tasks", "medcalc,kqa", *model, *data]
     assert main([*tasks, "--show-prompt", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["task"], shown["item"], shown["text"]) == ("medcalc", "1", "")
     assert "anion gap" in shown["messages"][-1]["content"]
     assert main([*tasks, "--show-prompt", "9c661f6f5f459bf9"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("kqa, item '9c661f6f5f459bf9', for openai-api/nowhere/m, as")
-    assert "[user]\nCan I take ibuprofen" in said
+    output = capsys.readouterr().out
+    assert output.startswith(
+        "kqa, item '9c661f6f5f459bf9', for openai-api/nowhere/m, as"
+    )
+    assert "[user]\nCan I take ibuprofen" in output
     assert not Path("runs").exists()
     assert main([*tasks, "--show-prompt", "9c661f6f5f459bf8"]) == 2
     assert "Did you mean '9c661f6f5f459bf9'?" in capsys.readouterr().err
-    part = ["--show-prompt", "--shard", "2/2", "--max-samples", "1"]
-    assert "has no item" in refused([*tasks, *part], capsys)
-    closed = ["run", "--tasks", "ehrnoteqa_mc_level1", *model, *data, "--show-prompt"]
-    assert main(closed) == 4
-    told = capsys.readouterr()
-    assert "only shown on a terminal" in told.err
-    assert told.out == ""
+    second_shard = ["--show-prompt", "--shard", "2/2", "--max-samples", "1"]
+    assert "has no item" in refused([*tasks, *second_shard], capsys)
+    credentialed = [
+        "run",
+        "--tasks",
+        "ehrnoteqa_mc_level1",
+        *model,
+        *data,
+        "--show-prompt",
+    ]
+    assert main(credentialed) == 4
+    captured = capsys.readouterr()
+    assert "only shown on a terminal" in captured.err
+    assert captured.out == ""
 
 
-def test_the_prompt_of_a_local_model_is_in_its_own_template(
-    demos: Path, here: Path
-) -> None:
+def test_the_prompt_of_a_local_model_uses_its_chat_template(demos: Path) -> None:
     pytest.importorskip("transformers")
     make_toy_model(Path("toy"), texts=["What is the anion gap?", "Answer: 12"])
     shown = mt.show_prompt("kqa", "hf/toy", config="demo", data=demos)
@@ -198,7 +205,7 @@ def test_the_prompt_of_a_local_model_is_in_its_own_template(
         mt.show_prompt("kqa", "hf/toy", "17", config="demo", data=demos)
 
 
-def test_a_prompt_is_shown_as_the_run_would_shorten_it(demos: Path, here: Path) -> None:
+def test_a_prompt_is_shown_as_the_run_would_shorten_it(demos: Path) -> None:
     pytest.importorskip("lighteval")
     make_toy_model(Path("toy"), texts=["Discharge summary", "Answer: B"])
 
@@ -226,9 +233,7 @@ def test_a_prompt_is_shown_as_the_run_would_shorten_it(demos: Path, here: Path) 
     assert unanswered.note.endswith("so the run leaves it unanswered.")
 
 
-def test_only_a_server_knows_how_a_run_shortens_its_prompt(
-    demos: Path, here: Path
-) -> None:
+def test_the_prompt_of_a_server_is_not_shortened_without_asking_it(demos: Path) -> None:
     shown = mt.show_prompt(
         "ehrnoteqa_open_level1",
         "openai-api/nowhere/m",

@@ -1,4 +1,4 @@
-"""Judged tasks from the command line: what a judge's failures do to the numbers, which is nothing."""
+"""Judged tasks from the command line; a judge's failures change no number."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import pytest
 import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.runs.comparability import NO_OFFICIAL_FIGURES
-from medical_tasks.runs.results import TaskEntry, read_items, read_results
+from medical_tasks.runs.results import read_items
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.conftest import Serving
 from tests.fault_server import Call, Fault, FaultServer, randomly
+from tests.run_files import task_entry, write_responses
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 ANSWER = "Paracetamol at the usual dose is safe for most adults, and drinking water helps with the headache."
@@ -49,7 +50,7 @@ def label(statement: str) -> str:
 
 
 def answer(call: Call) -> str:
-    """Decides by the statement alone, and quotes a decoy from what it judges."""
+    """Decides by the statement alone; the reason quotes a decoy verdict."""
     content = str(call.body["messages"][0]["content"])
     statement = content.partition("Statement:\n")[2].partition("\n\n")[0]
     return json.dumps(
@@ -60,70 +61,63 @@ def answer(call: Call) -> str:
     )
 
 
-Opening = Callable[..., FaultServer]
+OpenServer = Callable[..., FaultServer]
 
 
 @pytest.fixture
-def opening(serving: Serving) -> Iterator[Opening]:
-    """Opens servers that stay until the test ends; the last one is asked."""
+def open_server(serving: Serving) -> Iterator[OpenServer]:
+    """Starts servers that run until the test ends; the last one is asked."""
     with ExitStack() as stack:
-        yield lambda *given, **named: stack.enter_context(serving(*given, **named))
+        yield lambda *args, **kwargs: stack.enter_context(serving(*args, **kwargs))
 
 
 RUN = ["run", "--tasks", "kqa", "--model", "baseline/reference", "--config", "demo"]
 ASK = ["--judge", "openai-api/test-host/scripted"]
-# Without waits; the faults of one question are fewer than its retries.
+# Short waits; a question has fewer faults than retries.
 QUICK = ["--judge-args", "timeout=5,max_retries=6,total_time=20"]
 
 
-def entry(folder: Path) -> TaskEntry:
-    return read_results(folder)["tasks"]["kqa"]
+def values(folder: str) -> dict[str, Any]:
+    metrics = task_entry(folder, "kqa")["metrics"]
+    return {name: metric["value"] for name, metric in metrics.items()}
 
 
-def values(folder: Path) -> dict[str, Any]:
-    return {name: metric["value"] for name, metric in entry(folder)["metrics"].items()}
-
-
-def verdicts(folder: Path) -> dict[str, str]:
-    lines = (folder / "verdicts.jsonl").read_text().splitlines()
+def verdicts(folder: str) -> dict[str, str]:
+    lines = Path(folder, "verdicts.jsonl").read_text().splitlines()
     return {row["id"]: row["value"] for row in map(json.loads, lines)}
 
 
-def test_one_request_in_five_fails_and_no_number_moves(
-    opening: Opening, tmp_path: Path
+def test_failures_of_one_request_in_five_change_no_number(
+    open_server: OpenServer,
 ) -> None:
-    opening()
+    open_server()
     assert main([*RUN, *ASK, "--out", "calm"]) == 0
-    faulty = opening(randomly(0.2, FAULTS, seed=3, at_most=2))
+    faulty = open_server(randomly(0.2, FAULTS, seed=3, at_most=2))
     assert main([*RUN, *ASK, *QUICK, "--out", "storm"]) == 0
     assert len(faulty.calls) > VERDICTS
-    assert values(tmp_path / "calm") == values(tmp_path / "storm")
-    assert 0 < values(tmp_path / "calm")["comprehensiveness"] < 1
-    found = entry(tmp_path / "storm")["judge"]
-    assert found["verdicts"] == {"asked": VERDICTS, "decided": VERDICTS, "unscored": {}}
-    assert found["calls"] == len(faulty.calls)
-    assert verdicts(tmp_path / "storm") == verdicts(tmp_path / "calm")
-    assert len(verdicts(tmp_path / "storm")) == VERDICTS
+    assert values("calm") == values("storm")
+    assert 0 < values("calm")["comprehensiveness"] < 1
+    judge = task_entry("storm", "kqa")["judge"]
+    assert judge["verdicts"] == {"asked": VERDICTS, "decided": VERDICTS, "unscored": {}}
+    assert judge["calls"] == len(faulty.calls)
+    assert verdicts("storm") == verdicts("calm")
+    assert len(verdicts("storm")) == VERDICTS
 
 
 def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
-    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    open_server: OpenServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    down_now = [True]
-    server = opening(lambda call: Fault.refuse() if down_now else None)
+    is_down = True
+    server = open_server(lambda call: Fault.refuse() if is_down else None)
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 5
     shown = capsys.readouterr()
-    down = entry(tmp_path / "r")
+    down = task_entry("r", "kqa")
     for name in JUDGED:
         metric = down["metrics"][name]
         assert (metric["value"], metric["ci_low"], metric["n"]) == (None, None, 0)
-    assert (
-        down["metrics"]["comprehensiveness"]["bound_low"],
-        down["metrics"]["comprehensiveness"]["bound_high"],
-    ) == (
-        0.0,
-        1.0,
-    )
+    comprehensiveness = down["metrics"]["comprehensiveness"]
+    assert comprehensiveness["bound_low"] == 0.0
+    assert comprehensiveness["bound_high"] == 1.0
     most = down["metrics"]["hallucination_rate"]["bound_high"]
     assert most == VERDICTS / N_ITEMS  # every statement contradicted, and no more
     assert down["coverage"]["scored"] == 0
@@ -132,193 +126,131 @@ def test_a_judge_that_is_down_leaves_no_score_and_the_next_run_finishes(
     assert "nothing answers at" in shown.err
     assert "n/a" in shown.out
     assert all(row["comprehensiveness"] is None for row in read_items(tmp_path / "r"))
-    # it gives up instead of failing each slowly
+    # the run gives up instead of waiting for each question
     assert len(server.calls) < 7 * VERDICTS
-    down_now.clear()
+    is_down = False
     server.calls.clear()
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0
-    # Each once, but for those a busy machine is too slow for, which the client sends
-    # again.
+    # Every question once; on a busy machine the client may send some of them again.
     assert len({json.dumps(call.body) for call in server.calls}) == VERDICTS
-    assert entry(tmp_path / "r")["coverage"]["scored"] == N_ITEMS
+    assert task_entry("r", "kqa")["coverage"]["scored"] == N_ITEMS
     server.calls.clear()
     assert main([*RUN, *ASK, *QUICK, "--out", "r"]) == 0
     assert server.calls == []
 
 
-def test_what_model_and_judge_took_is_stated_of_all_that_they_said(
-    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_usage_and_cost_cover_all_requests_of_model_and_judge(
+    open_server: OpenServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = opening()
-    model = [
-        "--model",
-        "openai-api/test-host/subject",
-        "--model-args",
-        "price_in=0.15,price_out=0.6",
-    ]
-    run = [
-        *RUN[:3],
-        *model,
-        *RUN[5:],
-        *ASK,
-        "--judge-args",
-        "price_in=2,price_out=8",
-        "--out",
-    ]
+    server = open_server()
+    model = (
+        "--model openai-api/test-host/subject --model-args price_in=0.15,price_out=0.6"
+    )
+    judge_prices = ["--judge-args", "price_in=2,price_out=8"]
+    run = [*RUN[:3], *model.split(), *RUN[5:], *ASK, *judge_prices, "--out"]
     assert main([*run, "r", "--max-judge-calls", "30"]) == 5
     assert main([*run, "r"]) == 0
-    once = entry(tmp_path / "r")
+    once = task_entry("r", "kqa")
     for usage, name, prices in (
         (once["usage"], "subject", (0.15, 0.6)),
         (once["judge"]["usage"], "scripted", (2.0, 8.0)),
     ):
         calls = [call for call in server.calls if call.body["model"] == name]
-        read, said = (
-            sum(len(call.prompt.split()) for call in calls),
-            sum(len(answer(call).split()) for call in calls),
-        )
-        assert [
-            usage[each] for each in ("requests", "prompt_tokens", "output_tokens")
-        ] == [
-            len(calls),
-            read,
-            said,
-        ]
-        assert usage["cost_usd"] == pytest.approx(
-            (read * prices[0] + said * prices[1]) / 1e6, rel=0, abs=1e-12
-        )
+        prompt_tokens = sum(len(call.prompt.split()) for call in calls)
+        output_tokens = sum(len(answer(call).split()) for call in calls)
+        assert usage["requests"] == len(calls)
+        assert usage["prompt_tokens"] == prompt_tokens
+        assert usage["output_tokens"] == output_tokens
+        cost = (prompt_tokens * prices[0] + output_tokens * prices[1]) / 1e6
+        assert usage["cost_usd"] == pytest.approx(cost, rel=0, abs=1e-12)
     assert once["judge"]["forecast"]["requests"] == [VERDICTS, 3 * VERDICTS]
     assert f"judge: {VERDICTS} requests, " in capsys.readouterr().out
     server.calls.clear()
     assert main([*run, "r"]) == 0
     assert server.calls == []
-    again = entry(tmp_path / "r")
-    assert (again["usage"], again["judge"]["forecast"]) == (
-        once["usage"],
-        once["judge"]["forecast"],
-    )
+    again = task_entry("r", "kqa")
+    assert again["usage"] == once["usage"]
+    assert again["judge"]["forecast"] == once["judge"]["forecast"]
     assert again["judge"]["usage"]["cost_usd"] == once["judge"]["usage"]["cost_usd"]
     capsys.readouterr()
     assert main(["compare", "r", "r"]) == 0
-    each = (
+    per_answer = (
         f"{once['usage']['output_tokens'] / N_ITEMS:,.1f} output tokens, under $ 0.0001"
     )
-    assert f"kqa, an answer: A {each}; B {each}." in capsys.readouterr().out
+    assert f"kqa, an answer: A {per_answer}; B {per_answer}." in capsys.readouterr().out
 
 
-def test_a_forecast_asks_nothing_and_a_budget_stops_the_asking(
-    opening: Opening, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_forecast_asks_nothing_and_a_budget_stops_judging(
+    open_server: OpenServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = opening()
+    server = open_server()
     assert main([*RUN, *ASK, "--forecast", "--votes", "3", "--out", "r"]) == 0
     assert f"{VERDICTS} verdicts, 0 in the store; 160 to " in capsys.readouterr().err
     assert server.calls == []
     assert not (tmp_path / "r").exists()
     assert main([*RUN, *ASK, "--max-judge-calls", "30", "--out", "r"]) == 5
     assert len(server.calls) == 30
-    part = entry(tmp_path / "r")
-    assert part["judge"]["verdicts"]["unscored"] == {
+    unfinished = task_entry("r", "kqa")
+    assert unfinished["judge"]["verdicts"]["unscored"] == {
         "judge: budget spent": VERDICTS - 30
     }
-    whole = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
-    assert (
-        main(
-            [
-                "score",
-                "kqa",
-                "--responses",
-                "r",
-                *ASK,
-                "--max-judge-calls",
-                "10",
-                "--out",
-                "s",
-            ]
-        )
-        == 5
-    )
-    assert (
-        main(["score", "kqa", "--responses", "r", *ASK, "--forecast", "--out", "s"])
-        == 0
-    )
+    before = unfinished["metrics"]["comprehensiveness"]
+    score = ["score", "kqa", "--responses", "r", *ASK, "--out", "s"]
+    assert main([*score, "--max-judge-calls", "10"]) == 5
+    assert main([*score, "--forecast"]) == 0
     assert (
         f"{VERDICTS} verdicts, 10 in the store; 70 to 210 calls"
         in capsys.readouterr().err
     )
     server.calls.clear()
-    assert whole["bound_low"] < whole["bound_high"]
+    assert before["bound_low"] < before["bound_high"]
     assert main([*RUN, *ASK, "--max-judge-calls", "50", "--out", "r"]) == 0
     assert len(server.calls) == VERDICTS - 30
-    after = entry(tmp_path / "r")["metrics"]["comprehensiveness"]
-    assert whole["bound_low"] <= after["value"] <= whole["bound_high"]
+    after = task_entry("r", "kqa")["metrics"]["comprehensiveness"]
+    assert before["bound_low"] <= after["value"] <= before["bound_high"]
 
 
-def test_answers_of_a_run_are_judged_again_by_another(
-    opening: Opening, tmp_path: Path
-) -> None:
+def test_answers_of_a_run_are_judged_again_by_another(open_server: OpenServer) -> None:
     assert main([*RUN, "--out", "words"]) == 0
-    assert entry(tmp_path / "words")["recipe"]["judge"]["name"] == "lexical"
-    server = opening()
+    assert task_entry("words", "kqa")["recipe"]["judge"]["name"] == "lexical"
+    server = open_server()
     score = ["score", "kqa", "--responses", "words", *ASK, "--out"]
     assert main([*score, "again"]) == 0
     assert len(server.calls) == VERDICTS
-    assert entry(tmp_path / "again")["recipe"]["model"]["name"] == "baseline/reference"
+    assert task_entry("again", "kqa")["recipe"]["model"]["name"] == "baseline/reference"
     assert main([*RUN, *ASK, "--out", "direct"]) == 0
-    assert values(tmp_path / "again") == values(tmp_path / "direct")
+    assert values("again") == values("direct")
     assert main(["compare", "words", "again"]) == 0
-    # A judge that reasons is given room.
-    assert (
-        main(
-            [
-                *RUN,
-                *ASK,
-                "--judge-reply-tokens",
-                "4096",
-                "--max-samples",
-                "2",
-                "--out",
-                "longer",
-            ]
-        )
-        == 0
-    )
+    # A judge that reasons may reply at length.
+    longer = [*RUN, *ASK, "--judge-reply-tokens", "4096", "--max-samples", "2"]
+    assert main([*longer, "--out", "longer"]) == 0
     sizes = [call.body["max_tokens"] for call in server.calls]
     assert set(sizes[: 2 * VERDICTS]) == {512}
     assert set(sizes[2 * VERDICTS :]) == {4096}
-    assert entry(tmp_path / "longer")["recipe"]["judge"]["reply_tokens"] == 4096
+    assert task_entry("longer", "kqa")["recipe"]["judge"]["reply_tokens"] == 4096
     # Recorded verdicts give the same numbers without any judge.
-    server = opening()
+    server = open_server()
     assert (
         main([*RUN, "--judge", "recorded/direct/verdicts.jsonl", "--out", "read"]) == 0
     )
     assert server.calls == []
-    assert values(tmp_path / "read") == values(tmp_path / "direct")
+    assert values("read") == values("direct")
 
 
-def test_a_run_says_what_judging_will_take_before_the_model_is_asked(
-    opening: Opening, capsys: pytest.CaptureFixture[str]
+def test_a_run_forecasts_judging_before_the_model_is_asked(
+    open_server: OpenServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = opening(
+    server = open_server(
         answer=lambda call: answer(call) if "Statement:" in call.prompt else ANSWER
     )
-    words = [
-        "run",
-        "--tasks",
-        "kqa",
-        "--config",
-        "demo",
-        "--model",
-        "openai-api/test-host/model",
-        *ASK,
-        "--out",
-        "r",
-    ]
+    model = "run --tasks kqa --config demo --model openai-api/test-host/model".split()
+    words = [*model, *ASK, "--out", "r"]
     assert main(words) == 0
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
-        told.index("judging would take:")
-        < told.index(f"{VERDICTS} verdicts, 0 in the store")
-        < told.index("answers:")
+        stderr.index("judging would take:")
+        < stderr.index(f"{VERDICTS} verdicts, 0 in the store")
+        < stderr.index("answers:")
     )
     assert len(server.calls) == N_ITEMS + VERDICTS
     assert main(words) == 0
@@ -326,7 +258,7 @@ def test_a_run_says_what_judging_will_take_before_the_model_is_asked(
 
 
 def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main([*RUN, "--out", "r"]) == 0
     out = capsys.readouterr().out
@@ -336,12 +268,12 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
     assert f"baseline/reference, kqa: {NO_OFFICIAL_FIGURES}." in out
     assert "never checked" in out
     assert f"**{line}" in Path("r/report.md").read_text()
-    found = entry(tmp_path / "r")
-    assert found["paper"]["comparable"] is False
-    assert found["recipe"]["judge"]["comparable"] is False
+    kqa_entry = task_entry("r", "kqa")
+    assert kqa_entry["paper"]["comparable"] is False
+    assert kqa_entry["recipe"]["judge"]["comparable"] is False
     assert [
         name
-        for name, metric in found["metrics"].items()
+        for name, metric in kqa_entry["metrics"].items()
         if metric.get("comparable", True)
     ] == ["words"]
     assert main(["compare", "r", "r"]) == 0
@@ -349,7 +281,7 @@ def test_the_lexical_judge_is_marked_wherever_its_numbers_are(
 
 
 def test_official_prompts_give_official_figures_over_all_questions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], opening: Opening
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], open_server: OpenServer
 ) -> None:
     for name in ("is_entails.txt", "is_contradict.txt"):
         text = f"{name}: Q {{question}} P {{llm_answer}} H {{answer}}\nAnswer:"
@@ -360,12 +292,11 @@ def test_official_prompts_give_official_figures_over_all_questions(
         return f"The answer is {content.startswith('is_entails')}."
 
     ids = mt.load("kqa", config="demo")["test"]["id"]
-    answers = [{"id": name, "response": ANSWER} for name in ids[:9]]
-    Path("nine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
-    opening(answer=entailed_alone)
-    asked = ["--prompts", "official", "--upstream", ".", *ASK, *QUICK]
+    write_responses("nine.jsonl", dict.fromkeys(ids[:9], ANSWER))
+    open_server(answer=entailed_alone)
+    judging = ["--prompts", "official", "--upstream", ".", *ASK, *QUICK]
     score = ["score", "kqa", "--config", "demo", "--responses", "nine.jsonl"]
-    assert main([*score, *asked, "--out", "o"]) in (0, 5)
+    assert main([*score, *judging, "--out", "o"]) == 0
     out = capsys.readouterr().out
     assert NO_OFFICIAL_FIGURES not in out
     assert (
@@ -373,7 +304,7 @@ def test_official_prompts_give_official_figures_over_all_questions(
     )
     official = {
         name: (metric["value"], metric["n"])
-        for name, metric in entry(tmp_path / "o")["metrics"].items()
+        for name, metric in task_entry("o", "kqa")["metrics"].items()
         if name.endswith("_official")
     }
     assert official == {
@@ -382,15 +313,13 @@ def test_official_prompts_give_official_figures_over_all_questions(
         "hallucination_official": (0.0, N_ITEMS),
         "hallucination_norm_official": (0.0, 9),
     }
-    # Each item has the value that it counts with, so that whoever adds the rows up
-    # finds the figure.
+    # The items' values add up to the figure.
     rows = [row["comprehensiveness_official"] for row in read_items(Path("o"))]
     assert sum(rows) / len(rows) == 9 / N_ITEMS
-    # With this suite's prompts nothing has an official figure: no row, no column, no
-    # rule of a gate.
-    assert main([*score, "--out", "own"]) in (0, 5)
+    # With this suite's prompts there is no official figure, in rows, columns or gates.
+    assert main([*score, "--out", "own"]) == 0
     for name in ("results.json", "report.md"):
-        assert "_official" not in (tmp_path / "own" / name).read_text()
+        assert "_official" not in Path("own", name).read_text()
     assert not [
         name for row in read_items(Path("own")) for name in row if "_official" in name
     ]

@@ -1,4 +1,4 @@
-"""Answers about one's own texts scored by one command, from two files."""
+"""Answers about one's own texts, scored from two files by a single command."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.dataset_store import source_files
 from medical_tasks.guard.leakcheck import check_leaks
 from medical_tasks.io.user_folders import private_home
-from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.run_files import task_entry
 
 QUESTION = "Is tea fine?"
 GOLD = {
@@ -39,56 +39,25 @@ def write(name: str, content: Any) -> Path:
     return Path(name)
 
 
-def entry(folder: str, task: str) -> dict[str, Any]:
-    found: dict[str, Any] = json_of(Path(folder) / "results.json")["tasks"][task]
-    return found
-
-
 def test_an_open_dataset_of_ones_own_needs_no_build(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write("gold.jsonl", GOLD)
     write("out.json", [{"example_id": question_id(QUESTION), "output": "Tea is fine."}])
-    score = [
-        "score",
-        "kqa",
-        "--source",
-        "gold.jsonl",
-        "--responses",
-        "out.json",
-        "--out",
-        "s",
-    ]
+    responses = ["--responses", "out.json", "--out", "s"]
+    score = ["score", "kqa", "--source", "gold.jsonl", *responses]
     assert main(score) == 0
-    found = entry("s", "kqa")
-    assert found["metrics"]["comprehensiveness"]["value"] == 1.0
+    scored = task_entry("s", "kqa")
+    assert scored["metrics"]["comprehensiveness"]["value"] == 1.0
     digest = hashlib.sha256(Path("gold.jsonl").read_bytes()).hexdigest()
-    assert found["recipe"]["data"]["config"] == "own"
-    assert found["recipe"]["data"]["source"] == {"gold.jsonl": digest}
-    assert found["recipe"]["model"]["name"] == "responses/out.json"
+    assert scored["recipe"]["data"]["config"] == "own"
+    assert scored["recipe"]["data"]["source"] == {"gold.jsonl": digest}
+    assert scored["recipe"]["model"]["name"] == "responses/out.json"
     assert list(private_home().iterdir()) == []
-    # Built by hand they are the same rows, so the same scoring goes on.
-    assert (
-        main(
-            [
-                "build",
-                "kqa",
-                "--config",
-                "own",
-                "--source",
-                "gold.jsonl",
-                "--out",
-                "built",
-            ]
-        )
-        == 0
-    )
-    assert (
-        main(
-            ["score", "kqa", "--data", "built", "--responses", "out.json", "--out", "s"]
-        )
-        == 0
-    )
+    # Built beforehand the rows are the same, so this is the same scoring.
+    build = "build kqa --config own --source gold.jsonl --out built"
+    assert main(build.split()) == 0
+    assert main(["score", "kqa", "--data", "built", *responses]) == 0
     capsys.readouterr()
     # Another file is another scoring.
     write("gold.jsonl", {**GOLD, "Must_have": ["Tea is tea."]})
@@ -121,37 +90,35 @@ def test_own_notes_by_the_real_command() -> None:
             for record in NOTES[1:]
         ],
     )
-    command = [
-        sys.executable,
-        "-m",
-        "medical_tasks",
-        "score",
-        "doclens_own",
-        "--source",
-        "notes.json",
-    ]
-    done = subprocess.run(
-        [*command, "--responses", "outputs.json", "--out", "scores"],
+    command = "-m medical_tasks score doclens_own --source notes.json"
+    process = subprocess.run(
+        [
+            sys.executable,
+            *command.split(),
+            "--responses",
+            "outputs.json",
+            "--out",
+            "scores",
+        ],
         env={**os.environ, "PYTHONWARNINGS": "error::ResourceWarning"},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert f"1 of {len(NOTES)} questions have no answer in the file" in done.stderr
-    found = entry("scores", "doclens_own")
-    assert found["coverage"]["unscored"] == {"no answer: none given": 1}
+    assert process.returncode == 0, process.stderr
+    assert f"1 of {len(NOTES)} questions have no answer in the file" in process.stderr
+    scored = task_entry("scores", "doclens_own")
+    assert scored["coverage"]["unscored"] == {"no answer: none given": 1}
     assert (
-        found["metrics"]["claim_recall"]["value"]
-        == found["metrics"]["claim_precision"]["value"]
+        scored["metrics"]["claim_recall"]["value"]
+        == scored["metrics"]["claim_precision"]["value"]
         == 1.0
     )
-    assert found["metrics"]["citation_recall"]["value"] == 0.0
+    assert scored["metrics"]["citation_recall"]["value"] == 0.0
     digest = hashlib.sha256(Path("notes.json").read_bytes()).hexdigest()
-    assert found["recipe"]["data"]["source"] == {"notes.json": digest}
-    # Of the texts nothing is in the folder, and nothing of the dataset in the private
-    # store.
+    assert scored["recipe"]["data"]["source"] == {"notes.json": digest}
+    # The folder has none of the texts, and the private store nothing of the dataset.
     assert check_leaks(Path("scores"), source_files("notes.json")).found == {}
     assert [path.name for path in private_home().rglob("*.parquet")] == []
     assert len(list(private_home().iterdir())) == 1

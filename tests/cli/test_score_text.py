@@ -1,4 +1,4 @@
-"""`score-text` and `mt.score_text`: a table of predictions and references by the text metrics of the suite."""
+"""`score-text` and `mt.score_text`: the text metrics on a table of predictions and references."""
 
 from __future__ import annotations
 
@@ -37,76 +37,78 @@ _TEXTS = (
     ),
     ("b", "", "Take it with food.", "", "How?"),
 )
-ROWS = [dict(zip(_NAMES, each, strict=True)) for each in _TEXTS]
+ROWS = [dict(zip(_NAMES, texts, strict=True)) for texts in _TEXTS]
 
 
 @needs_shared
 @pytest.mark.upstream
 def test_recorded_numbers_of_the_reference_implementations() -> None:
-    known_rows = [row for row in triples() if all(map(str.strip, row["references"]))]
-    assert len(known_rows) > 20
+    rows = [row for row in triples() if all(map(str.strip, row["references"]))]
+    assert len(rows) > 20
     expected: dict[str, Any] = {
-        "rouge1": lambda told: told["rouge"]["rouge1"]["f"],
-        "rougeL_recall": lambda told: told["rouge"]["rougeL"]["r"],
-        "rougeLsum_precision": lambda told: told["rouge"]["rougeLsum"]["p"],
-        "bleu": lambda told: told["evaluate_bleu"].get("bleu", 0.0),
-        "sacrebleu": lambda told: told["sacrebleu_sentence"] / 100,
-        "sari": lambda told: told["sari"] / 100,
-        "exact_match": lambda told: told["exact_match_first_ref"],
+        "rouge1": lambda recorded: recorded["rouge"]["rouge1"]["f"],
+        "rougeL_recall": lambda recorded: recorded["rouge"]["rougeL"]["r"],
+        "rougeLsum_precision": lambda recorded: recorded["rouge"]["rougeLsum"]["p"],
+        "bleu": lambda recorded: recorded["evaluate_bleu"].get("bleu", 0.0),
+        "sacrebleu": lambda recorded: recorded["sacrebleu_sentence"] / 100,
+        "sari": lambda recorded: recorded["sari"] / 100,
+        "exact_match": lambda recorded: recorded["exact_match_first_ref"],
     }
-    one = [row for row in known_rows if len(row["references"]) == 1]
+    single = [row for row in rows if len(row["references"]) == 1]
     Path("t.jsonl").write_text(
-        "\n".join(json.dumps(row | {"reference": row["references"]}) for row in one),
+        "\n".join(json.dumps(row | {"reference": row["references"]}) for row in single),
         "utf-8",
     )
-    found = mt.score_text("t.jsonl", metrics=expected)
-    for name, told in expected.items():
-        values = [told(row["expected"]) for row in one]
-        assert [row[name] for row in found["rows"]] == pytest.approx(
-            values, abs=1e-9
-        ), name
-        assert found.metrics[name].value == pytest.approx(sum(values) / len(values))
-    said, known = (
-        [row["prediction"] for row in known_rows],
-        [row["references"] for row in known_rows],
-    )
-    pooled, _ = score_texts(said, known, POOLED)
-    for name, whole in (
+    results = mt.score_text("t.jsonl", metrics=expected)
+    for name, recorded_value in expected.items():
+        values = [recorded_value(row["expected"]) for row in single]
+        actual = [row[name] for row in results["rows"]]
+        assert actual == pytest.approx(values, abs=1e-9), name
+        mean = sum(values) / len(values)
+        assert results.metrics[name].value == pytest.approx(mean)
+    predictions = [row["prediction"] for row in rows]
+    references = [row["references"] for row in rows]
+    pooled, _ = score_texts(predictions, references, POOLED)
+    for name, corpus_metric in (
         ("bleu_corpus", bleu_corpus),
         ("sacrebleu_corpus", sacrebleu_corpus),
     ):
-        assert pooled[name].value == pytest.approx(whole(said, known).score, abs=1e-12)
-        for row in known_rows:  # also where orders have no match, or no n-gram
+        assert pooled[name].value == pytest.approx(
+            corpus_metric(predictions, references).score, abs=1e-12
+        )
+        for row in rows:  # also where orders have no match, or no n-gram
             pair = [row["prediction"]], [row["references"]]
             assert score_texts(*pair, [name])[0][name].value == pytest.approx(
-                whole(*pair).score, abs=1e-12
+                corpus_metric(*pair).score, abs=1e-12
             )
 
 
-def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_and_python_give_the_same_results(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with Path("t.csv").open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.DictWriter(stream, ROWS[0], delimiter=";")
         writer.writeheader()
         writer.writerows(ROWS)
     words = ["score-text", "t.csv", "--reference", "gold,second", "--cluster", "who"]
     assert main([*words, "--json", "--out", "out.json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == json_of(Path("out.json"))
-    assert list(told["metrics"]) == list(WORD_METRICS)
-    # any of two references will do
-    assert told["metrics"]["exact_match"]["value"] == pytest.approx(1 / 3)
-    assert told["notes"] == [
+    results = json.loads(capsys.readouterr().out)
+    assert results == json_of(Path("out.json"))
+    assert list(results["metrics"]) == list(WORD_METRICS)
+    # either of two references may match
+    assert results["metrics"]["exact_match"]["value"] == pytest.approx(1 / 3)
+    assert results["notes"] == [
         "1 of 3 predictions are empty; they are scored as they are."
     ]
     assert not [
         text
         for row in ROWS
         for text in (row["response"], row["gold"])
-        if text and text in json.dumps(told)
+        if text and text in json.dumps(results)
     ]
-    values = [row["rougeL"] for row in told["rows"]]
+    values = [row["rougeL"] for row in results["rows"]]
     interval = mean_interval(values, clusters=["a", "a", "b"])
-    assert told["metrics"]["rougeL"] == {
+    assert results["metrics"]["rougeL"] == {
         "value": interval.value,
         "ci_low": interval.ci_low,
         "ci_high": interval.ci_high,
@@ -117,7 +119,7 @@ def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     for table in (ROWS, pd.DataFrame(ROWS).replace("", None), "t.csv"):
         assert (
             mt.score_text(table, reference="gold,second", cluster="who")["metrics"]
-            == told["metrics"]
+            == results["metrics"]
         )
     plain = mt.score_text(
         ["The rash; it has gone."],
@@ -129,17 +131,19 @@ def test_every_door_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(plain.table["n"]) == [1]
 
 
-def test_a_checkpoint_takes_the_best_reference(tmp_path: Path) -> None:
+def test_a_checkpoint_scores_the_best_reference(tmp_path: Path) -> None:
     make_word_bleurt(tmp_path / "bleurt")
     args = {"bleurt": str(tmp_path / "bleurt")}
-    said, near = PAIRS[0]
+    prediction, similar = PAIRS[0]
     values = [
-        mt.score_text([said], [one], metrics="bleurt", task_args=args)
+        mt.score_text([prediction], [reference], metrics="bleurt", task_args=args)
         .metrics["bleurt"]
         .value
-        for one in (near, "no")
+        for reference in (similar, "no")
     ]
-    both = mt.score_text([said], [["no", near]], metrics=["bleurt"], task_args=args)
+    both = mt.score_text(
+        [prediction], [["no", similar]], metrics=["bleurt"], task_args=args
+    )
     assert abs(values[0] - values[1]) > 1e-4  # type: ignore[operator]
     assert both.metrics["bleurt"].value == pytest.approx(max(values), abs=1e-6)  # type: ignore[type-var]
     assert both["models"]["bleurt"] == MODEL_METRICS["bleurt"].identity(args["bleurt"])

@@ -1,4 +1,4 @@
-"""A run with tools from the command line: killed and resumed, scored again, refused, and what its recipe says."""
+"""A run with tools from the command line: killed and resumed, scored again, refused, and its recipe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from medical_tasks.models.base import Request
 from medical_tasks.runs.runner import RunOptions, load_task_prompts, opening_request
 from tests.fault_server import Call, Fault
 from tests.models.toy_server import model_at
-from tests.support import ROOT, GeneratesOnly
+from tests.run_files import task_entry
+from tests.support import ROOT
 from tests.tool_server import Caller, Error, ToolServer
 
 pytestmark = pytest.mark.usefixtures("demo_home")
@@ -42,17 +43,11 @@ def caller() -> Caller:
     return Caller(items, dict(zip(names, ERRORS, strict=False)))
 
 
-def entry(folder: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(folder, "results.json").read_text())
-    task: dict[str, Any] = found["tasks"]["medcalc_tools"]
-    return task
-
-
 def questions(calls: list[Call]) -> list[str]:
     return [json.dumps(call.body["messages"]) for call in calls]
 
 
-def test_a_killed_run_goes_on_and_asks_nothing_twice(
+def test_a_killed_run_resumes_and_asks_nothing_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reached, hung = threading.Event(), ITEMS + 3  # in the round after the calls
@@ -65,7 +60,6 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(
 
     with ToolServer(caller(), plan=plan) as server:
         monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "x")
         process = subprocess.Popen(
             [sys.executable, "-m", "medical_tasks", *RUN],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -78,18 +72,18 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(
             process.kill()
             process.wait()
         assert main(RUN) == 0
-        assert main(RUN) == 0  # all is there
+        assert main(RUN) == 0  # all answers are stored
         times = Counter(questions(server.calls))
-    # all but the one that was under way when it was killed
+    # only the request that was open when the run was killed is repeated
     twice = [question for question, count in times.items() if count > 1]
     assert twice == [questions(server.calls)[hung - 1]]
     assert len(times) == 2 * ITEMS - 1  # one item's model calls nothing
 
-    task = entry("run")
-    right = {name: task["metrics"][name]["value"] for name in task["metrics"]}
-    assert right["called"] == (ITEMS - 1) / ITEMS
-    assert right["right_tool"] == (ITEMS - 2) / ITEMS
-    assert right["all_arguments_right"] == (ITEMS - 3) / (ITEMS - 2)
+    task = task_entry("run", "medcalc_tools")
+    values = {name: task["metrics"][name]["value"] for name in task["metrics"]}
+    assert values["called"] == (ITEMS - 1) / ITEMS
+    assert values["right_tool"] == (ITEMS - 2) / ITEMS
+    assert values["all_arguments_right"] == (ITEMS - 3) / (ITEMS - 2)
     assert task["recipe"]["protocol"]["turns"] == 5
     settings = task["recipe"]["prompts"]["settings"]
     assert settings["tools"] == 10
@@ -97,8 +91,8 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(
 
     scored = ["score", "medcalc_tools", "--responses", "run", "--out", "scored"]
     assert main(scored) == 0
-    assert entry("scored")["metrics"] == task["metrics"]
-    assert entry("scored")["notes"] == task["notes"]
+    assert task_entry("scored", "medcalc_tools")["metrics"] == task["metrics"]
+    assert task_entry("scored", "medcalc_tools")["notes"] == task["notes"]
     assert main(["report", "run", "--out", "report.md"]) == 0
     assert "What came of the calls" in Path("report.md").read_text()
 
@@ -107,30 +101,22 @@ def test_the_reference_makes_the_right_calls_and_the_empty_one_none() -> None:
     for name, called in (("reference", 1.0), ("empty", 0.0)):
         run = ["run", "--tasks", "medcalc_tools", "--config", "demo"]
         assert main([*run, "--model", f"baseline/{name}", "--out", name]) == 0
-        metrics = entry(name)["metrics"]
+        metrics = task_entry(name, "medcalc_tools")["metrics"]
         assert metrics["called"]["value"] == metrics["accuracy"]["value"] == called
         assert (metrics["result_used"]["value"] or 0.0) == called
 
 
-def test_a_server_without_tools_is_told_by_name(
+def test_a_server_without_tools_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refusal = Fault.status_code(400, "gemma does not support tools")
     with ToolServer(caller(), plan=lambda _: refusal) as server:
         monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        monkeypatch.setenv("TEST_HOST_API_KEY", "x")
         assert main(RUN) == 2
-    told = capsys.readouterr().err
-    assert "does not support tools, which this task offers the model" in told
-    assert "gemma does not support tools" in told
-    assert "or a task without tools, such as medcalc" in told
-
-
-class Plain(GeneratesOnly):
-    """A model of a kind that takes no tools."""
-
-    name = "plain/m"
-    identity = {"backend": "plain"}  # noqa: RUF012 - of a fake
+    stderr = capsys.readouterr().err
+    assert "does not support tools, which this task offers the model" in stderr
+    assert "gemma does not support tools" in stderr
+    assert "or a task without tools, such as medcalc" in stderr
 
 
 def opening(task: Any, model: Any) -> Request:
@@ -140,7 +126,7 @@ def opening(task: Any, model: Any) -> Request:
     return opening_request(task, prompts, data.items[0], model, options)
 
 
-def test_tools_are_part_of_a_questions_key_and_change_no_other() -> None:
+def test_tools_change_the_keys_of_their_own_questions_alone() -> None:
     with ToolServer(caller()) as server:
         model = model_at(server)
         plain, offered = opening(MEDCALC, model), opening(MEDCALC_TOOLS, model)
@@ -200,7 +186,7 @@ def test_any_agent_can_call_the_calculators_by_mcp() -> None:
     asyncio.run(ask())
 
 
-def test_mcp_without_its_package_says_how_to_get_it(
+def test_mcp_without_its_package_names_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)

@@ -1,4 +1,4 @@
-"""The verb `umls`: an index is built once, kept, never mixed with other files; find shows what MEDCON finds."""
+"""The verb `umls`: an index is built once, kept, never mixed with other files; `find` lists MEDCON's matches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_release(folder: Path, strings: tuple[tuple[int, str], ...] = STRINGS) 
         for concept, text in strings
     ]
     (folder / "MRCONSO.RRF").write_text("".join(rows), encoding="utf-8")
-    types = [f"C{each:07d}|{tui}|A1|Name|AT1||\n" for each, tui in TYPES.items()]
+    types = [f"C{concept:07d}|{tui}|A1|Name|AT1||\n" for concept, tui in TYPES.items()]
     (folder / "MRSTY.RRF").write_text("".join(types), encoding="utf-8")
     return folder
 
@@ -51,7 +51,7 @@ def built(capsys: pytest.CaptureFixture[str]) -> Path:
     return Path("index")
 
 
-def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
+def test_build_and_find_as_commands(tmp_path: Path) -> None:
     pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
     command = [sys.executable, "-m", "medical_tasks", "umls"]
     settings = {
@@ -60,24 +60,25 @@ def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
         "env": {"PYTHONPATH": str(ROOT), "PATH": ""},
         "cwd": tmp_path,
     }
-    built = subprocess.run(
+    build_process = subprocess.run(
         [*command, "build", "--source", "release", "--out", "index"], **settings
     )  # type: ignore[call-overload]
-    assert built.returncode == 0, built.stderr
+    assert build_process.returncode == 0, build_process.stderr
     assert (
-        b"4 terms of 5 English strings, 66 semantic types, as written" in built.stdout
+        b"4 terms of 5 English strings, 66 semantic types, as written"
+        in build_process.stdout
     )
     assert (
         b"1 strings are left out because their concept is not in MRSTY.RRF."
-        in built.stdout
+        in build_process.stdout
     )
-    assert b"MRCONSO.RRF, MB read: 1/1" in built.stderr
+    assert b"MRCONSO.RRF, MB read: 1/1" in build_process.stderr
     text = "Has congestive heart failure.\nStarted furosemide\xff".encode("latin-1")
-    found = subprocess.run(
+    find_process = subprocess.run(
         [*command, "find", "--index", "index", "-"], input=text, **settings
     )  # type: ignore[call-overload]
-    assert found.returncode == 0, found.stderr
-    lines = found.stdout.decode().splitlines()
+    assert find_process.returncode == 0, find_process.stderr
+    lines = find_process.stdout.decode().splitlines()
     assert lines[0].split() == ["from", "to", "text", "term", "concepts"]
     assert lines[2].split() == [
         "4",
@@ -91,18 +92,16 @@ def test_a_build_and_a_text_in_processes_of_their_own(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_found_in_a_text(
-    built: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_matches_in_a_text(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("spacy", reason="spaCy (extra medcon) is not installed")
     assert (
         main([*FIND, "--json", "--variant", "archehr", "furosemide, HEART FAILURE"])
         == 0
     )
-    told = json.loads(capsys.readouterr().out)
-    assert told["variant"] == "archehr"
+    result = json.loads(capsys.readouterr().out)
+    assert result["variant"] == "archehr"
     assert [
-        (each["text"], each["term"], each["concepts"]) for each in told["matches"]
+        (match["text"], match["term"], match["concepts"]) for match in result["matches"]
     ] == [
         ("furosemide", "furosemide", ["C0000003"]),
         ("HEART FAILURE", "heart failure", ["C0000001"]),
@@ -123,7 +122,7 @@ def test_what_is_found_in_a_text(
     assert "sjogren syndrome" in capsys.readouterr().out
 
 
-def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
+def test_a_complete_index_is_kept_and_a_damaged_one_built_again(
     built: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from medical_tasks.scoring.umls.using import _FILES
@@ -131,8 +130,8 @@ def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
     assert {path.name for path in built.iterdir()} == _FILES
 
     def stamp() -> tuple[int, int]:
-        told = (built / "umls.json").stat()
-        return told.st_ino, told.st_mtime_ns
+        status = (built / "umls.json").stat()
+        return status.st_ino, status.st_mtime_ns
 
     before = stamp()
     assert main(BUILD) == 0
@@ -141,22 +140,23 @@ def test_an_index_of_the_same_files_is_kept_and_of_damaged_ones_not(
         in capsys.readouterr().out
     )
     assert stamp() == before
-    for more in (["--again"], ["--lowercase"]):
-        assert main([*BUILD, *more]) == 0
+    for option in (["--again"], ["--lowercase"]):
+        assert main([*BUILD, *option]) == 0
         assert "exists and is kept" not in capsys.readouterr().out
         assert stamp() != before
         before = stamp()
     write_release(Path("release/META"), STRINGS[:2])
     assert main([*BUILD, "--lowercase"]) == 0
     assert "2 terms of 2 English strings" in capsys.readouterr().out
-    # Not whole: it is built, and what a killed build left is said.
+    # An incomplete index is built again, and the remains of a killed build are named.
     (built / "records.bin").unlink()
     (built / ".building-x").mkdir()
     assert main([*BUILD, "--lowercase"]) == 0
-    told = capsys.readouterr()
-    assert "2 terms of 2 English strings" in told.out
+    captured = capsys.readouterr()
+    assert "2 terms of 2 English strings" in captured.out
     assert (
-        "holds .building-x from a build that was killed or is still running" in told.err
+        "holds .building-x from a build that was killed or is still running"
+        in captured.err
     )
 
 

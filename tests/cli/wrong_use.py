@@ -1,4 +1,4 @@
-"""Wrong use of the verbs: each row is a command line, its exit code and its message."""
+"""Usage errors of the verbs: a command line, its exit code and its message."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def wrong_use(name: str) -> pytest.MarkDecorator:
 def refuse(
     line: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> str:
-    """Gives the command, expects the refusal, and returns all that it said."""
+    """Runs a command that must be refused; returns its standard error."""
     try:
-        got = main(shlex.split(line))
+        exit_code = main(shlex.split(line))
     except SystemExit as stop:  # argparse ends the program itself
-        got = int(str(stop.code))
-    told = capsys.readouterr()
-    assert (got, told.out) == (code, ""), told
-    assert "error: " in told.err
-    assert message in told.err
-    assert "Traceback" not in told.err
-    return told.err
+        exit_code = int(str(stop.code))
+    captured = capsys.readouterr()
+    assert (exit_code, captured.out) == (code, ""), captured
+    assert "error: " in captured.err
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    return captured.err

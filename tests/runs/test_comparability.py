@@ -1,4 +1,4 @@
-"""Whether figures may stand beside the paper's: each reason by itself, and the one line that says it."""
+"""Whether figures are comparable with the paper's: every reason on its own, and the line that states it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAPERS = [task for task in tasks().values() if task.paper is not None]
 
 
 def as_the_paper(name: str = "kqa", **recipe: Any) -> dict[str, Any]:
-    """An entry of `results.json` of a run that did what the task's paper did."""
+    """An entry of `results.json` whose recipe is that of the task's paper."""
     task = tasks()[name]
     assert task.paper is not None
     paper, items = task.paper, task.paper.items
@@ -47,32 +47,32 @@ def as_the_paper(name: str = "kqa", **recipe: Any) -> dict[str, Any]:
     }
 
 
-def changed(entry: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
-    """The same entry with another value at a place such as `recipe.judge.name`."""
-    made = deepcopy(entry)
-    *path, last = place.split(".")
-    target = made
-    for part in path:
-        target = target[part]
+def changed(entry: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The same entry with another value at a path such as `recipe.judge.name`."""
+    copy = deepcopy(entry)
+    *parents, last = path.split(".")
+    target = copy
+    for key in parents:
+        target = target[key]
     target[last] = value
-    return made
+    return copy
 
 
 @pytest.mark.parametrize("task", PAPERS, ids=lambda task: task.name)
-def test_a_run_that_did_what_the_paper_did_is_comparable_where_one_can_be(
+def test_a_run_with_the_recipe_of_the_paper_is_comparable_unless_the_task_differs(
     task: Any,
 ) -> None:
-    found = comparability(task, as_the_paper(task.name))
-    assert found.comparable == (not task.paper.differs)
+    verdict = comparability(task, as_the_paper(task.name))
+    assert verdict.comparable == (not task.paper.differs)
     if task.paper.differs:
-        assert found.reasons == (task.paper.differs,)
-    # What a run is held against is what the task has.
-    configs = {name for each in task.benchmark.datasets for name in each.configs}
+        assert verdict.reasons == (task.paper.differs,)
+    # The paper's configurations and judges are those of the task.
+    configs = {name for dataset in task.benchmark.datasets for name in dataset.configs}
     assert set(task.paper.configs) <= configs
     assert bool(task.paper.judges) <= task.judge
 
 
-def test_what_makes_it_so_is_said() -> None:
+def test_the_line_of_a_comparable_run_states_its_recipe() -> None:
     (line,) = comparability_lines(KQA, as_the_paper())
     assert line == (
         "Comparable with the paper: yes (by the metrics that end in _official; the authors' prompts; judge "
@@ -86,7 +86,7 @@ def test_what_makes_it_so_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "value", "reason"),
+    ("name", "path", "value", "reason"),
     [
         ("kqa", "recipe.prompts", None, "unknown prompts"),
         ("medcalc", "recipe.prompts", {"set": "own"}, "own prompts"),
@@ -107,22 +107,23 @@ def test_what_makes_it_so_is_said() -> None:
         ("aci_bench", "metrics", {}, "no figure by the authors' script"),
     ],
 )  # fmt: skip
-def test_each_reason_alone(name: str, place: str, value: Any, reason: str) -> None:
-    entry = changed(as_the_paper(name), place, value)
-    found = comparability(tasks()[name], entry)
-    # Of answers that are not there none is scored.
+def test_each_reason_alone(name: str, path: str, value: Any, reason: str) -> None:
+    entry = changed(as_the_paper(name), path, value)
+    verdict = comparability(tasks()[name], entry)
+    # Missing answers are not scored either.
     reasons = [
-        each
-        for each in found.reasons
-        if "answers scored" not in each or place.endswith("scored")
+        text
+        for text in verdict.reasons
+        if "answers scored" not in text or path.endswith("scored")
     ]
-    assert (found.comparable, reasons) == (False, [reason])
-    assert paper_lines({"paper": found.as_json()})[0].startswith(
+    assert not verdict.comparable
+    assert reasons == [reason]
+    assert paper_lines({"paper": verdict.as_json()})[0].startswith(
         "Comparable with the paper: no ("
     )
 
 
-def test_a_shared_task_takes_any_prompts_and_its_own_baseline() -> None:
+def test_a_shared_task_accepts_any_prompts_and_its_own_baseline() -> None:
     for prompts, model in ((None, "responses/file"), ({"set": "own"}, "hf/model")):
         entry = as_the_paper("archehr_together", prompts=prompts, model={"name": model})
         assert comparability(tasks()["archehr_together"], entry).comparable
@@ -134,29 +135,26 @@ def test_official_figures_by_a_judge_need_the_authors_prompts() -> None:
     own = changed(as_the_paper(), "recipe.judge.prompts", {"set": "own"})
     assert comparability_lines(KQA, own)[1:] == [f"{NO_OFFICIAL_FIGURES}."]
     assert len(comparability_lines(KQA, as_the_paper())) == 1
-    # A judge of entailment is asked with nobody's prompts.
+    # A judge of entailment has no prompts.
     nli = changed(as_the_paper(), "recipe.judge.kind", "nli")
     assert comparability(KQA, nli).official == NO_PROMPTS_READ
-    # Only what a judge decides depends on how it is asked.
+    # Only official metrics that a judge decides depend on its prompts.
     for task in tasks().values():
-        left_out = {each.name for each in task.metrics} - {
-            each.name
-            for each in task.reporting(
-                [*task.arguments, *task.scoring_arguments]
-            ).metrics
-        }
+        reported = task.reporting([*task.arguments, *task.scoring_arguments]).metrics
+        official = [
+            metric for metric in task.metrics if metric.name.endswith("_official")
+        ]
+        left_out = {metric.name for metric in task.metrics}
+        left_out -= {metric.name for metric in reported}
         assert left_out == {
-            each.name
-            for each in task.metrics
-            if each.name.endswith("_official") and task.judge and each.judged
+            metric.name for metric in official if task.judge and metric.judged
         }
-        official = {each.name for each in task.metrics if each.official is not None}
-        assert official == {
-            each.name for each in task.metrics if each.name.endswith("_official")
+        assert {metric.name for metric in official} == {
+            metric.name for metric in task.metrics if metric.official is not None
         }
 
 
-def test_what_no_paper_has_and_what_is_not_known() -> None:
+def test_tasks_without_a_paper_and_results_of_older_versions() -> None:
     own = tasks()["doclens_own"]
     entry = {
         "recipe": {
@@ -170,7 +168,7 @@ def test_what_no_paper_has_and_what_is_not_known() -> None:
     for older in ({}, {"paper": None}, {"paper": "yes"}):
         assert "not known" in paper_lines(older)[0]
         assert not is_comparable(older)
-    # Recipes come from anybody.
+    # Recipes of others may be malformed.
     assert not comparability(
         KQA, {"recipe": {"judge": "gpt-4", "data": [], "prompts": 1}}
     ).comparable
@@ -193,5 +191,5 @@ def test_what_no_paper_has_and_what_is_not_known() -> None:
         ("", "gpt-4", False),
     ],
 )
-def test_which_judge_is_the_papers(name: str, paper: str, same: bool) -> None:
+def test_names_of_the_papers_judge(name: str, paper: str, same: bool) -> None:
     assert is_same_model(name, paper) is same

@@ -1,4 +1,4 @@
-"""Asking how sure a model is: what is asked, what is taken off, and what is reported."""
+"""Stated confidence: the question, the reading of the answer, and the reported figures."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from medical_tasks.spec import (
 )
 from tests.conftest import Serving
 from tests.fault_server import Call
+from tests.run_files import task_entry, write_responses
 from tests.support import toy_task
 
 TASK = toy_task(
@@ -47,40 +48,39 @@ TASK = toy_task(
 )
 
 
-def item(name: str, cluster: str = "") -> Item:
-    return Item(id=name, fields={}, groups={}, cluster=cluster or name)
+def item(name: str) -> Item:
+    return Item(id=name, fields={}, groups={}, cluster=name)
 
 
-def score(name: str, right: float | None, sure: float | None) -> ItemScore:
+def score(name: str, right: float | None, confidence: float | None) -> ItemScore:
     values = {} if right is None else {"right": right}
-    made = ItemScore(id=name, values=values, unscored=None if values else "judge")
-    return with_confidence(made, sure)
+    item_score = ItemScore(id=name, values=values, unscored=None if values else "judge")
+    return with_confidence(item_score, confidence)
 
 
 def figures(*repeats: Sequence[ItemScore], task: TaskSpec = TASK) -> ConfidenceFigures:
-    by_id = [{each.id: each for each in repeat} for repeat in repeats]
-    items = [
-        item(name) for name in dict.fromkeys(name for one in by_id for name in one)
-    ]
+    by_id = [{score.id: score for score in repeat} for repeat in repeats]
+    names = dict.fromkeys(name for scores in by_id for name in scores)
+    items = [item(name) for name in names]
     return confidence_figures(task, items, by_id, source="asked")
 
 
-def test_the_instruction_ends_the_last_question_and_the_hash_says_so() -> None:
+def test_the_instruction_ends_the_last_question_and_is_in_the_hash() -> None:
     chat: tuple[Message, ...] = (
         {"role": "system", "content": "You are a physician."},
         {"role": "user", "content": "What is the BMI?\n"},
     )
     plain = PromptSet(name="own", sha256="0" * 64, render=lambda item: chat)
-    asked = asking_for_confidence(plain)
-    first, last = asked.render(item("1"))
+    prompts = asking_for_confidence(plain)
+    first, last = prompts.render(item("1"))
     assert first == chat[0]
     assert last["content"] == f"What is the BMI?\n\n{INSTRUCTION}"
-    assert asked.sha256 != plain.sha256
-    assert "confidence_sha256" in asked.settings
-    begun: Message = {"role": "assistant", "content": "{"}
+    assert prompts.sha256 != plain.sha256
+    assert "confidence_sha256" in prompts.settings
+    prefill: Message = {"role": "assistant", "content": "{"}
     with pytest.raises(UsageError, match="itself begins the model's answer"):
         asking_for_confidence(
-            replace(plain, render=lambda item: (*chat, begun))
+            replace(plain, render=lambda item: (*chat, prefill))
         ).render(item("1"))
 
 
@@ -92,7 +92,7 @@ def test_the_instruction_ends_the_last_question_and_the_hash_says_so() -> None:
         ("ehrnoteqa_mc_prob_index_level1", "hf/m", "report confidence without it"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_with_the_reason(
+def test_tasks_and_models_without_stated_confidence_are_refused(
     task: str, model: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -103,7 +103,7 @@ def test_answers_that_do_not_count_are_counted_by_reason() -> None:
     unclear = ItemScore(
         id="u", values={"right": 0.0}, unclear="two", limits={"right": (0.0, 1.0)}
     )
-    found = figures(
+    result = figures(
         [
             score("a", 1.0, 0.9),
             score("b", 0.0, 0.6),
@@ -112,28 +112,28 @@ def test_answers_that_do_not_count_are_counted_by_reason() -> None:
             with_confidence(unclear, 0.7),
         ]
     )
-    assert (found["answers"], found["stated"], found["n"]) == (5, 4, 2)
-    assert found["left_out"] == {UNREAD: 1, UNDECIDED: 1, UNCLEAR: 1}
-    assert found["mean_confidence"]["value"] == pytest.approx(0.75)
-    assert found["accuracy"]["value"] == 0.5
+    assert (result["answers"], result["stated"], result["n"]) == (5, 4, 2)
+    assert result["left_out"] == {UNREAD: 1, UNDECIDED: 1, UNCLEAR: 1}
+    assert result["mean_confidence"]["value"] == pytest.approx(0.75)
+    assert result["accuracy"]["value"] == 0.5
     # (0.1² + 0.6²) / 2, and 0.5 * 0.5 by the base rate
-    assert found["brier"]["value"] == pytest.approx(0.185)
-    assert found["brier"]["reference"] == 0.25
-    assert found["auroc"]["value"] == 1.0
-    (one,) = found["bins"]
-    assert (one["n"], one["low"], one["high"]) == (2, 0.6, 0.9)
+    assert result["brier"]["value"] == pytest.approx(0.185)
+    assert result["brier"]["reference"] == 0.25
+    assert result["auroc"]["value"] == 1.0
+    (only_bin,) = result["bins"]
+    assert (only_bin["n"], only_bin["low"], only_bin["high"]) == (2, 0.6, 0.9)
 
 
 def test_repeats_count_each_answer_in_the_cluster_of_its_item() -> None:
     once = [score(str(n), float(n % 3 > 0), 0.8) for n in range(60)]
-    alone, three = figures(once), figures(once, once, once)
+    single, three = figures(once), figures(once, once, once)
     assert three["n"] == 180
     widths = [
-        each["brier"]["ci_high"] - each["brier"]["ci_low"]  # type: ignore[operator]
-        for each in (alone, three)
+        result["brier"]["ci_high"] - result["brier"]["ci_low"]  # type: ignore[operator]
+        for result in (single, three)
     ]
     assert widths[1] == pytest.approx(widths[0], rel=0.1)
-    repeats = [{"1": score("1", 1.0, sure)} for sure in (0.9, None, 0.6)]
+    repeats = [{"1": score("1", 1.0, confidence)} for confidence in (0.9, None, 0.6)]
     assert confidence_cells("1", repeats) == {
         "confidence": pytest.approx(0.75),
         "confidence_repeat_1": 0.9,
@@ -144,54 +144,54 @@ def test_repeats_count_each_answer_in_the_cluster_of_its_item() -> None:
 
 def test_shares_have_a_curve_alone_and_averages_nothing() -> None:
     share = toy_task(MetricSpec(name="right", kind="mean", description="share"))
-    found = figures([score("a", 0.8, 0.9), score("b", 0.2, 0.1)], task=share)
-    assert "ece" not in found
-    assert "auroc" not in found
-    assert found["aurc"]["value"] == pytest.approx((0.2 + 0.5) / 2)
-    assert "right is a share of each answer" in found["reason"]
+    result = figures([score("a", 0.8, 0.9), score("b", 0.2, 0.1)], task=share)
+    assert "ece" not in result
+    assert "auroc" not in result
+    assert result["aurc"]["value"] == pytest.approx((0.2 + 0.5) / 2)
+    assert "right is a share of each answer" in result["reason"]
     average = toy_task(MetricSpec(name="right", kind="average", description="x"))
-    found = figures([score("a", 0.8, 0.9)], task=average)
-    assert "curve" not in found
-    assert "no value of a single answer" in found["reason"]
+    result = figures([score("a", 0.8, 0.9)], task=average)
+    assert "curve" not in result
+    assert "no value of a single answer" in result["reason"]
 
 
 def test_no_answer_counts() -> None:
-    found = figures([score("a", 1.0, None)])
-    assert (found["n"], "ece" in found) == (0, False)
-    assert confidence_notes({"confidence": found}) == [
+    result = figures([score("a", 1.0, None)])
+    assert (result["n"], "ece" in result) == (0, False)
+    assert confidence_notes({"confidence": result}) == [
         "confidence (a line that it was asked for), of 0 of 1 answers (left out: 1 x no "
         "confidence)."
     ]
-    assert confidence_plots({"confidence": found}) == []
+    assert confidence_plots({"confidence": result}) == []
 
 
 def choice(answer: str, gold: str) -> ItemScore:
     task = all_tasks()["ehrnoteqa_mc_prob_index_level1"]
     fields = {"answer": gold, "choices": ["one", "two", "three"]}
-    asked = Item(id=gold, fields=fields, groups={}, cluster="1")
-    return with_confidence(probability_score(task, asked, answer), None)
+    question = Item(id=gold, fields=fields, groups={}, cluster="1")
+    return with_confidence(probability_score(task, question, answer), None)
 
 
 def test_choices_have_the_softmax_of_the_sums_that_decide() -> None:
     # ln 6/10, 3/10, 1/10 of a third of all probability
-    written = ChoiceScores(
+    text = ChoiceScores(
         logprobs=(-1.609438, -2.302585, -3.401197), tokens=(1, 2, 3)
     ).to_text()
-    found = choice(written, "B")
-    assert found.probabilities == Probabilities(
+    choice_score = choice(text, "B")
+    assert choice_score.probabilities == Probabilities(
         shares=pytest.approx((0.6, 0.3, 0.1), abs=1e-6),  # type: ignore[arg-type]
         right=1,
     )
-    assert found.confidence == pytest.approx(0.6)
+    assert choice_score.confidence == pytest.approx(0.6)
     accuracy = toy_task(MetricSpec(name="accuracy", kind="proportion", description=""))
-    by_choice = figures([found], task=accuracy)
+    by_choice = figures([choice_score], task=accuracy)
     # 0.6² + 0.7² + 0.1², and 2/3 by equal shares
     assert by_choice["brier_choices"]["value"] == pytest.approx(0.86)
     assert by_choice["brier_choices"]["reference"] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(
-    ("written", "known"),
+    ("text", "is_known"),
     [
         ('{"logprobs": [-0.01, null, null], "tokens": [1, 1, 1], "below": -12}', True),
         ('{"logprobs": [-0.9, -1.2, null], "tokens": [1, 1, 1], "below": -3}', False),
@@ -199,18 +199,18 @@ def test_choices_have_the_softmax_of_the_sums_that_decide() -> None:
         ("", False),
     ],
 )
-def test_choices_that_a_server_does_not_report_matter_where_they_could(
-    written: str, known: bool
+def test_confidence_needs_choices_that_could_change_it(
+    text: str, is_known: bool
 ) -> None:
-    assert (choice(written, "A").confidence is not None) == known
+    assert (choice(text, "A").confidence is not None) == is_known
 
 
 def answer(call: Call) -> str:
-    """Is surer of longer questions; one in three says it in words."""
+    """A confidence that depends on the length of the question, stated in words in one of three."""
     assert INSTRUCTION.splitlines()[-1] in call.prompt
     length = len(call.prompt)
-    sure = "high" if length % 3 == 0 else f"{50 + length % 50}%"
-    return f'{{"answer": "95"}}\nConfidence: {sure}'
+    confidence = "high" if length % 3 == 0 else f"{50 + length % 50}%"
+    return f'{{"answer": "95"}}\nConfidence: {confidence}'
 
 
 @pytest.mark.usefixtures("demo_home")
@@ -221,27 +221,25 @@ def test_a_run_from_question_to_report(serving: Serving, tmp_path: Path) -> None
             "medcalc_direct", "openai-api/test-host/m", config="demo", confidence="asked",
             max_samples=12, out=out,
         )  # fmt: skip
-        asked = len(server.calls)
-    entry = read_results(out)["tasks"]["medcalc_direct"]
+        question_count = len(server.calls)
+    entry = task_entry(out, "medcalc_direct")
     rows = read_items(out)
-    # Never the confidence; for a date 95 is no answer.
+    # The confidence is never read as the answer; 95 does not answer a question for a date.
     assert {row["parsed"] for row in rows} == {"", "95"}
     stated = [row["confidence"] for row in rows if row["confidence"] is not None]
     assert entry["confidence"]["stated"] == len(stated)
-    assert 0 < len(stated) < len(rows) == asked
+    assert 0 < len(stated) < len(rows) == question_count
     assert entry["recipe"]["confidence"] == "asked"
     assert "the model was also asked how sure it is" in entry["paper"]["why"]
     assert results.folder == out
-    # Scored again from the store, without a server, it says the same.
+    # Scored again from the store, without a server, the figures are the same.
     again = tmp_path / "again"
     mt.score("medcalc_direct", out, config="demo", out=again)
-    assert (
-        read_results(again)["tasks"]["medcalc_direct"]["confidence"]
-        == (entry["confidence"])
-    )
-    made = mt.report(out, out=tmp_path / "report.html")
+    rescored = task_entry(again, "medcalc_direct")
+    assert rescored["confidence"] == entry["confidence"]
+    report_path = mt.report(out, out=tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert made
+    assert report_path
     assert "Risk and coverage" in page
     assert "mt-diagonal" in page
     assert "Mean confidence" in page
@@ -250,26 +248,25 @@ def test_a_run_from_question_to_report(serving: Serving, tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("demo_home")
-def test_answers_of_a_file_and_a_run_that_was_not_asked(tmp_path: Path) -> None:
+def test_confidence_in_a_file_of_answers_and_a_run_without_it(tmp_path: Path) -> None:
     answers: Mapping[str, str] = {
         str(n): f"The answer is 25.\nConfidence: {n}0%" for n in range(1, 10)
     }
-    given = tmp_path / "answers.json"
-    records = [{"id": name, "response": text} for name, text in answers.items()]
-    given.write_text(json.dumps(records), encoding="utf-8")
+    responses = tmp_path / "answers.jsonl"
+    write_responses(responses, answers)
     out = tmp_path / "scored"
-    mt.score("medcalc_direct", given, config="demo", confidence="asked", out=out)
-    found = read_results(out)["tasks"]["medcalc_direct"]["confidence"]
-    assert found["stated"] == 9
+    mt.score("medcalc_direct", responses, config="demo", confidence="asked", out=out)
+    entry = task_entry(out, "medcalc_direct")
+    assert entry["confidence"]["stated"] == 9
     run = tmp_path / "run"
     mt.run("medcalc_direct", "baseline/reference", config="demo", out=run)
-    entry = read_results(run)["tasks"]["medcalc_direct"]
+    entry = task_entry(run, "medcalc_direct")
     assert "confidence" not in entry
     assert "confidence" not in read_items(run)[0]
 
 
 @pytest.mark.usefixtures("demo_home")
-def test_parts_and_repeats_say_it_as_one_run_does(
+def test_shards_and_repeats_have_the_figures_of_a_single_run(
     serving: Serving, tmp_path: Path
 ) -> None:
     with serving():
@@ -285,7 +282,7 @@ def test_parts_and_repeats_say_it_as_one_run_does(
         )  # fmt: skip
     mt.merge(tmp_path / "1", tmp_path / "2", out=tmp_path / "merged")
     whole, merged, again = (
-        read_results(tmp_path / name)["tasks"]["medcalc_direct"]["confidence"]
+        task_entry(tmp_path / name, "medcalc_direct")["confidence"]
         for name in ("whole", "merged", "again")
     )
     assert merged == whole
@@ -293,7 +290,7 @@ def test_parts_and_repeats_say_it_as_one_run_does(
     assert again["brier"]["value"] == pytest.approx(whole["brier"]["value"])
     row = read_items(tmp_path / "again")[0]
     assert row["confidence_repeat_2"] == row["confidence"]
-    # Their Brier scores are compared as any mean over items, but for runs with repeats.
+    # Brier scores are compared like any mean over items, except in runs with repeats.
     compared = mt.compare(tmp_path / "whole", tmp_path / "merged")
     assert "confidence_brier" in json.dumps(dict(compared))
     repeated = mt.compare(tmp_path / "whole", tmp_path / "again")

@@ -1,9 +1,8 @@
-"""Merged shards of a run give the same result as one run of all items."""
+"""Merged shards of a run give the same results as a single run of all items."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import signal
@@ -27,6 +26,7 @@ from medical_tasks.runs import evaluating
 from medical_tasks.runs.folder import existing_run_folder
 from tests.case_tables import tabled
 from tests.report.tiny_runs import built
+from tests.run_files import write_responses
 from tests.support import GeneratesOnly, counts
 
 TASKS = "medcalc,kqa"
@@ -36,7 +36,7 @@ PRICES = "price_in=1,price_out=10"
 
 
 class Scripted(GeneratesOnly):
-    """Answers with words of the question; a few questions are too long. After `dies_after` answers it kills its process."""
+    """Answers with words of the question; a few questions are too long. Kills its process after `dies_after` answers."""
 
     name, identity = MODEL, {"kind": "scripted"}
 
@@ -45,18 +45,18 @@ class Scripted(GeneratesOnly):
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         for number, request in enumerate(requests):
-            asked = request.messages[-1]["content"].split()
+            words = request.messages[-1]["content"].split()
             if number == self.dies_after:
                 os.kill(os.getpid(), signal.SIGKILL)
             if hashlib.sha256(request.key.encode()).digest()[0] < 24:
                 on_result(Failure(key=request.key, reason="prompt too long", detail=""))
             else:
-                text = " ".join([*asked[:: max(1, len(asked) // 12)], self.more])
+                text = " ".join([*words[:: max(1, len(words) // 12)], self.more])
                 on_result(
                     Answer(
                         key=request.key,
                         text=text,
-                        prompt_tokens=len(asked),
+                        prompt_tokens=len(words),
                         output_tokens=12,
                         finish="stop",
                     )
@@ -64,8 +64,8 @@ class Scripted(GeneratesOnly):
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         return [
-            Length(tokens=len(each.messages[-1]["content"].split()), room=600)
-            for each in requests
+            Length(tokens=len(request.messages[-1]["content"].split()), room=600)
+            for request in requests
         ]
 
 
@@ -78,15 +78,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scripted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(home / "private"))
-    monkeypatch.setattr(evaluating, "open_model", lambda *given, **more: Scripted())
+    monkeypatch.setattr(evaluating, "open_model", lambda *args, **kwargs: Scripted())
 
 
-def ran(
+def run_shard(
     out: Path, shard: str | None = None, *, tasks: str = TASKS, **more: Any
 ) -> Path:
     if not out.exists():
-        given = {"config": "demo", "max_samples": 14, "model_args": PRICES, **more}
-        mt.run(tasks, MODEL, shard=shard, out=out, **given)
+        options = {"config": "demo", "max_samples": 14, "model_args": PRICES, **more}
+        mt.run(tasks, MODEL, shard=shard, out=out, **options)
     return out
 
 
@@ -106,7 +106,7 @@ def file_texts(folder: Path) -> dict[str, str]:
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_any_parts_that_hold_all_items_make_the_run_of_all(
+def test_shards_that_cover_all_items_merge_into_the_whole_run(
     home: Path, data: st.DataObject
 ) -> None:
     n = data.draw(st.integers(1, 5))
@@ -119,41 +119,43 @@ def test_any_parts_that_hold_all_items_make_the_run_of_all(
     shards = data.draw(
         st.permutations([*(f"{i}/{n}" for i in range(1, n + 1)), *others])
     )
-    parts = [ran(home / "parts" / each.replace("/", "of"), each) for each in shards]
-    out = home / "merged" / "-".join(part.name for part in parts)
-    mt.merge(*parts, out=out)
-    assert file_texts(out) == file_texts(ran(home / "whole"))
+    folders = [
+        run_shard(home / "parts" / shard.replace("/", "of"), shard) for shard in shards
+    ]
+    out = home / "merged" / "-".join(folder.name for folder in folders)
+    mt.merge(*folders, out=out)
+    assert file_texts(out) == file_texts(run_shard(home / "whole"))
     assert mt.Results(out)["medcalc"].entry["usage"]["cost_usd"] > 0
 
 
-def killed(out: Path, shard: str, after: int) -> None:
+def run_and_kill(out: Path, shard: str, after: int) -> None:
     words = ["run", "--tasks", TASKS, "--model", MODEL, "--config", "demo"]
     words += ["--max-samples", "14", "--shard", shard]
     words += ["--model-args", PRICES, "--out", str(out)]
     code = (
         "import sys; from medical_tasks.cli.entry import main; from medical_tasks.runs import evaluating\n"
         "from tests.runs.test_merging import Scripted\n"
-        f"evaluating.open_model = lambda *given, **more: Scripted(dies_after={after})\nmain(sys.argv[1:])"
+        f"evaluating.open_model = lambda *args, **kwargs: Scripted(dies_after={after})\nmain(sys.argv[1:])"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, *words],
         check=False,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert process.returncode == -signal.SIGKILL, process.stderr
 
 
-def test_parts_that_were_killed_count_with_what_they_have_and_go_on(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_killed_shards_are_merged_with_their_answers_and_can_resume(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = ran(tmp_path / "whole")
+    whole = run_shard(tmp_path / "whole")
     parts = [tmp_path / f"part{i}" for i in range(1, 9)]
-    for i, part in enumerate(parts, start=1):
+    for i, folder in enumerate(parts, start=1):
         if i in (2, 5):
-            killed(part, f"{i}/8", after=1)
+            run_and_kill(folder, f"{i}/8", after=1)
         else:
-            ran(part, f"{i}/8")
+            run_shard(folder, f"{i}/8")
     words = ["merge", *map(str, parts), "--out", str(tmp_path / "merged")]
     assert main(words) == 5
     output = capsys.readouterr().err
@@ -169,26 +171,26 @@ def test_parts_that_were_killed_count_with_what_they_have_and_go_on(
             max_samples=14,
             model_args=read_settings(PRICES),
         )
-    # 5 where a question was too long for the whole run
+    # 5 if a question was too long for the whole run
     assert main(words) == main(["merge", str(whole), "--out", str(whole)])
     assert file_texts(tmp_path / "merged") == file_texts(whole)
 
 
-def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_killed_merge_resumes_and_a_run_can_continue_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = [ran(tmp_path / f"part{i}", f"{i}/2") for i in (1, 2)]
-    out, take = tmp_path / "merged", Store.put
+    parts = [run_shard(tmp_path / f"part{i}", f"{i}/2") for i in (1, 2)]
+    out, put = tmp_path / "merged", Store.put
 
-    def stopped(store: Store, kind: str, key: str, *rest: Any, **more: Any) -> None:
+    def put_nine(store: Store, kind: str, key: str, *rest: Any, **more: Any) -> None:
         if counts(store, "answer")[0] == 9:
             raise KeyboardInterrupt
-        take(store, kind, key, *rest, **more)
+        put(store, kind, key, *rest, **more)
 
-    monkeypatch.setattr(Store, "put", stopped)
+    monkeypatch.setattr(Store, "put", put_nine)
     with pytest.raises(KeyboardInterrupt):
         mt.merge(*parts, out=out)
-    monkeypatch.setattr(Store, "put", take)
+    monkeypatch.setattr(Store, "put", put)
     mt.merge(parts[0], out=out)
     again = mt.run(
         TASKS,
@@ -197,13 +199,11 @@ def test_a_merge_that_was_killed_goes_on_and_run_goes_on_with_its_folder(
         out=out,
         max_samples=14,
         model_args=read_settings(PRICES),
-    )  # asks what the other part has
-    assert (
-        again.content["tasks"]["medcalc"]["coverage"]
-        == mt.Results(ran(tmp_path / "w")).content["tasks"]["medcalc"]["coverage"]
-    )
+    )  # asks the other shard's questions
+    whole = mt.Results(run_shard(tmp_path / "whole"))
+    assert again["medcalc"].coverage == whole["medcalc"].coverage
     mt.merge(*parts, out=out)
-    assert file_texts(out) == file_texts(tmp_path / "w")
+    assert file_texts(out) == file_texts(whole.folder)
 
 
 def answers(folder: Path) -> dict[str, str]:
@@ -215,14 +215,17 @@ def answers(folder: Path) -> dict[str, str]:
         }
 
 
-def test_parts_that_disagree_are_named_with_their_items(
+def test_shards_with_different_answers_are_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = ran(tmp_path / "first", "1/2")
+    first = run_shard(tmp_path / "first", "1/2")
     monkeypatch.setattr(
-        evaluating, "open_model", lambda *given, **more: Scripted(more="again")
+        evaluating, "open_model", lambda *args, **kwargs: Scripted(more="again")
     )
-    other, last = ran(tmp_path / "other", "1/3"), ran(tmp_path / "last", "2/2")
+    other, last = (
+        run_shard(tmp_path / "other", "1/3"),
+        run_shard(tmp_path / "last", "2/2"),
+    )
     with pytest.raises(
         UsageError,
         match=r"first and \S+other have different answers to the same questions \(medcalc: [0-9]+, ",
@@ -239,12 +242,14 @@ def test_parts_that_disagree_are_named_with_their_items(
 
 
 @tabled("more", "message")
-def test_what_is_of_another_run_is_refused(
+def test_shards_of_another_run_are_refused(
     more: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    first = ran(tmp_path / "first", "1/2")
+    first = run_shard(tmp_path / "first", "1/2")
     with pytest.raises(UsageError, match=rf"not parts of one run \({message}\)"):
-        mt.merge(first, ran(tmp_path / "other", "2/2", **more), out=tmp_path / "merged")
+        mt.merge(
+            first, run_shard(tmp_path / "other", "2/2", **more), out=tmp_path / "merged"
+        )
     with pytest.raises(
         UsageError,
         match=r"the parts had another judge \(name lexical and nli/x\)",
@@ -262,23 +267,26 @@ def test_what_is_of_another_run_is_refused(
 @pytest.mark.parametrize(
     "shard", ["0/3", "4/3", "3", "a/b", "1/3/3", "", "-1/2", "01/2"]
 )
-def test_a_shard_is_refused_by_message(shard: str, tmp_path: Path) -> None:
+def test_invalid_shards_are_refused(shard: str, tmp_path: Path) -> None:
     with pytest.raises(
         UsageError,
         match=re.escape(
             f"shard must be i/n with i from 1 to n, such as 1/8, got {shard!r}."
         ),
     ):
-        ran(tmp_path / "part", shard)
+        run_shard(tmp_path / "part", shard)
 
 
-def test_a_part_says_so_and_is_not_submitted(
+def test_a_shard_is_marked_and_cannot_be_submitted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    part, other = ran(tmp_path / "part", "2/3"), ran(tmp_path / "other", "1/3")
-    assert "part 2/3 of the items (--shard)" in repr(mt.Results(part))
+    shard_run, other = (
+        run_shard(tmp_path / "part", "2/3"),
+        run_shard(tmp_path / "other", "1/3"),
+    )
+    assert "part 2/3 of the items (--shard)" in repr(mt.Results(shard_run))
     assert "shard differs: 2/3 and 1/3" in str(
-        mt.compare(part, ran(tmp_path / "same", "1/3")).content
+        mt.compare(shard_run, run_shard(tmp_path / "same", "1/3")).content
     )
     assert main(["submit", str(other), "--to", "space", "--model-name", "x"]) == 2
     assert (
@@ -286,20 +294,19 @@ def test_a_part_says_so_and_is_not_submitted(
     )
 
 
-def test_parts_of_a_sample_make_the_run_of_the_sample(
+def test_shards_of_a_sample_merge_into_the_whole_sample(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given: dict[str, Any] = {
+    sample: dict[str, Any] = {
         "tasks": "medcalc",
         "subset": 13,
         "seed": 4,
         "max_samples": None,
     }
-    whole = ran(tmp_path / "whole", **given)
-    parts = [ran(tmp_path / f"part{i}", f"{i}/2", **given) for i in (1, 2)]
-    assert file_texts(mt.merge(*parts, out=tmp_path / "merged").folder) == file_texts(
-        whole
-    )
+    whole = run_shard(tmp_path / "whole", **sample)
+    parts = [run_shard(tmp_path / f"part{i}", f"{i}/2", **sample) for i in (1, 2)]
+    merged = mt.merge(*parts, out=tmp_path / "merged")
+    assert file_texts(merged.folder) == file_texts(whole)
     entry = mt.Results(whole)["medcalc"].entry
     assert (entry["n_items"], entry["recipe"]["subset"]["of"]) == (13, 31)
     assert "a random sample of 13 of 31 items (seed 4" in repr(mt.Results(whole))
@@ -316,18 +323,11 @@ def test_parts_of_a_sample_make_the_run_of_the_sample(
         == accuracy["sample"]["value"]
     )
     answers = tmp_path / "answers.jsonl"
-    answers.write_text(
-        "".join(
-            json.dumps({"id": name, "response": "1"}) + "\n"
-            for name in every.items["id"]
-        )
-    )
+    write_responses(answers, dict.fromkeys(every.items["id"], "1"))
     few = mt.score("medcalc", answers, config="demo", subset=5, out=tmp_path / "few")
     mt.report(few, out=tmp_path / "few.html", responses=[answers])
-    assert (
-        len(few["medcalc"].items),
-        "Answers are not shown" in (tmp_path / "few.html").read_text(),
-    ) == (5, False)
+    assert len(few["medcalc"].items) == 5
+    assert "Answers are not shown" not in (tmp_path / "few.html").read_text()
     assert main(["score", "medcalc", "--responses", str(whole), "--subset", "5"]) == 2
     assert (
         "ran on some of the items, or several times; --subset draws from one whole run"
@@ -338,17 +338,17 @@ def test_parts_of_a_sample_make_the_run_of_the_sample(
     assert "the samples differ: " in str(mt.compare(whole, tmp_path / "every").content)
 
 
-def test_credentialed_parts_stay_private_and_keep_what_was_left_out(
+def test_credentialed_shards_stay_private_and_keep_their_truncation(
     home: Path, tmp_path: Path
 ) -> None:
-    given: dict[str, Any] = {"tasks": NOTES, "truncate": "notes-from-the-oldest"}
-    whole = ran(tmp_path / "whole", **given)
-    parts = [ran(tmp_path / f"part{i}", f"{i}/3", **given) for i in (1, 2, 3)]
-    made = mt.merge(*parts, out=tmp_path / "merged")
-    assert made[NOTES].recipe["truncation"]["words_left_out"]
-    assert file_texts(made.folder) == file_texts(whole)
-    assert not list(made.folder.rglob("*.sqlite*"))
-    assert existing_run_folder(made.folder).answers.is_relative_to(home / "private")
+    options: dict[str, Any] = {"tasks": NOTES, "truncate": "notes-from-the-oldest"}
+    whole = run_shard(tmp_path / "whole", **options)
+    parts = [run_shard(tmp_path / f"part{i}", f"{i}/3", **options) for i in (1, 2, 3)]
+    merged = mt.merge(*parts, out=tmp_path / "merged")
+    assert merged[NOTES].recipe["truncation"]["words_left_out"]
+    assert file_texts(merged.folder) == file_texts(whole)
+    assert not list(merged.folder.rglob("*.sqlite*"))
+    assert existing_run_folder(merged.folder).answers.is_relative_to(home / "private")
     (existing_run_folder(parts[0]).answers).unlink()
     with pytest.raises(MissingError, match="the answers of .*part1 are missing"):
         mt.merge(*parts, out=tmp_path / "again")

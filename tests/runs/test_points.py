@@ -1,4 +1,4 @@
-"""Points with signed weights: bounds against every way that missing verdicts can come out, and cut totals."""
+"""Points with signed weights: bounds compared with all outcomes of missing verdicts, and clipped totals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WEIGHTS = st.sampled_from([-8.0, -3.0, 2.0, 5.0])
 CRITERIA = st.lists(
     st.tuples(WEIGHTS, st.sampled_from(["met", "not", "missing"])), max_size=6
 )
-"""A criterion's points, and what the judge said."""
+"""A criterion's points, and the judge's verdict."""
 ENDS = ("ci_low", "value", "ci_high")
 
 
@@ -35,7 +35,7 @@ def verdicts_of(criteria: list[tuple[float, str]]) -> tuple[Verdicts, ...]:
 
 
 def points(criteria: list[tuple[float, str]], met: tuple[bool, ...]) -> float:
-    """HealthBench's score of one reply, when `met` says of each missing verdict whether it is met."""
+    """HealthBench's score of a reply whose missing verdicts are replaced by `met`."""
     decisions = iter(met)
     earned = sum(
         weight
@@ -46,7 +46,7 @@ def points(criteria: list[tuple[float, str]], met: tuple[bool, ...]) -> float:
 
 
 @given(CRITERIA)
-def test_the_limits_are_those_of_all_ways_to_decide(
+def test_the_limits_are_the_extremes_of_all_decisions(
     criteria: list[tuple[float, str]],
 ) -> None:
     low, high = Counts(how="points", verdicts=verdicts_of(criteria)).limits
@@ -76,7 +76,7 @@ def rubric(total: tuple[float, float] | None) -> TaskSpec:
 
 
 @given(st.lists(CRITERIA, min_size=1, max_size=5))
-def test_a_figure_lies_inside_its_limits_and_its_bounds(
+def test_a_figure_is_inside_its_limits_and_bounds(
     replies: list[list[tuple[float, str]]],
 ) -> None:
     items = [
@@ -89,7 +89,7 @@ def test_a_figure_lies_inside_its_limits_and_its_bounds(
         )
         for item, criteria in zip(items, replies, strict=True)
     }
-    whole, cut = (
+    whole, clipped = (
         dict(
             summarise(rubric(total), items, scores, {}, recipe={})["metrics"]["points"]
         )
@@ -98,8 +98,8 @@ def test_a_figure_lies_inside_its_limits_and_its_bounds(
     counted = [
         criteria for criteria in replies if any(weight > 0 for weight, _ in criteria)
     ]
-    assert (whole["value"] is None) == (cut["value"] is None)
-    if whole["value"] is None or cut["value"] is None:
+    assert (whole["value"] is None) == (clipped["value"] is None)
+    if whole["value"] is None or clipped["value"] is None:
         return
     numbers = [value for name in ENDS if isinstance(value := whole[name], float)]
     assert numbers == sorted(numbers)
@@ -120,6 +120,6 @@ def test_a_figure_lies_inside_its_limits_and_its_bounds(
     )
     for name in (*ENDS, "bound_low", "bound_high"):
         value = whole[name]
-        assert cut[name] == (
+        assert clipped[name] == (
             min(max(value, 0.0), 1.0) if isinstance(value, float) else None
         )

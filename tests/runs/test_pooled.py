@@ -1,4 +1,4 @@
-"""Pooled metrics and metrics of parts, from item scores to results, rows, comparisons and harnesses."""
+"""Pooled metrics and metrics of sections, from item scores to results, rows, comparisons and harnesses."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def item(name: str) -> Item:
     return Item(id=name, fields={}, groups={"kind": "a"}, cluster=name)
 
 
-def scored(name: str, hits: float, of: float) -> ItemScore:
-    value = hits / of if of else NAN
+def scored(name: str, hits: float, total: float) -> ItemScore:
+    value = hits / total if total else NAN
     return ItemScore(
         id=name,
         values={"share": value, "share_top": NAN},
-        weights={"share": of, "share_top": 0.0},
+        weights={"share": total, "share_top": 0.0},
     )
 
 
@@ -65,38 +65,38 @@ def summary(scores: dict[str, ItemScore]) -> TaskEntry:
         max_size=6,
     )
 )
-def test_bounds_hold_whatever_the_missing_are(
-    parts: list[tuple[int, int, int]],
+def test_bounds_are_the_extremes_of_undecided_verdicts(
+    counts: list[tuple[int, int, int]],
 ) -> None:
-    """Each item has hits, misses and undecided ones; every way to decide lies within the bounds, and both ends are reached."""
+    """Items have hits, misses and undecided verdicts; the bounds are those of all undecided ones as misses or as hits."""
     scores: dict[str, ItemScore] = {}
-    for number, (hits, misses, undecided) in enumerate(parts):
-        of = hits + misses + undecided
+    for number, (hits, misses, undecided) in enumerate(counts):
+        item_total = hits + misses + undecided
         if undecided:
-            limits = {"share": (hits / of, (hits + undecided) / of)}
+            limits = {"share": (hits / item_total, (hits + undecided) / item_total)}
             scores[str(number)] = ItemScore(
                 id=str(number),
                 values={},
                 limits=limits,
-                weights={"share": float(of)},
+                weights={"share": float(item_total)},
                 unscored="x",
             )
         else:
-            scores[str(number)] = scored(str(number), hits, of)
-    found = summary(scores)["metrics"]["share"]
-    total = sum(map(sum, parts))
-    if not total:
-        assert found["bound_low"] is None
+            scores[str(number)] = scored(str(number), hits, item_total)
+    share = summary(scores)["metrics"]["share"]
+    verdict_total = sum(map(sum, counts))
+    if not verdict_total:
+        assert share["bound_low"] is None
         return
-    assert found["bound_low"] == pytest.approx(
-        sum(hits for hits, _, _ in parts) / total
+    assert share["bound_low"] == pytest.approx(
+        sum(hits for hits, _, _ in counts) / verdict_total
     )
-    assert found["bound_high"] == pytest.approx(
-        sum(hits + undecided for hits, _, undecided in parts) / total
+    assert share["bound_high"] == pytest.approx(
+        sum(hits + undecided for hits, _, undecided in counts) / verdict_total
     )
 
 
-def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
+def test_sections_are_in_their_breakdown_and_denominators_in_rows() -> None:
     score = ItemScore(
         id="a",
         values={"share": 0.5, "share_top": 0.25},
@@ -111,7 +111,7 @@ def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
     page = render_markdown({"tasks": {"toy": entry}})
     assert "### By section" in page
     assert "| top | 25.0 % | 0.0 to 100.0 too few to tell | 1 |" in page
-    open_one = ItemScore(
+    undecided = ItemScore(
         id="b",
         values={},
         limits={"share": (0.2, 0.8)},
@@ -121,7 +121,7 @@ def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
     rows = item_rows(
         TASK,
         [item("a"), item("b"), item("c")],
-        {"a": scored("a", 1, 4), "b": open_one},
+        {"a": scored("a", 1, 4), "b": undecided},
         {"c": "timeout"},
     )
     assert [(row["share"], row["share_of"]) for row in rows] == [
@@ -131,7 +131,7 @@ def test_parts_are_told_in_their_breakdown_and_denominators_in_rows() -> None:
     ]
 
 
-def written(
+def write_scores(
     folder: Path, scores: dict[str, ItemScore], task: TaskSpec = TASK, **entry: Any
 ) -> Path:
     recipe = {
@@ -150,9 +150,12 @@ def written(
 
 
 def run(folder: Path, counts: list[tuple[int, int]]) -> Path:
-    return written(
+    return write_scores(
         folder,
-        {str(number): scored(str(number), *each) for number, each in enumerate(counts)},
+        {
+            str(number): scored(str(number), hits, total)
+            for number, (hits, total) in enumerate(counts)
+        },
     )
 
 
@@ -163,27 +166,30 @@ def compare_runs(
 
 
 def test_two_runs_are_compared_by_their_pooled_ratios(tmp_path: Path) -> None:
-    a, b = [(1, 4), (0, 0), (2, 6), (3, 3)], [(3, 4), (1, 2), (2, 5), (0, 3)]
-    found = compare_runs(run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK})[
-        "toy"
-    ]["metrics"]["share"]
-    assert found["value_a"] == pytest.approx(6 / 13)
+    def compare_shares(
+        a: list[tuple[int, int]], b: list[tuple[int, int]]
+    ) -> dict[str, Any]:
+        runs = run(tmp_path / "a", a), run(tmp_path / "b", b)
+        metrics: dict[str, Any] = compare_runs(*runs, {"toy": TASK})["toy"]["metrics"]
+        return dict(metrics["share"])
+
+    share = compare_shares(
+        [(1, 4), (0, 0), (2, 6), (3, 3)], [(3, 4), (1, 2), (2, 5), (0, 3)]
+    )
+    assert share["value_a"] == pytest.approx(6 / 13)
     # with the item on which run A had nothing to count
-    assert found["value_b"] == pytest.approx(6 / 14)
-    assert found["ci_low"] <= found["difference"] <= found["ci_high"]
-    assert found["minimum_detectable_difference"] > 0
-    # Equal weights detect what a mean detects.
+    assert share["value_b"] == pytest.approx(6 / 14)
+    assert share["ci_low"] <= share["difference"] <= share["ci_high"]
+    assert share["minimum_detectable_difference"] > 0
+    # With equal weights the detectable difference is that of means.
     a, b = [(1, 2), (0, 2), (2, 2), (1, 2)], [(2, 2), (1, 2), (0, 2), (2, 2)]
-    pooled = compare_runs(
-        run(tmp_path / "a", a), run(tmp_path / "b", b), {"toy": TASK}
-    )["toy"]["metrics"]["share"]
-    shares = [[top / bottom for top, bottom in each] for each in (a, b)]
-    assert pooled["minimum_detectable_difference"] == pytest.approx(
+    shares = [[hits / total for hits, total in counts] for counts in (a, b)]
+    assert compare_shares(a, b)["minimum_detectable_difference"] == pytest.approx(
         minimum_detectable_difference(*shares)
     )
 
 
-def test_a_harness_pools_what_the_runner_pools() -> None:
+def test_a_harness_pools_like_the_runner() -> None:
     scores = [scored("a", 1, 4), scored("b", 0, 0), scored("c", 3, 3)]
     values = [metric_value(SHARE, score) for score in scores]
     assert pooled_mean(values) == pytest.approx(4 / 7)
@@ -192,14 +198,19 @@ def test_a_harness_pools_what_the_runner_pools() -> None:
     assert math.isnan(pooled_mean([]))
     with pytest.raises(TypeError, match="values with their weights; got float"):
         pooled_mean([Weighted(0.5, 2.0), 0.5])
-    # Nothing to share anywhere: the worst that an item says of that.
-    due = {
+    # No denominator anywhere: the worst value of an item.
+    without_denominator = {
         name: ItemScore(id=name, values={"share": value}, weights={"share": 0.0})
         for name, value in (("a", 1.0), ("b", 0.0))
     }
-    assert pooled_mean([metric_value(SHARE, score) for score in due.values()]) == 0.0
-    assert summary(due)["metrics"]["share"]["value"] == 0.0
-    assert summary({"a": due["a"]})["metrics"]["share"]["value"] == 1.0
+    assert (
+        pooled_mean(
+            [metric_value(SHARE, score) for score in without_denominator.values()]
+        )
+        == 0.0
+    )
+    assert summary(without_denominator)["metrics"]["share"]["value"] == 0.0
+    assert summary({"a": without_denominator["a"]})["metrics"]["share"]["value"] == 1.0
 
 
 AVERAGED = replace(
@@ -229,34 +240,30 @@ CHEAP = replace(
 )
 
 
-def both(
-    name: str, hits: float, of: float, likeness: float, costly: float = 0.9
-) -> ItemScore:
-    values = {"share": hits / of, "likeness": likeness, "costly": costly}
-    return ItemScore(id=name, values=values, weights={"share": of})
+def all_scores(name: str, hits: float, total: float, likeness: float) -> ItemScore:
+    values = {"share": hits / total, "likeness": likeness, "costly": 0.9}
+    return ItemScore(id=name, values=values, weights={"share": total})
 
 
-TWO = {"a": both("a", 9, 10, 0.2), "b": both("b", 0, 2, 0.6)}
+TWO = {"a": all_scores("a", 9, 10, 0.2), "b": all_scores("b", 0, 2, 0.6)}
 
 
 def test_averages_are_compared_item_by_item_unless_their_components_differ(
     tmp_path: Path,
 ) -> None:
-    other = {"a": both("a", 5, 10, 0.4), "b": both("b", 2, 2, 0.6)}
+    other = {"a": all_scores("a", 5, 10, 0.4), "b": all_scores("b", 2, 2, 0.6)}
     runs = (
-        written(tmp_path / "a", TWO, AVERAGED),
-        written(tmp_path / "b", other, AVERAGED),
+        write_scores(tmp_path / "a", TWO, AVERAGED),
+        write_scores(tmp_path / "b", other, AVERAGED),
     )
     overall = compare_runs(*runs, {"toy": AVERAGED})["toy"]["metrics"]["overall"]
     assert overall["value_a"] == pytest.approx((9 / 12 + 0.65) / 2)
     assert overall["value_b"] == pytest.approx((7 / 12 + 0.7) / 2)
-    found = compare_runs(
-        runs[0], written(tmp_path / "c", TWO, CHEAP), {"toy": AVERAGED}
+    toy = compare_runs(
+        runs[0], write_scores(tmp_path / "c", TWO, CHEAP), {"toy": AVERAGED}
     )["toy"]
-    assert "overall" not in found["metrics"]
-    assert any(
-        "other components in each run" in warning for warning in found["warnings"]
-    )
+    assert "overall" not in toy["metrics"]
+    assert any("other components in each run" in warning for warning in toy["warnings"])
 
 
 def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> None:
@@ -268,7 +275,7 @@ def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> 
         ),
         judged=False,
     )
-    # An average of it and of what is not reported: there is none in either run.
+    # An average of it and of a metric without a figure: neither run has a value.
     average = replace(
         official,
         name="overall_official",
@@ -276,33 +283,33 @@ def test_an_official_figure_that_a_run_lacks_is_not_compared(tmp_path: Path) -> 
         of=("share_official", "model_official"),
     )
     task = replace(TASK, metrics=(SHARE, official, average), groups=())
-    for name, silent in (("a", False), ("b", True)):
+    for run_name, silent in (("a", False), ("b", True)):
         scores = {
-            each: ItemScore(
-                id=each,
+            item_id: ItemScore(
+                id=item_id,
                 values={"share": 0.5}
-                if silent and each == "2"
+                if silent and item_id == "2"
                 else {"share": 0.5, "share_official": 1.0},
                 weights={"share": 2.0, "share_official": 2.0},
             )
-            for each in ("1", "2")
+            for item_id in ("1", "2")
         }
-        entry = summarise(task, [item(each) for each in scores], scores, {}, recipe={})
-        found = entry["metrics"]["share_official"]
-        assert (found["value"], found["bound_low"], found["bound_high"]) == (
-            (None,) * 3 if silent else (1.0,) * 3
-        )
+        entry = summarise(task, [item(name) for name in scores], scores, {}, recipe={})
+        metric = entry["metrics"]["share_official"]
+        expected = None if silent else 1.0
+        assert metric["value"] == expected
+        assert (metric["bound_low"], metric["bound_high"]) == (expected, expected)
         overall = entry["metrics"]["overall_official"]
         assert [
             overall[end] for end in ("value", "ci_low", "bound_low", "bound_high")
         ] == [None] * 4
         assert overall["reason"] == (
-            found["reason"] if silent else f"{NOT_ALL}: model_official"
+            metric["reason"] if silent else f"{NOT_ALL}: model_official"
         )
-        written(tmp_path / name, scores, task, metrics=entry["metrics"])
-    found = compare_runs(tmp_path / "a", tmp_path / "b", {"toy": task})["toy"]
-    assert list(found["metrics"]) == ["share"]
-    said = "share_official left out: no figure in one of the runs, official script ends: no citations (1 of 2 items)"
-    assert said in found["warnings"]
+        write_scores(tmp_path / run_name, scores, task, metrics=entry["metrics"])
+    toy = compare_runs(tmp_path / "a", tmp_path / "b", {"toy": task})["toy"]
+    assert list(toy["metrics"]) == ["share"]
+    warning = "share_official left out: no figure in one of the runs, official script ends: no citations (1 of 2 items)"
+    assert warning in toy["warnings"]
     values = [metric_value(official, score) for score in scores.values()]
     assert math.isnan(pooled_mean(values))  # nor in a harness

@@ -24,38 +24,40 @@ BASE: dict[str, Any] = cases(__file__, "BASE")
 
 def differences(change: dict[str, Any], **base: Any) -> tuple[list[str], list[str]]:
     first = {**BASE, **base}
-    found = recipe_differences("toy", first, {**first, **change})
-    return found.refused, [warned.text for warned in found.warned]
+    result = recipe_differences("toy", first, {**first, **change})
+    return result.refused, [warning.text for warning in result.warned]
 
 
 def test_the_same_recipe_has_no_differences() -> None:
     assert differences({}) == ([], [])
-    found = recipe_differences("toy", {}, {})
-    assert (found.refused, found.warned, found.left_out) == ([], [], {})
+    result = recipe_differences("toy", {}, {})
+    assert (result.refused, result.warned, result.left_out) == ([], [], {})
 
 
 @tabled("change", "sentence")
-def test_what_forbids_a_comparison(change: dict[str, Any], sentence: str) -> None:
+def test_differences_that_forbid_a_comparison(
+    change: dict[str, Any], sentence: str
+) -> None:
     refused, warned = differences(change)
     assert [
-        said.startswith(f"the runs cannot be compared, {sentence}") for said in refused
+        text.startswith(f"the runs cannot be compared, {sentence}") for text in refused
     ] == [True], refused
     assert warned == []
 
 
 @tabled("change", "sentence")
-def test_what_is_said(change: dict[str, Any], sentence: str) -> None:
+def test_differences_that_give_a_warning(change: dict[str, Any], sentence: str) -> None:
     refused, warned = differences(change)
     assert refused == []
-    assert [said.startswith(sentence) for said in warned] == [True], warned
+    assert [text.startswith(sentence) for text in warned] == [True], warned
 
 
 @tabled("change")
-def test_what_may_differ_without_a_word(change: dict[str, Any]) -> None:
+def test_differences_without_a_warning(change: dict[str, Any]) -> None:
     assert differences(change) == ([], [])
 
 
-def test_what_is_said_of_judges_that_nobody_knows() -> None:
+def test_different_files_of_verdicts_give_a_warning() -> None:
     recorded = {
         "backend": "recorded",
         "name": "recorded/a",
@@ -66,19 +68,19 @@ def test_what_is_said_of_judges_that_nobody_knows() -> None:
         {"judge": {**recorded, "name": "recorded/b", "sha256": TWO}}, judge=recorded
     )
     assert [
-        said.startswith("the verdicts of both runs were read from files")
-        for said in warned
+        text.startswith("the verdicts of both runs were read from files")
+        for text in warned
     ] == [True]
 
 
-def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
+def test_metrics_that_need_a_different_setting_are_left_out() -> None:
     first, second = (
         {**BASE, "scoring": {"weights": {"sha256": digest}}} for digest in (ONE, TWO)
     )
     assert recipe_differences("toy", first, second).refused != []
-    found = recipe_differences("toy", first, second, metrics=(RIGHT, COSTLY))
-    assert (found.refused, found.warned) == ([], [])
-    assert found.left_out["weights"].startswith(
+    result = recipe_differences("toy", first, second, metrics=(RIGHT, COSTLY))
+    assert (result.refused, result.warned) == ([], [])
+    assert result.left_out["weights"].startswith(
         "its setting differs (weights.sha256 11111111 and 22222222), so that it is another"
     )
     a, b = (
@@ -94,11 +96,11 @@ def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
         "costly cannot be compared: its setting differs"
     )
     assert toy["warnings"][1] == "both is left out: costly in it cannot be compared"
-    # Turned off in one run, it is given by the other alone.
+    # Without the setting in one of the runs, only the other has these metrics.
     off, on = ({**BASE, "scoring": {"weights": value}} for value in (False, True))
-    found = recipe_differences("toy", off, on, metrics=(RIGHT, COSTLY))
-    assert (found.refused, dict(found.left_out)) == ([], {})
-    assert [warned.text.partition(",")[0] for warned in found.warned] == [
+    result = recipe_differences("toy", off, on, metrics=(RIGHT, COSTLY))
+    assert (result.refused, dict(result.left_out)) == ([], {})
+    assert [warning.text.partition(",")[0] for warning in result.warned] == [
         "only the second run was scored with weights"
     ]
     assert (
@@ -109,18 +111,18 @@ def test_a_setting_that_some_metrics_need_leaves_these_out() -> None:
     )
 
 
-def test_no_value_is_ever_shown_whole() -> None:
-    long = {"settings": {f"k{place}": {"deep": "x" * 500} for place in range(50)}}
+def test_long_values_are_shortened() -> None:
+    long = {"settings": {f"k{number}": {"deep": "x" * 500} for number in range(50)}}
     other = {
-        "settings": {f"k{place}": {"deep": "y\n\x1b[2J" * 500} for place in range(50)}
+        "settings": {f"k{number}": {"deep": "y\n\x1b[2J" * 500} for number in range(50)}
     }
-    for said in (
+    for text in (
         *differences({"prompts": {**long}}, prompts=other)[1],
         *differences({"data": long}, data=other)[0],
     ):
-        assert len(said) < 700
-        assert said.isprintable()
-        assert "{" not in said
+        assert len(text) < 700
+        assert text.isprintable()
+        assert "{" not in text
     assert "{" not in differences({"task_version": {"a": "b"}})[0][0]
 
 
@@ -129,7 +131,7 @@ def test_short_values(value: Any, text: str) -> None:
     assert short(value) == text
 
 
-def test_what_differs_is_named_with_words_first() -> None:
+def test_readable_differences_are_listed_before_hashes() -> None:
     first, second = (
         {"a": {"sha256": ONE, "n": 1}, "b": 2, "c": 3, "d": 4},
         {"a": {"sha256": TWO, "n": 2}, "b": 3, "d": 5},
@@ -143,11 +145,9 @@ def test_what_differs_is_named_with_words_first() -> None:
 @pytest.mark.parametrize(
     ("name", "warns"), [("baseline/random", False), ("responses/answers.jsonl", True)]
 )
-def test_a_baseline_was_asked_nothing_and_its_name_says_so(
-    name: str, warns: bool
-) -> None:
-    asked = BASE | {"prompts": {"set": "own", "sha256": "a" * 64}}
+def test_a_baseline_without_prompts_gives_no_warning(name: str, warns: bool) -> None:
+    prompted = BASE | {"prompts": {"set": "own", "sha256": "a" * 64}}
     other = BASE | {"prompts": None, "model": {"name": name}}
-    for pair in ((asked, other), (other, asked)):
+    for pair in ((prompted, other), (other, prompted)):
         warned = recipe_differences("t", *pair).warned
-        assert any("prompts differ" in each.text for each in warned) is warns
+        assert any("prompts differ" in warning.text for warning in warned) is warns

@@ -24,7 +24,7 @@ from tests.case_tables import tabled
 IDS = ["1", "2", "3"]
 
 
-def write(path: Path, *lines: object) -> Path:
+def write_lines(path: Path, *lines: object) -> Path:
     path.write_text(
         "\n".join(
             line if isinstance(line, str) else json.dumps(line) for line in lines
@@ -34,9 +34,9 @@ def write(path: Path, *lines: object) -> Path:
     return path
 
 
-@tabled("forms", "records", "read")
+@tabled("forms", "records", "expected")
 def test_names_of_fields(
-    tmp_path: Path, forms: list[str], records: list[Any], read: dict[str, str]
+    tmp_path: Path, forms: list[str], records: list[Any], expected: dict[str, str]
 ) -> None:
     for form in forms:
         lines = (
@@ -44,28 +44,32 @@ def test_names_of_fields(
             if form == "lines"
             else [f"\ufeff \n{json.dumps(records, indent=2)}\n"]
         )
-        file = write(tmp_path / "r.json", *lines)
-        assert read_responses(file, IDS) == read
+        file = write_lines(tmp_path / "r.json", *lines)
+        assert read_responses(file, IDS) == expected
         kind = "line" if form == "lines" else "record"
-        places = [answer.position for answer in parse_answers(file, file.read_bytes())]
-        assert places == [f"{kind} {number}" for number in range(1, len(records) + 1)]
+        positions = [
+            answer.position for answer in parse_answers(file, file.read_bytes())
+        ]
+        assert positions == [
+            f"{kind} {number}" for number in range(1, len(records) + 1)
+        ]
 
 
 @tabled("text", "message")
-def test_bad_lists_by_message_without_a_word_of_them(
+def test_bad_lists_are_refused_without_quoting_them(
     tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message) as caught:
-        read_responses(write(tmp_path / "r.json", text), IDS)
+        read_responses(write_lines(tmp_path / "r.json", text), IDS)
     assert "SECRET" not in str(caught.value)
 
 
 @tabled("lines", "message")
-def test_bad_files_by_message(
+def test_bad_files_are_refused(
     tmp_path: Path, lines: list[object], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        read_responses(write(tmp_path / "r.jsonl", *lines), IDS)
+        read_responses(write_lines(tmp_path / "r.jsonl", *lines), IDS)
 
 
 def test_files_of_windows_and_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -84,66 +88,22 @@ def test_files_of_windows_and_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_responses(tmp_path / "r.jsonl", IDS)
 
 
-@tabled("table", "read")
+@tabled("table", "expected")
 def test_columns_and_ids_as_people_and_spreadsheets_write_them(
-    table: str, read: dict[str, str]
+    table: str, expected: dict[str, str]
 ) -> None:
     ids = ["17", "0071", "71-a", "9"]
     assert (
-        read_responses(Path("t.csv"), ids, content=table.encode(), task=MEDCALC) == read
+        read_responses(Path("t.csv"), ids, content=table.encode(), task=MEDCALC)
+        == expected
     )
 
 
 @tabled("table", "message")
-def test_tables_that_can_mean_two_things_are_refused_by_name(
-    table: str, message: str
-) -> None:
+def test_ambiguous_tables_are_refused(table: str, message: str) -> None:
     ids = ["17", "007", "07", "9"]
     with pytest.raises(UsageError, match=f"t.csv.*{message}"):
         read_responses(Path("t.csv"), ids, content=table.encode(), task=MEDCALC)
-
-
-def test_a_question_names_its_item_where_it_has_its_own() -> None:
-    items = KQA.benchmark.load_items(KQA, demo_rows())
-    first = items[0]
-    typed = (
-        str(first.fields["question"])
-        .replace("'", "\u2019")
-        .replace(" ", "\u00a0 ")
-        .upper()
-    )
-    table = f'question,answer\n"{typed}",Yes.\n'
-    known = [item.id for item in items]
-    assert read_responses(
-        Path("t"), known, content=table.encode(), task=KQA, items=items
-    ) == {first.id: "Yes."}
-    with pytest.raises(
-        UsageError, match="1 question is none of the task.s: .What did nobody ever ask"
-    ):
-        read_responses(
-            Path("t"),
-            known,
-            content=b"question,answer\nWhat did nobody ever ask?,x\n",
-            task=KQA,
-            items=items,
-        )
-    with pytest.raises(
-        UsageError, match="no column 'id' names the items"
-    ):  # questions that two items share name none
-        read_responses(
-            Path("t"), known, content=table.encode(), task=KQA, items=[*items, first]
-        )
-    with pytest.raises(
-        UsageError,
-        match="'answer' looks like its own answers. Name the model's column 'response'",
-    ):
-        read_responses(
-            Path("t"),
-            known,
-            content=b"id,answer,must_have\n1,x,y\n",
-            task=KQA,
-            items=items,
-        )
 
 
 def kqa_items() -> list[Item]:
@@ -157,6 +117,32 @@ def read_published(
     return dict(
         read_responses(Path(name), ids, content=text.encode(), task=task, items=items)
     )
+
+
+def test_a_question_names_its_item_if_it_is_unique() -> None:
+    items = kqa_items()
+    first = items[0]
+    typed = (
+        str(first.fields["question"])
+        .replace("'", "\u2019")
+        .replace(" ", "\u00a0 ")
+        .upper()
+    )
+    table = f'question,answer\n"{typed}",Yes.\n'
+    assert read_published(KQA, items, "t", table) == {first.id: "Yes."}
+    unknown = "question,answer\nWhat did nobody ever ask?,x\n"
+    with pytest.raises(
+        UsageError, match="1 question is none of the task.s: .What did nobody ever ask"
+    ):
+        read_published(KQA, items, "t", unknown)
+    # A question that two items share names neither.
+    with pytest.raises(UsageError, match="no column 'id' names the items"):
+        read_published(KQA, [*items, first], "t", table)
+    with pytest.raises(
+        UsageError,
+        match="'answer' looks like its own answers. Name the model's column 'response'",
+    ):
+        read_published(KQA, items, "t", "id,answer,must_have\n1,x,y\n")
 
 
 def test_files_as_the_authors_of_kqa_write_them(
@@ -173,13 +159,20 @@ def test_files_as_the_authors_of_kqa_write_them(
     table = f'Question,result\n"{second.fields["question"]}",Yes.\n'
     assert read_published(KQA, items, "r.csv", table) == {second.id: "Yes."}
     assert capsys.readouterr().err == ""
-    beside = [*records, {"Question": "Who asks?", "result": "x"}]
-    assert read_published(KQA, items, "r.json", json.dumps(beside)) == {first.id: " \n"}
-    told = "note: r.json: 1 answers are left out: they answer no item of the task"
-    assert told in (note := capsys.readouterr().err)
+    with_unknown = [*records, {"Question": "Who asks?", "result": "x"}]
+    assert read_published(KQA, items, "r.json", json.dumps(with_unknown)) == {
+        first.id: " \n"
+    }
+    note = capsys.readouterr().err
+    assert (
+        "note: r.json: 1 answers are left out: they answer no item of the task" in note
+    )
     assert "(record 3)" in note
     for wrong, message in (
-        (beside[2:], r"r.json: 1 id is no item of the task: 'Who asks\?' \(record 1\)"),
+        (
+            with_unknown[2:],
+            r"r.json: 1 id is no item of the task: 'Who asks\?' \(record 1\)",
+        ),
         (records[:1] * 2, "records 1 and 2 both answer id"),
         (
             [records[0], {"id": "1", "response": "x"}],
@@ -200,7 +193,7 @@ def test_files_as_the_authors_of_kqa_write_them(
 
 
 def test_files_as_the_authors_of_ehrnoteqa_write_them() -> None:
-    """The questions and notes as processed, and a column that is called as the model."""
+    """The processed questions and notes, and a column that is named after the model."""
     task = task_of("mc")
     items = [
         replace(item(question=f"What of {patient}?"), id=patient)
@@ -208,19 +201,19 @@ def test_files_as_the_authors_of_ehrnoteqa_write_them() -> None:
     ]
     released = [
         {
-            "patient_id": int(each.id),
+            "patient_id": int(question.id),
             "num_notes": 1,
-            "question": each.fields["question"],
+            "question": question.fields["question"],
         }
         | {f"choice_{letter}": "x" for letter in "ABCDE"}
         | {"answer": "B", "category": "Level1", "clinician": 1, "note_1": "n"}
-        for each in items
+        for question in items
     ]
 
     def table(**models: Sequence[str]) -> str:
         rows = [
-            {**each, **{name: texts[place] for name, texts in models.items()}}
-            for place, each in enumerate(released)
+            {**row, **{name: texts[number] for name, texts in models.items()}}
+            for number, row in enumerate(released)
         ]
         stream = io.StringIO()
         writer = csv.DictWriter(stream, list(rows[0]))
@@ -230,7 +223,7 @@ def test_files_as_the_authors_of_ehrnoteqa_write_them() -> None:
 
     judged = table(**{"Llama-2": ["B.\nSo.", ""], "Llama-2_gpt4_eval": ["yes", "no"]})
     assert read_published(task, items, "r.csv", judged) == {"100": "B.\nSo."}
-    lines = "".join(json.dumps({**each, "gpt-4": "C"}) + "\n" for each in released)
+    lines = "".join(json.dumps({**row, "gpt-4": "C"}) + "\n" for row in released)
     assert read_published(task, items, "r.jsonl", lines) == {"100": "C", "200": "C"}
     other = [
         replace(items[0], fields={**items[0].fields, "question": "Another?"}),
@@ -248,26 +241,26 @@ def test_files_as_the_authors_of_ehrnoteqa_write_them() -> None:
 def test_files_as_the_authors_of_medcalc_bench_write_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Not replies, but what was taken out of them; a row of another release has other texts under its number."""
+    """Answers extracted from replies; a row of another release has another text under the same number."""
     first, second, *_ = items = MEDCALC.benchmark.load_items(MEDCALC, medcalc_rows())
     records = [
         {
-            "Row Number": int(each.id),
-            "Question": each.fields["question"],
+            "Row Number": int(question.id),
+            "Question": question.fields["question"],
             "Note ID": note,
         }
         | {"LLM Answer": '7 "x"', "LLM Explanation": "It is {7}.", "Result": "Correct"}
-        for each, note in ((first, first.fields["note_id"]), (second, "pmc-1-1"))
+        for question, note in ((first, first.fields["note_id"]), (second, "pmc-1-1"))
     ]
-    lines = "".join(json.dumps(each) + "\n" for each in records)
-    found = read_published(MEDCALC, items, "r.jsonl", lines)
-    assert {name: json.loads(text) for name, text in found.items()} == {
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    responses = read_published(MEDCALC, items, "r.jsonl", lines)
+    assert {name: json.loads(text) for name, text in responses.items()} == {
         first.id: {"step_by_step_thinking": "It is {7}.", "answer": '7 "x"'}
     }
     assert f"'{second.id} otherwise' (line 2)" in capsys.readouterr().err
     own = "".join(
-        json.dumps({**each, "id": each["Row Number"], "response": "9"}) + "\n"
-        for each in records
+        json.dumps({**record, "id": record["Row Number"], "response": "9"}) + "\n"
+        for record in records
     )
     assert read_published(MEDCALC, items, "r.jsonl", own) == {
         first.id: "9",
@@ -296,7 +289,7 @@ def test_files_as_the_authors_of_doclens_write_them() -> None:
     }
 
 
-def test_answers_given_in_python_are_called_so() -> None:
+def test_answers_passed_in_python_are_named_in_errors() -> None:
     import pandas as pd
 
     frame = pd.DataFrame({"Row Number": [17.0, 9], "Model Answer": [25.0, None]})

@@ -1,4 +1,4 @@
-"""What is computed from scored items, and the files it is written to."""
+"""Results computed from scored items, and their files."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def item(identifier: str, kind: str = "a", cluster: str | None = None) -> Item:
     )
 
 
-def scored(identifier: str, right: float, share: float = 0.5) -> ItemScore:
+def scored(identifier: str, right: float) -> ItemScore:
     return ItemScore(
-        id=identifier, values={"right": right, "share": share}, parsed="p", why="w"
+        id=identifier, values={"right": right, "share": 0.5}, parsed="p", why="w"
     )
 
 
@@ -76,48 +76,47 @@ def test_counts_values_and_wilson_interval() -> None:
 def test_a_group_too_small_for_its_distance_from_all_items_is_marked() -> None:
     kinds = ["big"] * 400 + ["none right"] * 40 + ["near"] * 40 + ["small"] * 9
     items = [item(f"{n}", kind) for n, kind in enumerate(kinds)]
-    half = {each.id: float(int(each.id) % 2) for each in items}
+    half_right = ("big", "near")
     scores = {
-        each.id: scored(
-            each.id, half[each.id] if each.groups["kind"] in ("big", "near") else 0.0
-        )
-        for each in items
+        str(n): scored(str(n), float(n % 2) if kind in half_right else 0.0)
+        for n, kind in enumerate(kinds)
     }
     groups = summarise(TASK, items, scores, {}, recipe={})["breakdown"]["kind"]
-    # Of all 45 % are right. 40 detect that none of them is, and not a difference of 5
-    # points; 9 are fewer than 10.
-    assert [name for name, told in groups.items() if told["right"].get("too_few")] == [
-        "near",
-        "small",
+    # 45 % of all are right. 40 items detect a group with none right, but not a
+    # difference of 5 points; 9 are fewer than 10.
+    marked = [
+        name for name, metrics in groups.items() if metrics["right"].get("too_few")
     ]
+    assert marked == ["near", "small"]
 
 
-@tabled("about", "task", "found", "lost", "limits", "expected")
+@tabled("case", "task", "item_scores", "unanswered", "limits", "expected")
 def test_by_hand(
-    about: str,
+    case: str,
     task: str,
-    found: Any,
-    lost: dict[str, str],
+    item_scores: dict[str, Any],
+    unanswered: dict[str, str],
     limits: Any,
     expected: dict[str, Any],
 ) -> None:
-    """A place in the entry to what stands there; null also where there is no such place."""
+    """`expected` has values by their path in the entry; null also where the path does not exist."""
     metrics = [
-        MetricSpec(description="", **each) for each in cases(__file__, "tasks")[task]
+        MetricSpec(description="", **fields)
+        for fields in cases(__file__, "tasks")[task]
     ]
-    scores = {name: ItemScore(id=name, **score) for name, score in found.items()}
+    scores = {name: ItemScore(id=name, **score) for name, score in item_scores.items()}
     entry = summarise(
-        toy_task(*metrics), [item(name) for name in (*scores, *lost)], scores, lost, recipe={},
-        unanswered_limits=(lambda one: limits) if limits else None,
+        toy_task(*metrics), [item(name) for name in (*scores, *unanswered)], scores, unanswered,
+        recipe={}, unanswered_limits=(lambda question: limits) if limits else None,
     )  # fmt: skip
-    for place, value in expected.items():
-        there: Any = entry
-        for part in place.split("."):
-            there = there.get(part)
-        assert there == (pytest.approx(value) if isinstance(value, float) else value), (
-            about,
-            place,
-        )
+    for path, value in expected.items():
+        actual: Any = entry
+        for key in path.split("."):
+            actual = actual.get(key)
+        if isinstance(value, float):
+            assert actual == pytest.approx(value), (case, path)
+        else:
+            assert actual == value, (case, path)
 
 
 def test_breakdown_adds_up_and_rows_carry_scores_and_reasons() -> None:
@@ -147,7 +146,7 @@ def test_breakdown_adds_up_and_rows_carry_scores_and_reasons() -> None:
     }  # fmt: skip
 
 
-def test_groups_stand_in_the_order_in_which_a_reader_counts() -> None:
+def test_groups_are_in_numerical_order() -> None:
     in_order_of_reading = [
         "under 2", "2", "3 to 4", "5 or more", "10", "10.5+", "renal", "yes", "none",
         "other",
@@ -155,7 +154,7 @@ def test_groups_stand_in_the_order_in_which_a_reader_counts() -> None:
     assert in_order(sorted(in_order_of_reading)) == in_order_of_reading
     kinds = ("5 or more", "10", "up to 2")
     items = [item(str(number), kind) for number, kind in enumerate(kinds)]
-    scores = {each.id: scored(each.id, 1.0) for each in items}
+    scores = {question.id: scored(question.id, 1.0) for question in items}
     groups = summarise(TASK, items, scores, {}, recipe={})["breakdown"]["kind"]
     assert list(groups) == ["up to 2", "5 or more", "10"]
 
@@ -186,7 +185,7 @@ def without_hash(results: Results) -> Results:
     return results
 
 
-def test_written_files_come_back(tmp_path: Path) -> None:
+def test_written_files_are_read_back(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Out of range float"):
         write_run(tmp_path, run_of(NAN), [])
     assert list(tmp_path.iterdir()) == []
@@ -201,7 +200,7 @@ def test_written_files_come_back(tmp_path: Path) -> None:
         "items.parquet",
         "results.json",
     ]
-    # Verdicts are written beside the items.
+    # Verdicts are written into a file of their own.
     rows = item_rows(TASK, [item("0")], {}, {"0": "timeout"})
     verdicts = [{"id": "0/must/0", "value": "neutral"}, {"id": "x", "text": "\ud800"}]
     write_run(tmp_path, {"tasks": {}}, rows, verdicts=verdicts)
@@ -214,7 +213,7 @@ def test_written_files_come_back(tmp_path: Path) -> None:
     ]
 
 
-def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
+def test_missing_damaged_and_newer_results_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"no results\.json there"):
         read_results(tmp_path)
     with pytest.raises(MissingError, match=r"no items\.parquet there"):
@@ -246,8 +245,8 @@ def test_missing_damaged_and_newer_results_by_message(tmp_path: Path) -> None:
         {"recipe": {}, "metrics": {"accuracy": {"value": 0.5, "ci_low": True}}},
     ]
     for entry in damaged:
-        told = json.dumps({"schema_version": 1, "tasks": {"toy": entry}})
-        (tmp_path / "results.json").write_text(told)
+        text = json.dumps({"schema_version": 1, "tasks": {"toy": entry}})
+        (tmp_path / "results.json").write_text(text)
         with pytest.raises(
             UsageError, match="the results of toy lack a recipe, counts or"
         ):
@@ -300,7 +299,7 @@ def test_a_full_disk_leaves_the_older_results_whole(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*.part"))
 
 
-def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answered() -> (
+def test_a_missing_answer_that_may_abstain_does_not_bound_the_mean_of_the_answered() -> (
     None
 ):
     groups = dict.fromkeys(KQA.groups, "all")
@@ -323,8 +322,8 @@ def test_an_item_that_may_be_an_abstention_cannot_hold_down_the_mean_of_the_answ
         recipe={},
         unanswered_limits=_unanswered_limits(KQA, items),
     )
-    # Had the model abstained from the other, the mean of the answered would stay at 8;
-    # of all, it falls to 5 at most.
+    # If the other answer is an abstention, the mean of the answered stays at 8; the mean
+    # of all falls to 5 at most.
     for name, high in (
         ("hallucination_rate_answered", 8.0),
         ("hallucination_rate", 5.0),

@@ -11,16 +11,13 @@ from medical_tasks.runs.folder import default_folder, locked, open_run_folder
 from tests.case_tables import json_of
 
 
-def test_the_same_settings_enter_again_and_others_are_refused_and_named(
+def test_a_folder_opens_again_with_the_same_settings_alone(
     tmp_path: Path,
 ) -> None:
-    open_run_folder(
-        tmp_path / "run", {"model": "a", "tasks": ["medcalc"]}
-    ).answers.touch()
-    assert (
-        open_run_folder(tmp_path / "run", {"tasks": ["medcalc"], "model": "a"}).path
-        == tmp_path / "run"
-    )
+    first = open_run_folder(tmp_path / "run", {"model": "a", "tasks": ["medcalc"]})
+    first.answers.touch()
+    again = open_run_folder(tmp_path / "run", {"tasks": ["medcalc"], "model": "a"})
+    assert again.path == tmp_path / "run"
     with pytest.raises(
         UsageError,
         match=r"holds another run \(model: 'a' there, 'b' now\). Choose another --out",
@@ -30,7 +27,7 @@ def test_the_same_settings_enter_again_and_others_are_refused_and_named(
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_a_command_that_was_refused_does_not_keep_the_folder(
+def test_a_folder_without_answers_can_be_used_by_another_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private: bool
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
@@ -58,7 +55,7 @@ def test_one_command_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_one_of_several_processes_keeps_the_answers(
+def test_only_the_main_process_has_the_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private: bool
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
@@ -79,7 +76,7 @@ def test_one_of_several_processes_keeps_the_answers(
     ("text", "message"),
     [("{", r"run\.json: not valid JSON"), ("[]", "not the settings of a run")],
 )
-def test_damaged_settings_are_said(tmp_path: Path, text: str, message: str) -> None:
+def test_damaged_settings_are_refused(tmp_path: Path, text: str, message: str) -> None:
     open_run_folder(tmp_path / "run", {})
     (tmp_path / "run" / "run.json").write_text(text)
     with pytest.raises(UsageError, match="is a file. Choose another --out"):
@@ -89,30 +86,37 @@ def test_damaged_settings_are_said(tmp_path: Path, text: str, message: str) -> N
 
 
 def test_the_default_folder_is_the_same_for_the_same_command() -> None:
-    one = default_folder("hf/models/my model", {"tasks": ["medcalc"], "n": 1})
-    assert one == default_folder("hf/models/my model", {"n": 1, "tasks": ["medcalc"]})
-    assert one != default_folder("hf/models/my model", {"n": 2, "tasks": ["medcalc"]})
-    assert one.name.startswith("hf_models_my_model-")
+    default = default_folder("hf/models/my model", {"tasks": ["medcalc"], "n": 1})
+    assert default == default_folder(
+        "hf/models/my model", {"n": 1, "tasks": ["medcalc"]}
+    )
+    assert default != default_folder(
+        "hf/models/my model", {"n": 2, "tasks": ["medcalc"]}
+    )
+    assert default.name.startswith("hf_models_my_model-")
     for folder in (
-        one,
+        default,
         *(default_folder(name, {}) for name in ("..", "../../etc", "hf/../..", "///")),
     ):
         assert folder.parent == Path("runs")
         assert ".." not in folder.parts
 
 
-def _enter(path: Path, barrier: Any) -> None:
+def _open_folders(path: Path, barrier: Any) -> None:
     for number in range(100):
         barrier.wait(30)
         open_run_folder(path / str(number), {"a": 1})
 
 
-def test_two_commands_that_begin_together(tmp_path: Path) -> None:
+def test_two_commands_that_start_at_the_same_time(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     barrier = context.Barrier(2)
-    both = [context.Process(target=_enter, args=(tmp_path, barrier)) for _ in range(2)]
-    for process in both:
+    processes = [
+        context.Process(target=_open_folders, args=(tmp_path, barrier))
+        for _ in range(2)
+    ]
+    for process in processes:
         process.start()
-    for process in both:
+    for process in processes:
         process.join(60)
-    assert [process.exitcode for process in both] == [0, 0]
+    assert [process.exitcode for process in processes] == [0, 0]

@@ -1,11 +1,12 @@
-"""What a run's judge is refused for, when it is told, and what is written of it."""
+"""A run's judge: refused settings, reused verdicts, and the recipe in the results."""
 
 from __future__ import annotations
 
-import json
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,26 +14,17 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.judging import default_mode, default_votes
-from medical_tasks.runs.results import TaskEntry, read_items, read_results
+from medical_tasks.runs.results import read_items
 from tests.case_tables import cases, tabled
 from tests.fault_server import Fault, FaultServer
+from tests.run_files import edited_entry, task_entry, write_responses
+
+pytestmark = pytest.mark.usefixtures("demo_home")
 
 DEMO = ["--config", "demo"]
 SERVED = ["run", "--tasks", "kqa", *DEMO, "--model", "openai-api/some-host/m"]
 REFERENCE = ["run", "--tasks", "kqa", *DEMO, "--model", "baseline/reference"]
 ANSWERS = cases(__file__, "ANSWERS")
-
-
-@pytest.fixture(scope="module")
-def data(demos: Path) -> Path:
-    return demos
-
-
-@pytest.fixture(autouse=True)
-def own_home(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(data))
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -54,12 +46,8 @@ def authors(tmp_path: Path) -> Path:
     return tmp_path / "authors"
 
 
-def entry(folder: str) -> TaskEntry:
-    return read_results(Path(folder))["tasks"]["kqa"]
-
-
 @tabled("words", "code", "message")
-def test_what_no_judge_can_do_is_said_before_the_model_answers(
+def test_judges_are_refused_before_the_model_answers(
     words: list[str],
     code: int,
     message: str,
@@ -73,30 +61,27 @@ def test_what_no_judge_can_do_is_said_before_the_model_answers(
     assert model.calls == []
 
 
-def test_verdicts_of_a_judge_of_entailment_give_its_scores_again() -> None:
+def test_recorded_verdicts_of_a_judge_of_entailment_give_the_same_scores() -> None:
     assert main([*REFERENCE, "--out", "reference"]) == 0
     ids = [row["id"] for row in read_items(Path("reference"))]
-    lines = [
-        json.dumps({"id": one, "response": ANSWERS[at % len(ANSWERS)]})
-        for at, one in enumerate(ids)
-    ]
-    Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    answers = dict(zip(ids, itertools.cycle(ANSWERS), strict=False))
+    write_responses("a.jsonl", answers)
     score = ["score", "kqa", *DEMO, "--responses", "a.jsonl"]
     assert main([*score, "--out", "first"]) == 0
-    # It was never asked whether the unsure answers are abstentions, and its file does
-    # not say.
+    # The judge was never asked whether the unsure answers are abstentions, nor is that in
+    # its file.
     assert (
         main([*score, "--judge", "recorded/first/verdicts.jsonl", "--out", "again"])
         == 0
     )
-    first, again = entry("first"), entry("again")
+    first, again = task_entry("first", "kqa"), task_entry("again", "kqa")
     assert {name: metric["value"] for name, metric in first["metrics"].items()} == {
         name: metric["value"] for name, metric in again["metrics"].items()
     }
     assert again["coverage"] == first["coverage"]
 
 
-def test_requests_that_a_refused_key_cost_are_counted(
+def test_requests_with_a_refused_key_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with FaultServer(lambda call: Fault.status_code(401)) as server:
@@ -104,8 +89,8 @@ def test_requests_that_a_refused_key_cost_are_counted(
         monkeypatch.setenv("SOME_HOST_API_KEY", "k")
         words = ["--judge", "openai-api/some-host/j", "--judge-args", "concurrency=4"]
         assert main([*REFERENCE, *words, "--out", "r"]) == 5
-        # One that was about to leave when the run ended counts too.
-        assert entry("r")["judge"]["calls"] >= len(server.calls) > 0
+        # A request that was about to be sent when the run ended counts, too.
+        assert task_entry("r", "kqa")["judge"]["calls"] >= len(server.calls) > 0
 
 
 @tabled("words")
@@ -125,7 +110,7 @@ def test_further_processes_of_a_distributed_run_ask_and_write_nothing(
     assert capsys.readouterr().out == ""
 
 
-def test_answers_to_other_prompts_are_not_scored_over_those_of_another_run(
+def test_answers_to_other_prompts_need_another_folder(
     model: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*SERVED, "--out", "one"]) == 0
@@ -136,30 +121,29 @@ def test_answers_to_other_prompts_are_not_scored_over_those_of_another_run(
     assert "holds another run (asked:" in capsys.readouterr().err
 
 
-def test_a_damaged_recipe_is_said_to_be_damaged(
+def test_a_damaged_recipe_is_refused(
     model: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*SERVED, "--out", "one"]) == 0
-    file = Path("one/results.json")
-    whole = file.read_text(encoding="utf-8")
-    for part in ("data", "prompts", None):
-        results = json.loads(whole)
-        recipe = results["tasks"]["kqa"]["recipe"]
-        results["tasks"]["kqa"]["recipe"] = (
-            {name: recipe[name] for name in recipe if name != part} if part else []
-        )
-        file.write_text(json.dumps(results), encoding="utf-8")
+    recipe = task_entry("one", "kqa")["recipe"]
+    damaged_recipes: list[Any] = [
+        {name: recipe[name] for name in recipe if name != "data"},
+        {name: recipe[name] for name in recipe if name != "prompts"},
+        [],
+    ]
+    for damaged in damaged_recipes:
+        with edited_entry(Path("one"), "kqa") as entry:
+            entry["recipe"] = damaged
         assert main(["score", "kqa", "--responses", "one", "--out", "s"]) == 2
         assert "the recipe is damaged" in capsys.readouterr().err
 
 
-def test_verdicts_of_results_that_are_written_over_do_not_stay() -> None:
+def test_overwritten_results_leave_no_verdicts() -> None:
     assert main([*REFERENCE, "--out", "reference"]) == 0
     ids = [row["id"] for row in read_items(Path("reference"))]
     score = ["score", "kqa", *DEMO, "--responses", "a.jsonl", "--out", "s"]
     for answer, there in (("Rest.", True), ("", False)):
-        lines = [json.dumps({"id": one, "response": answer}) for one in ids]
-        Path("a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        write_responses("a.jsonl", dict.fromkeys(ids, answer))
         assert main(score) == 0
         assert Path("s/verdicts.jsonl").exists() == there
 
@@ -168,20 +152,17 @@ FIVE_VOTES = replace(KQA, name="five_votes", votes=5)
 
 
 @tabled("name", "args", "votes")
-def test_a_task_s_own_number_of_votes(
+def test_the_default_votes_of_a_task(
     name: str, args: dict[str, str], votes: int
 ) -> None:
     assert default_votes(name, args, [FIVE_VOTES]) == votes
     assert default_votes(name, args, [replace(FIVE_VOTES, judge=False), KQA]) == 1
 
 
-def test_tasks_that_are_judged_in_two_ways_are_run_one_by_one() -> None:
+def test_tasks_with_different_judging_need_separate_runs() -> None:
     batched = replace(KQA, name="other", judging="batched")
-    assert (default_mode([KQA]), default_mode([batched]), default_mode([])) == (
-        "single",
-        "batched",
-        "single",
-    )
+    assert default_mode([KQA]) == default_mode([]) == "single"
+    assert default_mode([batched]) == "batched"
     with pytest.raises(UsageError, match=r"kqa single, other batched.*give --judging"):
         default_mode([KQA, batched])
     with pytest.raises(

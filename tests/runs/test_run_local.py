@@ -1,6 +1,6 @@
-"""A local model over real rows, end to end: one process, two processes, killed and resumed.
+"""A local model on real rows, end to end: in one process, in two, killed and resumed.
 
-The two processes start afresh, by the command that the documents give; the others with
+The two processes are started by the command of the documents; the others start with
 torch imported.
 """
 
@@ -34,44 +34,20 @@ ROWS = 64
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the real rows built and a toy model beside them."""
+    """A folder with the real rows and a toy model."""
     home = tmp_path_factory.mktemp("local")
-    words = [
-        "build",
-        "medcalc_bench",
-        "--config",
-        "v1.0",
-        "--source",
-        str(SHARED / "data" / "medcalc"),
-    ]
-    assert main([*words, "--out", str(home / "medcalc_bench")]) == 0
+    build = ["build", "medcalc_bench", "--config", "v1.0"]
+    source = ["--source", str(SHARED / "data" / "medcalc")]
+    assert main([*build, *source, "--out", str(home / "medcalc_bench")]) == 0
     items = load_task_data(MEDCALC, DATASET, data=home).items
     make_toy_model(home / "toy", [item.fields["patient_note"] for item in items[::20]])
     return home
 
 
 def _words(out: str) -> list[str]:
-    words = [
-        "medical_tasks",
-        "run",
-        "--tasks",
-        "medcalc",
-        "--model",
-        "hf/toy",
-        "--data",
-        "medcalc_bench",
-    ]
-    return [
-        *words,
-        "--max-samples",
-        str(ROWS),
-        "--max-new-tokens",
-        "12",
-        "--model-args",
-        "batch_size=4",
-        "--out",
-        out,
-    ]
+    words = "medical_tasks run --tasks medcalc --model hf/toy --data medcalc_bench"
+    limits = f"--max-samples {ROWS} --max-new-tokens 12 --model-args batch_size=4"
+    return [*words.split(), *limits.split(), "--out", out]
 
 
 def _environment() -> dict[str, str]:
@@ -83,16 +59,16 @@ def _environment() -> dict[str, str]:
 
 
 def _finish(warm: WarmProcess, home: Path, out: str) -> None:
-    done = warm.run(["-m", *_words(out)], cwd=home, environment=_environment())
+    process = warm.run(["-m", *_words(out)], cwd=home, environment=_environment())
     # 5: a note that is longer than the toy's context stays unanswered.
-    assert done.returncode in (0, 5), done.stderr[-3000:]
-    assert "Traceback" not in done.stderr
+    assert process.returncode in (0, 5), process.stderr[-3000:]
+    assert "Traceback" not in process.stderr
 
 
 def _records(folder: Path) -> dict[str, Any]:
     connection = sqlite3.connect(folder / "answers.sqlite")
     try:
-        # How long an answer took is the machine's.
+        # The time of an answer depends on the machine.
         return {
             key: (json.loads(payload) | {"seconds": None}, times)
             for key, payload, times in connection.execute(
@@ -112,7 +88,7 @@ def _task(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def alone(home: Path, warm: WarmProcess) -> Path:
-    """The run in one process that nothing disturbed."""
+    """An undisturbed run in a single process."""
     _finish(warm, home, "alone")
     records = _records(home / "alone")
     coverage = _task(home / "alone")["coverage"]
@@ -121,12 +97,12 @@ def alone(home: Path, warm: WarmProcess) -> Path:
     assert set(coverage["unscored"]) <= {"no answer: prompt too long"}
     assert {times for _, times in records.values()} == {1}
     texts = {payload["text"] for payload, _ in records.values()}
-    assert len(texts) > ROWS // 2  # the toy answers, and not always the same
+    assert len(texts) > ROWS // 2  # the toy gives different answers
     return home / "alone"
 
 
 def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
-    # One write each: the two share a stream, and print writes its parts one by one.
+    # A single write each: the two share a stream, and print writes in several steps.
     launcher = "import os, runpy; os.write(2, ('WORLD ' + os.environ['WORLD_SIZE'] + chr(10)).encode()); "
     launcher += "runpy.run_module('medical_tasks', run_name='__main__')"
     script = home / "launch.py"
@@ -139,22 +115,22 @@ def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
         "--",
         str(script),
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, *_words("pair")[1:], "--json"],
         cwd=home, env=_environment(), capture_output=True, text=True, timeout=280, check=False,
     )  # fmt: skip
-    assert done.stderr.count("WORLD 2") == 2, done.stderr[-3000:]
-    assert "Traceback" not in done.stderr.replace("Traceback : to enable", "")
-    # one value, of the one that writes
-    assert "medcalc" in json.loads(done.stdout)["tasks"]
+    assert process.stderr.count("WORLD 2") == 2, process.stderr[-3000:]
+    assert "Traceback" not in process.stderr.replace("Traceback : to enable", "")
+    # only the main process writes the value
+    assert "medcalc" in json.loads(process.stdout)["tasks"]
     assert _records(home / "pair") == _records(alone)
     assert {**_task(home / "pair"), "recipe": None} == {**_task(alone), "recipe": None}
 
 
-def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(
+def test_a_run_that_is_killed_and_resumed_repeats_nothing(
     home: Path, alone: Path, warm: WarmProcess
 ) -> None:
-    done: list[int] = []
+    record_counts: list[int] = []
     for _ in range(2):
         with Path(os.devnull).open("wb") as nowhere:
             outputs = (nowhere.fileno(), nowhere.fileno())
@@ -164,24 +140,24 @@ def test_killed_and_resumed_is_the_same_run_and_repeats_nothing(
                 environment=_environment(),
                 outputs=outputs,
             )
-        _wait_for_more(home / "killed", done[-1] if done else 0, run)
+        _wait_for_more(home / "killed", record_counts[-1] if record_counts else 0, run)
         os.kill(run.pid, signal.SIGKILL)
         assert run.wait() == -signal.SIGKILL
-        done.append(len(_records(home / "killed")))
+        record_counts.append(len(_records(home / "killed")))
         assert not (home / "killed" / "results.json").exists()
-    assert 0 < done[0] < done[1] < ROWS - 4
+    assert 0 < record_counts[0] < record_counts[1] < ROWS - 4
     _finish(warm, home, "killed")
-    # each put once: the counts are part of the records
+    # every record was written once: the counts are in the records
     assert _records(home / "killed") == _records(alone)
     assert _task(home / "killed") == _task(alone)
 
 
-def _wait_for_more(folder: Path, than: int, run: Started) -> None:
-    until = time.monotonic() + 120
-    while time.monotonic() < until and not run.ended():
+def _wait_for_more(folder: Path, count: int, run: Started) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not run.ended():
         if (folder / "answers.sqlite").exists() and len(
             _records_or_none(folder)
-        ) > than:
+        ) > count:
             return
         time.sleep(0.005)
     pytest.fail("the run ended or hung before it could be killed")

@@ -60,15 +60,15 @@ from tests.support import GeneratesOnly, counts
 
 
 class Counting:
-    """Asks until an answer says `enough`, at most four times; keeps a record of each answer it looked at."""
+    """Asks until an answer is `enough`, at most four times; keeps a record of each answer."""
 
     identity: Mapping[str, Any] = {"name": "counting", "tries": 4}
 
     def __init__(self) -> None:
-        self.looked_at: list[list[str]] = []
+        self.rounds_of_items: list[list[str]] = []
 
     def next_turns(self, dialogues: Sequence[Dialogue], records: Records) -> list[Turn]:
-        self.looked_at.append([dialogue.item.id for dialogue in dialogues])
+        self.rounds_of_items.append([dialogue.item.id for dialogue in dialogues])
         return [self._turn(dialogue, records) for dialogue in dialogues]
 
     def _turn(self, dialogue: Dialogue, records: Records) -> Turn:
@@ -89,7 +89,7 @@ class Counting:
 def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
     protocol = Counting()
 
-    def open_protocol(task: TaskSpec, **given: Any) -> MultiStep:
+    def open_protocol(task: TaskSpec, **options: Any) -> MultiStep:
         return protocol
 
     monkeypatch.setattr(code_protocol, "open_protocol", open_protocol)
@@ -118,7 +118,7 @@ def round_of(request: Request) -> int:
 
 
 class Scripted(GeneratesOnly):
-    """Item n of the demo says `enough` at its n-th question (from 0: at once)."""
+    """Answers `enough` at the n-th question of item n (from 0: immediately)."""
 
     name = "scripted/model"
     identity: Mapping[str, str] = {"backend": "scripted"}
@@ -150,11 +150,12 @@ class Scripted(GeneratesOnly):
         number = max(
             (len(text), n) for text, n in self.notes.items() if opening.endswith(text)
         )[1]
-        asked = round_of(request)
-        if self.fails == (number, asked):
+        round_number = round_of(request)
+        if self.fails == (number, round_number):
             return Failure(key=request.key, reason="http 500", detail="down")
         return Answer(
-            key=request.key, text="enough" if asked > number else f"{number}.{asked}"
+            key=request.key,
+            text="enough" if round_number > number else f"{number}.{round_number}",
         )
 
 
@@ -176,7 +177,7 @@ EXPECTED = [
 ]
 
 
-def test_each_item_goes_on_until_it_is_done(
+def test_every_item_is_asked_until_it_is_done(
     data: TaskData, folder: RunFolder, counting: Counting
 ) -> None:
     model = Scripted(data)
@@ -191,10 +192,10 @@ def test_each_item_goes_on_until_it_is_done(
     plain, task = answered
     assert [task.responses[item.id] for item in data.items] == EXPECTED
     assert task.unanswered == {}
-    # All items of a round are asked together, of both tasks, and only those that go on.
+    # The open items of both tasks are asked together in a round.
     assert model.rounds == [[1] * 12, [2] * 5, [3] * 4, [4] * 3]
     ids = [item.id for item in data.items]
-    assert counting.looked_at == [ids, ids[1:], ids[2:], ids[3:]]
+    assert counting.rounds_of_items == [ids, ids[1:], ids[2:], ids[3:]]
     assert task.recipe["protocol"] == {"name": "counting", "tries": 4}
     assert [task.question_counts[item] for item in ids] == [1, 2, 3, 4, 4, 4]
     assert [plain.responses[item] for item in ids] == [
@@ -205,7 +206,9 @@ def test_each_item_goes_on_until_it_is_done(
     assert plain.question_counts == {}
 
 
-def test_a_protocol_asks_a_batch_a_round(data: TaskData, folder: RunFolder) -> None:
+def test_a_protocol_asks_in_a_batch_per_round(
+    data: TaskData, folder: RunFolder
+) -> None:
     scripted = Scripted(data)
 
     def answer(call: Call) -> str:
@@ -219,58 +222,55 @@ def test_a_protocol_asks_a_batch_a_round(data: TaskData, folder: RunFolder) -> N
         model.ask_in_batches(folder.answers.with_name(JOURNAL))
         task = run(model, data, folder)
     assert [task.responses[item.id] for item in data.items] == EXPECTED
-    assert [each["requests"] for each in task.recipe["generation"]["batches"]] == [
-        5,
-        5,
-        4,
-        3,
-    ]
+    batches = task.recipe["generation"]["batches"]
+    assert [batch["requests"] for batch in batches] == [5, 5, 4, 3]
 
 
 def test_blocks_of_items_change_nothing(
     data: TaskData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = []
+    outcomes = []
     for size in (4_000, 4):
         monkeypatch.setattr(runner, "_BLOCK", size)
         monkeypatch.setattr(finishing, "_BLOCK", size)
-        folder, model = (
-            open_run_folder(tmp_path / str(size), {"test": 1}),
-            Scripted(data, fails=(2, 2)),
-        )
+        folder = open_run_folder(tmp_path / str(size), {"test": 1})
+        model = Scripted(data, fails=(2, 2))
         tasks = [MEDCALC, MEDCALC_CODE]
         answered = run_model(
             tasks, {task.name: data for task in tasks}, model, folder, RunOptions()
         )
         assert answered is not None
-        # without how long it took
-        results = finish([replace(part, usage=None) for part in answered], folder)
-        made.append((results, read_items(folder.path)))
-    assert len(made[0][1]) == 12
-    assert repr(made[0]) == repr(made[1])  # nan is not itself
+        # without the durations
+        results = finish(
+            [replace(task_answers, usage=None) for task_answers in answered], folder
+        )
+        outcomes.append((results, read_items(folder.path)))
+    assert len(outcomes[0][1]) == 12
+    assert repr(outcomes[0]) == repr(outcomes[1])  # nan is unequal to itself
     assert model.rounds == [[1] * 4, [1] * 4, [2], [1] * 4, [2] * 4, [3] * 3, [4] * 3]
 
 
-def test_a_random_answer_is_another_items_of_the_family(data: TaskData) -> None:
+def test_a_random_answer_is_the_gold_of_another_item_of_the_family(
+    data: TaskData,
+) -> None:
     kinds = [item.groups["calculator"] for item in data.items]
-    one = {**data.items[0].groups, "calculator": str(kinds[1])}
-    items = [replace(data.items[0], groups=one), *data.items[1:]]
-    # so that two are of one family, and the others have none
+    # Two items have the same calculator, and the others have one of their own.
+    groups = {**data.items[0].groups, "calculator": str(kinds[1])}
+    items = [replace(data.items[0], groups=groups), *data.items[1:]]
     assert len(set(kinds)) == len(items) == 6
     golds = [MEDCALC.benchmark.gold_response(MEDCALC, item) for item in items]
-    found = [
-        *run_baseline(
-            "random", MEDCALC, replace(data, items=items), max_samples=None
-        ).responses.values()
-    ]
-    assert found[:2] == [golds[1], golds[0]]
-    for place, text in enumerate(found[2:], start=2):
-        others = [gold for other, gold in enumerate(golds) if other != place]
-        assert text == random.Random(f"20240617:{items[place].id}").choice(others)
+    responses = run_baseline(
+        "random", MEDCALC, replace(data, items=items), max_samples=None
+    ).responses
+    texts = list(responses.values())
+    assert texts[:2] == [golds[1], golds[0]]
+    for number, text in enumerate(texts[2:], start=2):
+        others = [gold for other, gold in enumerate(golds) if other != number]
+        assert text == random.Random(f"20240617:{items[number].id}").choice(others)
 
 
 class Again(Counting):
-    """Puts the very same question until it has four answers."""
+    """Asks the same question until it has four answers."""
 
     def _turn(self, dialogue: Dialogue, records: Records) -> Turn:
         return (
@@ -281,29 +281,29 @@ class Again(Counting):
 
 
 class Sampling(Scripted):
-    """Says something else each time it is asked."""
+    """Gives a different answer each time."""
 
     def reply(self, request: Request) -> Answer | Failure:
         return Answer(key=request.key, text=str(len(self.asked)))
 
 
-def test_the_same_question_in_a_dialogue_is_asked_anew(
+def test_the_same_question_in_a_dialogue_is_asked_again(
     data: TaskData, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_protocol, "open_protocol", lambda task, **given: Again())
-    one = replace(data, items=data.items[:1])
+    monkeypatch.setattr(code_protocol, "open_protocol", lambda task, **options: Again())
+    single_item = replace(data, items=data.items[:1])
     first = Sampling(data, dies_after=2)
     with pytest.raises(KeyboardInterrupt):
-        run(first, one, folder)
+        run(first, single_item, folder)
     second = Sampling(data)
-    task = run(second, one, folder)
+    task = run(second, single_item, folder)
     assert list(task.responses.values()) == ["1|2|1|2"]
     assert len(first.asked) == len(second.asked) == len({*second.asked}) == 2
     assert list(task.question_counts.values()) == [4]
 
 
 class Counted(GeneratesOnly):
-    """Says how often it was asked; each call is of one repeat, as a seed is."""
+    """Answers with the number of its call; a call has requests of a single repeat, like a seed."""
 
     name = "counted/model"
     identity: Mapping[str, str] = {"backend": "counted"}
@@ -318,7 +318,7 @@ class Counted(GeneratesOnly):
             on_result(Answer(key=request.key, text=text))
 
 
-def test_an_item_of_another_asking_is_asked_anew_and_its_answer_is_kept(
+def test_another_asking_of_an_item_has_an_answer_of_its_own(
     data: TaskData, folder: RunFolder
 ) -> None:
     first = data.items[0]
@@ -330,8 +330,8 @@ def test_an_item_of_another_asking_is_asked_anew_and_its_answer_is_kept(
             [MEDCALC], {"medcalc": few}, model, folder, RunOptions(repeats=2)
         )
         assert answered is not None
-        # Items of one question share an answer. That of another asking has its own, with
-        # a seed that no repeat has; a second command asks nothing.
+        # Items with the same question share an answer. Another asking has its own, with a
+        # seed that no repeat has; a second command asks nothing.
         assert model.calls == calls
         (task,) = answered
         assert task.responses == {first.id: "1.0", "alike": "1.0", "again": "2.0"}
@@ -339,7 +339,7 @@ def test_an_item_of_another_asking_is_asked_anew_and_its_answer_is_kept(
 
 
 @pytest.mark.parametrize("dies_after", [0, 3, 6, 7, 11, 14, 17])
-def test_a_run_stopped_in_any_round_goes_on_and_repeats_nothing(
+def test_a_run_stopped_in_any_round_resumes_and_repeats_nothing(
     data: TaskData, folder: RunFolder, dies_after: int
 ) -> None:
     first = Scripted(data, dies_after=dies_after)
@@ -377,12 +377,12 @@ def test_a_failure_in_a_later_round_leaves_the_item_unanswered(
 
 
 class Cluster:
-    """Two processes of one run, as threads: what the main one shares, the other one gets."""
+    """Two processes of a run, as threads; the other one receives what the main one shares."""
 
     def __init__(self, data: TaskData) -> None:
         self.data = data
         self.channel: queue.Queue[list[str]] = queue.Queue()
-        self.seen: dict[bool, list[list[Request]]] = {True: [], False: []}
+        self.received: dict[bool, list[list[Request]]] = {True: [], False: []}
 
     def model(self, *, is_main: bool) -> Scripted:
         cluster = self
@@ -397,7 +397,7 @@ class Cluster:
             def generate(
                 self, requests: Sequence[Request], on_result: OnResult
             ) -> None:
-                cluster.seen[is_main].append(list(requests))
+                cluster.received[is_main].append(list(requests))
                 if is_main:
                     super().generate(requests, on_result)
 
@@ -406,7 +406,7 @@ class Cluster:
         return member
 
     def run(self, folder: RunFolder) -> AnsweredTask:
-        """Both at once; the other one ends with nothing."""
+        """Runs both; the other process returns nothing."""
         results: list[Any] = []
 
         def follow() -> None:
@@ -426,32 +426,32 @@ class Cluster:
         task = run(self.model(is_main=True), self.data, folder)
         thread.join(timeout=30)
         assert results == [None]
-        assert self.seen[False] == self.seen[True]
+        assert self.received[False] == self.received[True]
         assert self.channel.empty()
         return task
 
 
-def test_every_process_is_given_every_rounds_questions(
+def test_every_process_receives_the_questions_of_every_round(
     data: TaskData, folder: RunFolder
 ) -> None:
     cluster = Cluster(data)
     task = cluster.run(folder)
     assert [task.responses[item.id] for item in data.items] == EXPECTED
-    assert len(cluster.seen[True]) == 4
+    assert len(cluster.received[True]) == 4
     finished = Cluster(data)
     finished.run(folder)
-    assert finished.seen == {True: [], False: []}
+    assert finished.received == {True: [], False: []}
     odd = [
         replace(item, fields={**item.fields, "patient_note": "\ud800"})
         for item in data.items[:1]
     ]
     surrogates = Cluster(replace(data, items=odd))
     surrogates.run(folder)
-    assert "\ud800" in surrogates.seen[False][0][0].messages[0]["content"]
+    assert "\ud800" in surrogates.received[False][0][0].messages[0]["content"]
 
 
 class Metered(Scripted):
-    """Reads 100 tokens in its first question, 200 in the second and so on, and says 7."""
+    """Reads 100 tokens in its first question, 200 in the second and so on; answers with 7 tokens."""
 
     def reply(self, request: Request) -> Answer | Failure:
         answer = super().reply(request)
@@ -459,14 +459,14 @@ class Metered(Scripted):
         return replace(answer, prompt_tokens=100 * round_of(request), output_tokens=7)
 
 
-def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(
+def test_requests_tokens_and_seconds_of_all_rounds_are_in_the_results(
     data: TaskData, folder: RunFolder
 ) -> None:
-    """A run that goes on tells of all its answers; one of an older store, without them, leaves open what is not known."""
+    """A resumed run counts all its answers; totals are null if an older store lacks a count."""
     model = Metered(data)
     first, again = (
-        finish([run(each, data, folder)], folder)["tasks"][MEDCALC_CODE.name]["usage"]
-        for each in (model, Metered(data))
+        finish([run(metered, data, folder)], folder)["tasks"]["medcalc_code"]["usage"]
+        for metered in (model, Metered(data))
     )
     usage = {
         "requests": 18,
@@ -484,13 +484,11 @@ def test_requests_tokens_and_seconds_of_all_rounds_stand_in_the_results(
             model.asked[0],
             {"text": text, "output_tokens": 7, "finish": "stop"},
         )
-    unknown = run(Metered(data), data, folder).usage
-    assert unknown is not None
-    assert (unknown["output_tokens"], unknown["prompt_tokens"], unknown["seconds"]) == (
-        7 * 18,
-        None,
-        None,
-    )
+    partial = run(Metered(data), data, folder).usage
+    assert partial is not None
+    assert partial["output_tokens"] == 7 * 18
+    assert partial["prompt_tokens"] is None
+    assert partial["seconds"] is None
 
 
 @pytest.fixture
@@ -502,7 +500,7 @@ Reply = Callable[[Request], Answer | Failure]
 
 
 class Saying(GeneratesOnly):
-    """A model that answers by a function, and counts what it was asked."""
+    """A model that answers by a function, and records its requests."""
 
     name = "scripted/model"
 
@@ -523,22 +521,22 @@ def says(text: str) -> Reply:
     return lambda request: Answer(key=request.key, text=text)
 
 
-def answered(
+def run_medcalc(
     model: Saying, medcalc: TaskData, folder: RunFolder, **options: Any
 ) -> AnsweredTask:
-    answered = run_model(
+    answered_tasks = run_model(
         [MEDCALC], {"medcalc": medcalc}, model, folder, RunOptions(**options)
     )
-    assert answered is not None
-    (task,) = answered
+    assert answered_tasks is not None
+    (task,) = answered_tasks
     return task
 
 
 @pytest.mark.parametrize("change", ["model", "length", "prompt"])
-def test_whatever_could_change_an_answer_asks_anew(
+def test_a_change_of_model_length_or_prompt_asks_again(
     medcalc: TaskData, folder: RunFolder, change: str
 ) -> None:
-    answered(Saying(says("a")), medcalc, folder)
+    run_medcalc(Saying(says("a")), medcalc, folder)
     model = Saying(
         says("b"), identity={"backend": "other"} if change == "model" else None
     )
@@ -550,7 +548,7 @@ def test_whatever_could_change_an_answer_asks_anew(
             for item in medcalc.items
         ]
         medcalc = replace(medcalc, items=items)
-    task = answered(
+    task = run_medcalc(
         model, medcalc, folder, **({"max_new_tokens": 7} if change == "length" else {})
     )
     assert len(model.asked) == len(medcalc.items)
@@ -560,7 +558,7 @@ def test_whatever_could_change_an_answer_asks_anew(
 def test_answers_that_are_empty_or_cut_at_the_length_limit(
     medcalc: TaskData, folder: RunFolder
 ) -> None:
-    entry = finish([answered(Saying(says("")), medcalc, folder)], folder)["tasks"][
+    entry = finish([run_medcalc(Saying(says("")), medcalc, folder)], folder)["tasks"][
         "medcalc"
     ]
     assert entry["coverage"]["scored"] == len(medcalc.items)
@@ -572,7 +570,7 @@ def test_answers_that_are_empty_or_cut_at_the_length_limit(
         )
 
     model = Saying(cut, identity={"backend": "other"})
-    entry = finish([answered(model, medcalc, folder)], folder)["tasks"]["medcalc"]
+    entry = finish([run_medcalc(model, medcalc, folder)], folder)["tasks"]["medcalc"]
     assert entry["cut_at_length"] == sum(key < "4" for key in model.asked) > 0
 
 
@@ -584,7 +582,7 @@ INDEX, OPEN = (
 
 
 class Words(GeneratesOnly):
-    """Counts a token a word; finds letter `B` the most probable, or says how many words it was asked with."""
+    """Counts a token per word; letter `B` is the most probable, and a text answer counts the prompt's words."""
 
     name = "hf/words"
 
@@ -625,12 +623,14 @@ def data_of(task: TaskSpec, demos: Path) -> TaskData:
     return load_task_data(task, EHRNOTEQA, data=demos / "ehrnoteqa", config="demo")
 
 
-def asked_once(
-    task: TaskSpec, data: TaskData, model: Words, private: RunFolder, **options: str
+def run_task(
+    task: TaskSpec, data: TaskData, model: Words, private: RunFolder, **options: Any
 ) -> AnsweredTask:
-    found = run_model([task], {task.name: data}, model, private, RunOptions(**options))  # type: ignore[arg-type]
-    assert found is not None
-    return found[0]
+    answered = run_model(
+        [task], {task.name: data}, model, private, RunOptions(**options)
+    )
+    assert answered is not None
+    return answered[0]
 
 
 def test_probabilities_are_not_asked_in_batches(
@@ -648,58 +648,62 @@ def test_probabilities_are_not_asked_in_batches(
     assert model.asked == 0
 
 
-def test_probabilities_are_asked_once_scored_and_found_again(
+def test_probabilities_are_asked_once_scored_and_replayed(
     demos: Path, private: RunFolder
 ) -> None:
     data = data_of(INDEX, demos)
     first = Words()
-    part = asked_once(INDEX, data, first, private)
-    results = finish([part], private)["tasks"][INDEX.name]
+    task_answers = run_task(INDEX, data, first, private)
+    results = finish([task_answers], private)["tasks"][INDEX.name]
     right = sum(item.fields["answer"] == "B" for item in data.items) / len(data.items)
     assert results["metrics"]["accuracy"]["value"] == pytest.approx(right)
     assert set(results["metrics"]) == {"accuracy", "gold_probability"}
     assert first.asked == len(data.items) == 8
     again = Words()
-    assert asked_once(INDEX, data, again, private).responses == part.responses
+    assert run_task(INDEX, data, again, private).responses == task_answers.responses
     assert again.asked == 0
-    assert run_responses(INDEX, data, part.recipe, private.path) == part.responses
+    assert (
+        run_responses(INDEX, data, task_answers.recipe, private.path)
+        == task_answers.responses
+    )
 
 
-def test_a_shortened_run_is_found_again_without_the_model_s_tokenizer(
+def test_a_shortened_run_is_replayed_without_the_tokenizer(
     demos: Path, private: RunFolder
 ) -> None:
     data = data_of(OPEN, demos)
-    part = asked_once(
+    task = run_task(
         OPEN, data, Words(room=400), private, truncate="notes-from-the-oldest"
     )
-    cut = part.recipe["truncation"]["words_left_out"]
-    assert part.recipe["truncation"]["rule"] == "notes-from-the-oldest"
+    cut = task.recipe["truncation"]["words_left_out"]
+    assert task.recipe["truncation"]["rule"] == "notes-from-the-oldest"
     assert 0 < len(cut) < len(data.items)
-    asked = {name: int(text.split()[0]) for name, text in part.responses.items()}
-    assert max(asked.values()) <= 400
-    # as few words as can be, up to the mark that stands for them
-    assert min(asked[name] for name in cut) >= 395
-    assert run_responses(OPEN, data, part.recipe, private.path) == part.responses
-    # The judge reads the notes whole.
-    assert [item.fields for item in part.items] == [item.fields for item in data.items]
-    # As `score --responses RUN` has it: the run's recipe, with a scoring that is not
-    # this one's.
+    lengths = {name: int(text.split()[0]) for name, text in task.responses.items()}
+    assert max(lengths.values()) <= 400
+    # as few words as possible are cut, apart from the mark that replaces them
+    assert min(lengths[name] for name in cut) >= 395
+    assert run_responses(OPEN, data, task.recipe, private.path) == task.responses
+    # The judge reads the whole notes.
+    assert [item.fields for item in task.items] == [item.fields for item in data.items]
+
+
+def test_results_count_the_shortened_questions(demos: Path, private: RunFolder) -> None:
     data = data_of(INDEX, demos)
-    part = asked_once(
+    task = run_task(
         INDEX, data, Words(room=500), private, truncate="notes-from-the-oldest"
     )
-    number = len(part.recipe["truncation"]["words_left_out"])
+    number = len(task.recipe["truncation"]["words_left_out"])
     assert 0 < number <= len(data.items)
-    again = replace(
-        part, recipe={**part.recipe, "scoring": {"sentence_bert": {"kind": "embedder"}}}
-    )
-    for one in (part, again):
-        entry = finish([one], private)["tasks"][INDEX.name]
+    # As in `score --responses RUN`: the run's recipe, with the scoring of another one.
+    scoring = {"sentence_bert": {"kind": "embedder"}}
+    rescored = replace(task, recipe={**task.recipe, "scoring": scoring})
+    for answered_task in (task, rescored):
+        entry = finish([answered_task], private)["tasks"][INDEX.name]
         assert entry["shortened"] == number
         assert "scoring" not in entry["recipe"]
 
 
-def test_what_does_not_fit_is_refused_or_left_unanswered(
+def test_questions_that_do_not_fit_are_refused_or_left_unanswered(
     demos: Path, private: RunFolder
 ) -> None:
     class Refusing(Words):
@@ -713,31 +717,31 @@ def test_what_does_not_fit_is_refused_or_left_unanswered(
     with pytest.raises(
         UsageError, match=r"ehrnoteqa_open_level1: \d of 8 questions do not fit"
     ):
-        asked_once(OPEN, data, model, private)
+        run_task(OPEN, data, model, private)
     assert model.asked == 0
-    part = asked_once(OPEN, data, model, private, truncate="unanswered")
-    assert part.recipe["truncation"] == {
+    task = run_task(OPEN, data, model, private, truncate="unanswered")
+    assert task.recipe["truncation"] == {
         "rule": "unanswered",
         "measured": True,
         "words_left_out": {},
     }
-    assert 0 < len(part.responses) < len(part.items)
-    assert set(part.unanswered.values()) == {"not asked"}
+    assert 0 < len(task.responses) < len(task.items)
+    assert set(task.unanswered.values()) == {"not asked"}
 
 
-FRAME = 5  # tokens of a question beside its document
+FRAME = 5  # tokens of a question without its document
 
 
 class Measuring(Words):
-    """Counts two tokens a word, or cannot tell; and how often it was asked to measure."""
+    """Counts two tokens per word, or has no tokenizer; counts its measurements."""
 
-    def __init__(self, room: int, *, knows: bool = True) -> None:
+    def __init__(self, room: int, *, has_tokenizer: bool = True) -> None:
         super().__init__(room)
-        self.knows, self.measured = knows, 0
+        self.has_tokenizer, self.measured = has_tokenizer, 0
 
     def lengths(self, requests: Sequence[Request]) -> list[Length | None]:
         self.measured += 1
-        if not self.knows:
+        if not self.has_tokenizer:
             return [None for _ in requests]
         return [
             Length(tokens=FRAME + 2 * self._words(request), room=self.room)
@@ -750,12 +754,13 @@ def item(name: str, words: int) -> Item:
     return Item(id=name, fields={"text": text}, groups={}, cluster=name)
 
 
-def shorten(one: Item, words: int) -> Item:
-    return replace(one, fields={"text": " ".join(one.fields["text"].split()[words:])})
+def shorten(question: Item, words: int) -> Item:
+    text = " ".join(question.fields["text"].split()[words:])
+    return replace(question, fields={"text": text})
 
 
-def render(one: Item) -> tuple[Message, ...]:
-    return ({"role": "user", "content": one.fields["text"]},)
+def render(question: Item) -> tuple[Message, ...]:
+    return ({"role": "user", "content": question.fields["text"]},)
 
 
 PROMPTS = PromptSet(name="own", sha256="0", render=render, shorten=shorten)
@@ -770,21 +775,23 @@ def fit(
     return fit_items(KQA, prompts, items, model, RunOptions(**options))
 
 
-def test_what_is_left_as_it_is() -> None:
+def test_questions_that_stay_unchanged() -> None:
     items, long = [item("a", 3), item("b", 10)], [item("a", 3), item("b", 100)]
     model = Measuring(FRAME + 20)
     assert fit(items, model) == Fitted(items=items)
     assert model.measured == 1
     assert fit(long, Measuring(FRAME + 20), truncate="unanswered").items == long
-    # Some never fit, and some models cannot tell.
+    # Some questions never fit, and some models have no tokenizer.
     assert fit(items, Measuring(FRAME - 1), truncate="notes-from-the-oldest") == Fitted(
         items=items
     )
-    assert fit(long, Measuring(1, knows=False)) == Fitted(items=long, measured=False)
+    assert fit(long, Measuring(1, has_tokenizer=False)) == Fitted(
+        items=long, measured=False
+    )
     assert parameters(Run)["truncate"].choices == get_args(Truncate)
 
 
-def test_too_long_is_refused_with_a_list() -> None:
+def test_questions_that_are_too_long_are_listed() -> None:
     items = [
         item("short", 3),
         *(item(f"long{number}", 12 + number) for number in range(30)),
@@ -800,14 +807,18 @@ def test_too_long_is_refused_with_a_list() -> None:
     assert "w1" not in message  # none of the text
 
 
-def test_cut_by_as_few_words_as_possible_and_a_replay_without_measuring() -> None:
+def test_as_few_words_as_possible_are_cut_and_a_replay_does_not_measure() -> None:
     items = [item("a", 3), item("b", 100), item("c", 11)]
-    found = fit(items, Measuring(FRAME + 20), truncate="notes-from-the-oldest")
-    assert found.shortened == {"b": 90, "c": 1}
-    assert [len(each.fields["text"].split()) for each in found.items] == [3, 10, 10]
-    assert found.items[1].fields["text"].split()[-1] == "w99"  # the end stays
-    model = Measuring(1, knows=False)
-    assert fit(items, model, shortened=found.shortened) == found
+    fitted = fit(items, Measuring(FRAME + 20), truncate="notes-from-the-oldest")
+    assert fitted.shortened == {"b": 90, "c": 1}
+    assert [len(question.fields["text"].split()) for question in fitted.items] == [
+        3,
+        10,
+        10,
+    ]
+    assert fitted.items[1].fields["text"].split()[-1] == "w99"  # the end stays
+    model = Measuring(1, has_tokenizer=False)
+    assert fit(items, model, shortened=fitted.shortened) == fitted
     assert model.measured == 0
 
 
@@ -829,8 +840,10 @@ def test_every_question_fits_and_loses_no_word_too_many(
     sizes: list[int], words: int
 ) -> None:
     items = [item(str(number), size) for number, size in enumerate(sizes)]
-    found = fit(items, Measuring(FRAME + 2 * words), truncate="notes-from-the-oldest")
-    assert found.shortened == {
+    fitted = fit(items, Measuring(FRAME + 2 * words), truncate="notes-from-the-oldest")
+    assert fitted.shortened == {
         str(number): size - words for number, size in enumerate(sizes) if size > words
     }
-    assert all(len(each.fields["text"].split()) <= words for each in found.items)
+    assert all(
+        len(question.fields["text"].split()) <= words for question in fitted.items
+    )

@@ -1,9 +1,8 @@
-"""Sheets to fill in: every task's goes out, is filled in, and comes back by `score`."""
+"""Sheets to fill in: written for every task, filled in, and read by `score`."""
 
 from __future__ import annotations
 
 import csv
-import json
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from medical_tasks.errors import RefusedError, UsageError
 from medical_tasks.io.blank_sheets import LONGEST_CELL, blank_workbook, in_cells
 from medical_tasks.runs.responses import read_responses
 from medical_tasks.spec import Item, TaskSpec
+from tests.run_files import task_entry
 from tests.support import own_tasks
 
 TASKS = [
@@ -37,7 +37,7 @@ def items_of(task: TaskSpec, demos: Path) -> list[Item]:
 
 
 def fill(path: Path, answers: Mapping[str, str]) -> None:
-    """Writes answers as people do, and saves the file."""
+    """Writes answers into the sheet, and saves the file."""
     if path.suffix == ".xlsx":
         book = load_workbook(path)
         header = [cell.value for cell in book.active[1]]
@@ -56,29 +56,31 @@ def fill(path: Path, answers: Mapping[str, str]) -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_goes_out_and_comes_back(name: str, demos: Path, here: Path) -> None:
+def test_the_sheet_of_every_task_is_read_back(
+    name: str, demos: Path, here: Path
+) -> None:
     task = task_spec(name)
     items = items_of(task, demos)
-    # A blank answer is no answer; some tasks have none that a file could state.
+    # A blank answer is none; the gold of some items is blank.
     answers = {item.id: task.benchmark.gold_response(task, item) for item in items}
-    told = {item: text for item, text in answers.items() if text.strip()}
+    expected = {item: text for item, text in answers.items() if text.strip()}
     for form in ("xlsx", "csv"):
-        made = mt.sheet(name, here / f"sheet.{form}", config="demo", data=demos)
-        assert made.questions == len(items)
-        fill(made.path, answers)
-        read = read_responses(made.path, [*answers], task=task, items=items)
-        assert dict(read.items()) == told
-    assert told
+        sheet = mt.sheet(name, here / f"sheet.{form}", config="demo", data=demos)
+        assert sheet.questions == len(items)
+        fill(sheet.path, answers)
+        responses = read_responses(sheet.path, [*answers], task=task, items=items)
+        assert dict(responses.items()) == expected
+    assert expected
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_task_that_no_person_can_answer_is_refused(name: str, here: Path) -> None:
+def test_a_task_without_text_answers_is_refused(name: str, here: Path) -> None:
     with pytest.raises(UsageError, match=r"Choose another task, such as \w+_\w+\.$"):
         mt.sheet(name, here / "sheet.xlsx", config="demo")
     assert not (here / "sheet.xlsx").exists()
 
 
-def test_by_the_command_line_a_filled_sheet_scores_as_its_answers_do(
+def test_a_filled_sheet_is_scored_like_its_answers_on_the_command_line(
     demos: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = ["--config", "demo", "--data", str(demos)]
@@ -86,7 +88,7 @@ def test_by_the_command_line_a_filled_sheet_scores_as_its_answers_do(
     output = capsys.readouterr().out
     command = output.partition("then: medical-tasks ")[2].split()
     assert command[:2] == ["score", "kqa"]
-    assert main([*command, "--out", "empty"]) == 5  # nobody wrote anything
+    assert main([*command, "--out", "empty"]) == 5  # it has no answers yet
     task = task_spec("kqa")
     answers = {
         item.id: task.benchmark.gold_response(task, item)
@@ -94,47 +96,61 @@ def test_by_the_command_line_a_filled_sheet_scores_as_its_answers_do(
     }
     fill(Path("kqa.xlsx"), answers)
     assert main([*command, "--out", "filled"]) == 0
-    sheet = json.loads(Path("filled/results.json").read_text())["tasks"]["kqa"]
+    entry = task_entry("filled", "kqa")
     plain = mt.score("kqa", answers, config="demo", data=demos, out="plain")
     value = plain["kqa"].metrics["comprehensiveness"].value
-    assert sheet["metrics"]["comprehensiveness"]["value"] == value == 1.0
+    assert entry["metrics"]["comprehensiveness"]["value"] == value == 1.0
 
 
 def test_only_answers_can_be_changed_and_choices_are_offered(
     demos: Path, here: Path
 ) -> None:
-    made = mt.sheet("ehrnoteqa_mc_level1", here / "s.xlsx", config="demo", data=demos)
-    sheet = load_workbook(made.path).active
-    assert [cell.value for cell in sheet[1]] == ["id", "question", "to_read", "answer"]
-    assert sheet.protection.sheet
-    assert [cell.protection.locked for cell in sheet[2]] == [True, True, True, False]
-    assert sheet.freeze_panes == "B2"
-    assert all(cell.alignment.wrap_text for cell in sheet[2])
-    (rule,) = sheet.data_validations.dataValidation
+    written_sheet = mt.sheet(
+        "ehrnoteqa_mc_level1", here / "s.xlsx", config="demo", data=demos
+    )
+    worksheet = load_workbook(written_sheet.path).active
+    assert [cell.value for cell in worksheet[1]] == [
+        "id",
+        "question",
+        "to_read",
+        "answer",
+    ]
+    assert worksheet.protection.sheet
+    assert [cell.protection.locked for cell in worksheet[2]] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert worksheet.freeze_panes == "B2"
+    assert all(cell.alignment.wrap_text for cell in worksheet[2])
+    (rule,) = worksheet.data_validations.dataValidation
     assert rule.formula1 == '"A,B,C,D,E"'
-    assert str(rule.sqref) == f"D2:D{made.questions + 1}"
-    assert sheet["B2"].value.splitlines()[1].startswith("A. ")
+    assert str(rule.sqref) == f"D2:D{written_sheet.questions + 1}"
+    assert worksheet["B2"].value.splitlines()[1].startswith("A. ")
 
 
-def test_credentialed_text_is_for_its_owner_alone(
+def test_a_sheet_of_credentialed_text_is_private(
     demos: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    where = ["--config", "demo", "--data", str(demos)]
-    assert main(["sheet", "ehrnoteqa_mc_level1", "--out", "s.csv", *where]) == 0
+    data = ["--config", "demo", "--data", str(demos)]
+    assert main(["sheet", "ehrnoteqa_mc_level1", "--out", "s.csv", *data]) == 0
     assert stat.S_IMODE(Path("s.csv").stat().st_mode) == 0o600
     assert "for your eyes alone" in capsys.readouterr().out
     (here / "tree" / ".git").mkdir(parents=True)
     with pytest.raises(RefusedError, match="git work tree"):
         mt.sheet("ehrnoteqa_mc_level1", "tree/s.csv", config="demo", data=demos)
-    open_one = mt.sheet("kqa", "tree/open.csv", config="demo", data=demos)
-    assert not open_one.private
+    open_sheet = mt.sheet("kqa", "tree/open.csv", config="demo", data=demos)
+    assert not open_sheet.private
 
 
-def test_what_somebody_wrote_is_never_written_over(demos: Path, here: Path) -> None:
-    made = mt.sheet("kqa", "s.csv", config="demo", data=demos)
-    mt.sheet("kqa", "s.csv", config="demo", data=demos)  # nobody wrote in it yet
-    text = made.path.read_text(encoding="utf-8-sig")
-    made.path.write_text(text.rstrip("\r\n") + "Yes.\r\n")
+def test_filled_sheets_and_other_files_are_never_overwritten(
+    demos: Path, here: Path
+) -> None:
+    sheet = mt.sheet("kqa", "s.csv", config="demo", data=demos)
+    mt.sheet("kqa", "s.csv", config="demo", data=demos)  # it has no answers yet
+    text = sheet.path.read_text(encoding="utf-8-sig")
+    sheet.path.write_text(text.rstrip("\r\n") + "Yes.\r\n")
     with pytest.raises(UsageError, match="row 14 of it has an answer"):
         mt.sheet("kqa", "s.csv", config="demo", data=demos)
     Path("letter.csv").write_text("Dear colleague\nI write\n")
@@ -143,7 +159,7 @@ def test_what_somebody_wrote_is_never_written_over(demos: Path, here: Path) -> N
     assert Path("letter.csv").read_text() == "Dear colleague\nI write\n"
 
 
-def test_wrong_names_are_told(demos: Path, here: Path) -> None:
+def test_wrong_use(demos: Path, here: Path) -> None:
     with pytest.raises(UsageError, match=r"XLSX or CSV.*\.xlsx or \.csv"):
         mt.sheet("kqa", "s.ods", config="demo", data=demos)
     with pytest.raises(UsageError, match="sheet takes one task"):
@@ -151,32 +167,34 @@ def test_wrong_names_are_told(demos: Path, here: Path) -> None:
 
 
 def test_a_sample_is_scored_as_one(demos: Path, here: Path) -> None:
-    made = mt.sheet("medcalc", "s.csv", config="demo", data=demos, subset=8, seed=3)
-    assert made.questions == 8
+    sheet = mt.sheet("medcalc", "s.csv", config="demo", data=demos, subset=8, seed=3)
+    assert sheet.questions == 8
     task = task_spec("medcalc")
     items = items_of(task, demos)
     fill(
-        made.path,
+        sheet.path,
         {item.id: task.benchmark.gold_response(task, item) for item in items},
     )
-    assert made.score[:2] == ("score", "medcalc")
-    assert main([*made.score, "--out", "scored"]) == 0
-    entry = json.loads(Path("scored/results.json").read_text())["tasks"]["medcalc"]
+    assert sheet.score[:2] == ("score", "medcalc")
+    assert main([*sheet.score, "--out", "scored"]) == 0
+    entry = task_entry("scored", "medcalc")
     assert entry["coverage"]["scored"] == 8
     assert entry["metrics"]["accuracy"]["value"] == 1.0
 
 
 @given(st.text(alphabet="aé\n😀", min_size=0, max_size=40), st.integers(1, 4000))
-def test_long_texts_are_cut_at_lines_and_lose_nothing(part: str, times: int) -> None:
-    text = part * times
+def test_long_texts_are_split_at_lines_and_lose_nothing(
+    segment: str, times: int
+) -> None:
+    text = segment * times
     cells = in_cells(text)
     assert "".join(cells) == text
     assert all(len(cell.encode("utf-16-le")) // 2 <= LONGEST_CELL for cell in cells)
-    if "\n" in part and len(part) < 40:
+    if "\n" in segment and len(segment) < 40:
         assert all(cell.endswith("\n") for cell in cells[:-1])
 
 
-def test_texts_of_a_workbook_are_no_formulas_and_keep_their_zeros(
+def test_cells_of_a_workbook_are_text_and_keep_their_zeros(
     tmp_path: Path,
 ) -> None:
     rows = [["0071", "=1+1", ""], ["1e5", "a\x07b _x000A_", ""]]

@@ -1,4 +1,4 @@
-"""The law of every number of every task: it lies within its bounds, and its interval within the metric's limits, whatever lacks."""
+"""Laws of every task's figures: values are within their bounds and intervals within the metric's limits, whatever is missing."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ OTHERS = sorted(name for name, task in own_tasks().items() if not task.judge)
 
 
 class LosingJudge:
-    """The judge that compares words, which loses verdicts at random."""
+    """The lexical judge, which loses verdicts at random."""
 
     name = "losing"
     comparable = False
@@ -62,12 +62,12 @@ class LosingJudge:
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         lost = [
-            random.Random(f"{self.seed} {each.id}").random() < self.share
-            for each in questions
+            random.Random(f"{self.seed} {question.id}").random() < self.share
+            for question in questions
         ]
         return [
-            Unscored(id=each.id, reason="judge: http 500") if gone else each
-            for each, gone in zip(self.inner.ask(questions), lost, strict=True)
+            Unscored(id=verdict.id, reason="judge: http 500") if is_lost else verdict
+            for verdict, is_lost in zip(self.inner.ask(questions), lost, strict=True)
         ]
 
 
@@ -82,9 +82,9 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LosingJudge]:
 def _answers(
     task: TaskSpec, items: Sequence[Item], chance: random.Random
 ) -> dict[str, str]:
-    """Right ones, halves, others', empty ones, abstentions, and some that are not there."""
+    """Gold answers, halves, others' answers, empty ones, abstentions; some items have none."""
     gold = task.benchmark.gold_response
-    made = {}
+    answers = {}
     for item in items:
         text: str = gold(task, item)
         forms = [
@@ -98,8 +98,8 @@ def _answers(
         ]
         forms = [text, text, ""] if task.asks == "choices" else forms
         if chance.random() < 0.85:
-            made[item.id] = chance.choice(forms)
-    return made
+            answers[item.id] = chance.choice(forms)
+    return answers
 
 
 def _summary(
@@ -120,17 +120,21 @@ def _summary(
         gold = task.benchmark.gold_response
         answers = {item.id: answers.get(item.id) or gold(task, item) for item in items}
     judge.share, judge.seed = share, seed
-    given: dict[str, Any] = {}
+    scoring_options: dict[str, Any] = {}
     if task.judge:
         prompts = task.benchmark.load_judge_prompts(task)
-        given["judging"] = Judging(judge=judge, prompts=prompts, mode=task.judging)
+        scoring_options["judging"] = Judging(
+            judge=judge, prompts=prompts, mode=task.judging
+        )
     if task.scoring_arguments:
-        given["arguments"] = (
+        scoring_options["arguments"] = (
             {"official": "yes"} if "official" in task.scoring_arguments else {}
         )
-    asked = [item for item in items if item.id in answers]
-    texts = [Answer(text=answers[item.id]) for item in asked]
-    scored = task.benchmark.score_items(task, asked, texts, Scoring(**given))
+    answered_items = [item for item in items if item.id in answers]
+    texts = [Answer(text=answers[item.id]) for item in answered_items]
+    scored = task.benchmark.score_items(
+        task, answered_items, texts, Scoring(**scoring_options)
+    )
     reported = task.reporting(("official",))
     return summarise(
         reported,
@@ -145,16 +149,16 @@ def _summary(
 def _all_metrics(
     task: TaskSpec, entry: Mapping[str, Any]
 ) -> Iterator[tuple[MetricSpec, Mapping[str, Any]]]:
-    known = {metric.name: metric for metric in task.metrics}
+    specs = {metric.name: metric for metric in task.metrics}
     for name, metric in entry["metrics"].items():
-        yield known[name], metric
+        yield specs[name], metric
     for groups in entry["breakdown"].values():
         for metrics in groups.values():
             for name, metric in metrics.items():
-                yield known[name], metric
+                yield specs[name], metric
 
 
-def _law(
+def _check_law(
     metric: MetricSpec, entry: Mapping[str, Any], *, unclear: bool = False
 ) -> None:
     value, low, high = entry["value"], entry["bound_low"], entry["bound_high"]
@@ -162,7 +166,9 @@ def _law(
         entry[name]
         for name in ("value", "ci_low", "ci_high", "bound_low", "bound_high")
     ]
-    assert all(each is None or math.isfinite(each) for each in numbers), metric.name
+    assert all(number is None or math.isfinite(number) for number in numbers), (
+        metric.name
+    )
     if value is None:
         assert entry["reason"], metric.name
         assert (entry["ci_low"], entry["ci_high"], entry["n"]) == (None, None, 0), (
@@ -196,7 +202,7 @@ def _law(
 @pytest.mark.parametrize("name", [*JUDGED, *OTHERS])
 def test_every_task(name: str, demos: Path, judge: LosingJudge) -> None:
     task = tasks()[name]
-    # Tasks of a family are scored alike: the first one in more ways.
+    # Tasks of a family are scored alike; the first one is tried with more losses.
     more = (0.0, 0.1, 0.4) if name in FIRST else (0.25,)
     shares = (*more, 1.0) if task.judge else (0.0,)
     for seed, share in enumerate(shares):
@@ -207,18 +213,18 @@ def test_every_task(name: str, demos: Path, judge: LosingJudge) -> None:
             == counts["asked"]
             == entry["n_items"]
         )
-        for metric, found in _all_metrics(task, entry):
-            _law(metric, found, unclear=bool(counts["unclear"]))
+        for metric, metric_entry in _all_metrics(task, entry):
+            _check_law(metric, metric_entry, unclear=bool(counts["unclear"]))
         if share == 1.0:
-            # Whatever an empty answer is worth, no verdict is no value.
+            # Without verdicts there is no value, even if empty answers have one.
             headline = entry["metrics"][task.metrics[0].name]
             assert headline["value"] is None
             assert headline["bound_low"] < headline["bound_high"]
     complete = _summary(task, demos, judge, seed=0, share=0.0, whole=True)
     assert complete["coverage"]["scored"] == complete["n_items"]
-    for metric, found in _all_metrics(task, complete):
-        _law(metric, found, unclear=bool(complete["coverage"]["unclear"]))
-        assert "scored" not in found or metric.official
+    for metric, metric_entry in _all_metrics(task, complete):
+        _check_law(metric, metric_entry, unclear=bool(complete["coverage"]["unclear"]))
+        assert "scored" not in metric_entry or metric.official
 
 
 def test_there_are_tasks_of_both_kinds() -> None:
@@ -227,7 +233,7 @@ def test_there_are_tasks_of_both_kinds() -> None:
     assert set(FIRST) <= set(JUDGED)
 
 
-# The estimator by itself
+# The estimator
 
 LAW_TASK = toy_task(
     MetricSpec(name="share", kind="mean", description=""),
@@ -248,11 +254,11 @@ HOWS: tuple[Literal["share", "count", "any"], ...] = ("share", "count", "any", "
 
 @st.composite
 def _verdicts(draw: st.DrawFn) -> Verdicts:
-    known = draw(COUNTED)
+    decided = draw(COUNTED)
     return Verdicts(
         kind=draw(st.sampled_from(["", "a", "b", "a/b"])),
-        hits=draw(st.integers(0, known)),
-        known=known,
+        hits=draw(st.integers(0, decided)),
+        known=decided,
         missing=draw(st.sampled_from([0, 0, 1, 3])),
         unasked=draw(st.sampled_from([0, 0, 2])),
     )
@@ -262,7 +268,7 @@ def _verdicts(draw: st.DrawFn) -> Verdicts:
 def _score(draw: st.DrawFn) -> ItemScore:
     verdicts = tuple(draw(st.lists(_verdicts(), max_size=3)))
     listed = (Verdicts(kind="a", more=30),) if draw(st.integers(0, 5)) == 0 else ()
-    judged = draw(st.integers(0, 4)) > 0 or any(one.missing for one in verdicts)
+    judged = draw(st.integers(0, 4)) > 0 or any(group.missing for group in verdicts)
     counts = {
         "share": Counts(how="share", verdicts=verdicts),
         "count": Counts(how="count", verdicts=verdicts),
@@ -274,16 +280,14 @@ def _score(draw: st.DrawFn) -> ItemScore:
         weights, values = {"pooled": 0.0}, {"pooled": math.nan}
     else:
         values = {}
-    made = ItemScore.counted(counts, id="", values=values, weights=weights)
-    return (
-        made
-        if judged
-        else ItemScore(id="", values=made.values, limits=made.limits, weights=weights)
-    )
+    score = ItemScore.counted(counts, id="", values=values, weights=weights)
+    if judged:
+        return score
+    return ItemScore(id="", values=score.values, limits=score.limits, weights=weights)
 
 
 @given(st.lists(st.one_of(st.none(), _score()), min_size=1, max_size=8), st.data())
-def test_whatever_is_missing(
+def test_the_law_holds_whatever_is_missing(
     drawn: list[ItemScore | None], data: st.DataObject
 ) -> None:
     items = [
@@ -291,36 +295,40 @@ def test_whatever_is_missing(
         for number in range(len(drawn))
     ]
     scores = {
-        str(number): replace(one, id=str(number))
-        for number, one in enumerate(drawn)
-        if one is not None
+        str(number): replace(score, id=str(number))
+        for number, score in enumerate(drawn)
+        if score is not None
     }
     task = replace(LAW_TASK, cluster="note") if data.draw(st.booleans()) else LAW_TASK
-    most = max(
-        [2.0, *(one.counts["count"].limits[1] for one in scores.values() if one.counts)]
-    )
-    most = max([most, *(one.values.get("count", 0.0) for one in scores.values())])
-    least = {item.id: (0.0, 1.0 if item.id not in scores else most) for item in items}
+    highs = [
+        score.counts["count"].limits[1] for score in scores.values() if score.counts
+    ]
+    values = [score.values.get("count", 0.0) for score in scores.values()]
+    high = max([2.0, *highs, *values])
+    count_limits = {
+        item.id: (0.0, high if item.id in scores else 1.0) for item in items
+    }
     estimator = Estimator(
         task,
         scores,
         items=len(items),
-        unanswered_limits=lambda item: {"count": least[item.id]},
+        unanswered_limits=lambda item: {"count": count_limits[item.id]},
     )
     for metric in task.metrics:
         entry = estimator.entry(metric, items)
-        _law(metric, entry)
-        values = [estimator.item_value(metric, score) for score in scores.values()]
+        _check_law(metric, entry)
+        item_values = (estimator.item_value(metric, score) for score in scores.values())
         pairs = [
             (value, weight)
-            for value, weight in values
+            for value, weight in item_values
             if weight and not math.isnan(value)
         ]
         if all(
-            one is not None and (metric.name in one.values or metric.name in one.counts)
-            for one in drawn
+            score is not None
+            and (metric.name in score.values or metric.name in score.counts)
+            for score in drawn
         ):
-            # What harnesses average is what is reported.
+            # The reported value is the average that harnesses compute.
             assert (entry["value"] is None) == (not pairs) or metric.name == "pooled"
             if pairs and entry["value"] is not None:
                 total = math.fsum(weight for _, weight in pairs)
@@ -349,7 +357,7 @@ OUTCOMES = ("right", "wrong", "unclear", "unscored", "unanswered")
 
 
 def _read(name: str, outcome: str) -> ItemScore:
-    """The score of an answer; the official metric does not rest on the reader that can be unclear."""
+    """The score of an answer; the official metric does not depend on the unclear reading."""
     weights = {"pooled": float(1 + int(name) % 3)}
     if outcome == "unscored":
         return ItemScore(id=name, values={}, weights=weights, unscored="lost")
@@ -377,7 +385,7 @@ def _read(name: str, outcome: str) -> ItemScore:
 def test_an_unclear_answer_leaves_the_value_inside_the_bounds(
     outcomes: list[str], decisions: list[str], share: float
 ) -> None:
-    """Of a whole set and of a stratified sample; and whatever is decided afterwards lies within the bounds before it."""
+    """In a whole set and in a stratified sample; values after any decision are within the bounds before it."""
     kinds = ("odd", "even")
     items = [
         Item(id=str(n), fields={}, groups={"kind": kinds[n % 2]}, cluster=str(n))
@@ -395,53 +403,51 @@ def test_an_unclear_answer_leaves_the_value_inside_the_bounds(
     strata = {"even": len(items) // 2, "odd": math.ceil(len(items) / 2 * share)}
     drawn = {"strata": strata, "drawn": len(items)}
     for metric in READ_TASK.metrics:
-        before, after = (Estimator(READ_TASK, each) for each in (first, decided))
-        entries = [one.entry(metric, items) for one in (before, after)]
+        estimators = [Estimator(READ_TASK, scores) for scores in (first, decided)]
+        entries = [estimator.entry(metric, items) for estimator in estimators]
         sampled = [
-            one.of_whole_set(entry.copy(), metric, items, drawn)
-            for one, entry in zip((before, after), entries, strict=True)
+            estimator.of_whole_set(entry.copy(), metric, items, drawn)
+            for estimator, entry in zip(estimators, entries, strict=True)
         ]
-        for told, decision in (entries, sampled):
-            if told["value"] is not None and decision["value"] is not None:
-                assert told["bound_low"] <= told["value"] <= told["bound_high"]
-                assert told["bound_low"] - EXACT <= decision["value"]
-                assert decision["value"] <= told["bound_high"] + EXACT
-        told, decision = entries
-        if told["value"] is not None:
-            assert told["bound_low"] - EXACT <= decision["bound_low"]
-            assert decision["bound_high"] <= told["bound_high"] + EXACT
+        for before, after in (entries, sampled):
+            if before["value"] is not None and after["value"] is not None:
+                assert before["bound_low"] <= before["value"] <= before["bound_high"]
+                assert before["bound_low"] - EXACT <= after["value"]
+                assert after["value"] <= before["bound_high"] + EXACT
+        before, after = entries
+        if before["value"] is not None:
+            assert before["bound_low"] - EXACT <= after["bound_low"]
+            assert after["bound_high"] <= before["bound_high"] + EXACT
             if set(outcomes) <= {"right", "wrong"}:
-                assert told["bound_low"] == told["bound_high"]
+                assert before["bound_low"] == before["bound_high"]
 
 
 def test_estimates_by_hand() -> None:
-    """Known verdicts of an item stand for its missing ones; where there are none, those of judged answers, never of empty ones."""
+    """Missing verdicts are estimated from the item's own, or from judged answers if it has none; never from empty ones."""
     share, count, any_of, pooled = LAW_TASK.metrics
 
-    def one(
-        name: str, hits: int, known: int, missing: int, *, judged: bool = True
+    def counted_score(
+        name: str, hits: int, decided: int, missing: int, *, judged: bool = True
     ) -> ItemScore:
-        verdicts = (Verdicts(hits=hits, known=known, missing=missing),)
+        verdicts = (Verdicts(hits=hits, known=decided, missing=missing),)
         counts = {
             metric.name: Counts(how=how, verdicts=verdicts)
             for metric, how in zip(LAW_TASK.metrics, HOWS, strict=True)
         }
-        made = ItemScore.counted(
-            counts, id=name, weights={"pooled": float(known + missing)}
+        score = ItemScore.counted(
+            counts, id=name, weights={"pooled": float(decided + missing)}
         )
-        return (
-            made
-            if judged
-            else ItemScore(id=name, values=made.values, weights=made.weights)
-        )
+        if judged:
+            return score
+        return ItemScore(id=name, values=score.values, weights=score.weights)
 
     scores = {
         score.id: score
         for score in (
-            one("half", 1, 2, 2),  # 1 of 2 known: 2 of 4
-            one("none", 0, 0, 4),  # nothing known: as the judged answers
-            one("full", 3, 4, 0),
-            one("empty", 0, 4, 0, judged=False),
+            counted_score("half", 1, 2, 2),  # 1 of 2 decided: 2 of 4
+            counted_score("none", 0, 0, 4),  # nothing decided: like the judged answers
+            counted_score("full", 3, 4, 0),
+            counted_score("empty", 0, 4, 0, judged=False),
         )
     }
     items = [Item(id=name, fields={}, groups={}, cluster=name) for name in scores]
@@ -460,11 +466,15 @@ def test_estimates_by_hand() -> None:
         (0.25 + 0 + 0.75) / 4,
         (0.75 + 1 + 0.75) / 4,
     )
-    # An answer of four verdicts, one hidden and none a hit: of those of 3 in 4, hidden
-    # at random, none leaves the others clean.
+    # Three of four verdicts are decided, none a hit. Of complete answers with one hit,
+    # hiding a verdict at random hides the hit in 1 of 4.
     lone = {
         score.id: score
-        for score in (one("lacks", 0, 3, 1), one("one", 1, 4, 0), one("clean", 0, 4, 0))
+        for score in (
+            counted_score("lacks", 0, 3, 1),
+            counted_score("one", 1, 4, 0),
+            counted_score("clean", 0, 4, 0),
+        )
     }
     hidden = Estimator(LAW_TASK, lone).item_value(any_of, lone["lacks"])[0]
     assert hidden == pytest.approx((1 / 4) / (1 / 4 + 1 + 1))

@@ -1,8 +1,9 @@
-"""Shared files of invented hospitals, as `site share` writes them."""
+"""Shared files of invented hospitals, as `site share` writes them, and checks of a judge."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ def figure(
     right: int,
     n: int,
     *,
-    role: str = "candidate",
     metric: str = "accuracy",
     **more: Any,
 ) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def figure(
     low, high = wilson(right / n, n, Z)
     estimate = {"value": right / n, "low": low, "high": high, "off": 0.0}
     return {
-        "role": role,
+        "role": "candidate",
         "metric": metric,
         "by": "",
         "group": "",
@@ -73,8 +73,8 @@ def content(
     checks: tuple[dict[str, Any], ...] = (),
     recipe: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A whole file's content, signed."""
-    made: dict[str, Any] = {
+    """The content of a whole file, with its hash."""
+    file_content: dict[str, Any] = {
         "format": 1,
         "site": site,
         "suite": "medical-tasks 0.1.0",
@@ -93,11 +93,32 @@ def content(
         },
         "checks": list(checks),
     }
-    return {**made, "sha256": content_hash(made)}
+    return {**file_content, "sha256": content_hash(file_content)}
 
 
-def write(folder: Path, made: dict[str, Any]) -> Path:
-    """Writes a file of its site's name."""
-    path = folder / f"{made['site']}.json"
-    path.write_text(json.dumps(made), encoding="utf-8")
+def write_check(
+    folder: Path, dataset: str, *, gold: Sequence[str], judge: Sequence[str]
+) -> Path:
+    """Writes the result of `judge-check` for a judge with these labels, into a new folder."""
+    check_content = {
+        "schema_version": 2,
+        "set": dataset,
+        "judge": {"name": "openai-api/host/a-judge", "identity": {}},
+        "votes": 1,
+        "mode": "single",
+        "prompts": {"set": "own"},
+        "pairs": len(gold),
+        "clusters": len(gold),
+        "labels": {"gold": gold, "judge": judge, "cluster": list(range(len(gold)))},
+    }
+    folder.mkdir(parents=True)
+    path = folder / "check.json"
+    path.write_text(json.dumps(check_content), encoding="utf-8")
+    return path
+
+
+def write(folder: Path, file_content: dict[str, Any]) -> Path:
+    """Writes a file that is named after its site."""
+    path = folder / f"{file_content['site']}.json"
+    path.write_text(json.dumps(file_content), encoding="utf-8")
     return path

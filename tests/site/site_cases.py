@@ -1,4 +1,4 @@
-"""A site's folder for tests, with finished runs of 80 invented rows in it."""
+"""A site's folder for tests, with finished runs on 80 invented rows."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ candidate = "openai-api/local/new"
 baseline = "{baseline}"
 
 [decision]
-preset = "{preset}"
+preset = "standard"
 margin = {margin}
 {more}"""
 
 
 def build_data(home: Path) -> Path:
-    """The data of 80 fresh rows, and a run that answers all of them right."""
+    """The data of 80 fresh rows, and a run whose answers are all right."""
     data = home / "data"
     build = ["build", "medcalc_bench", "--config", "fresh", "--seed", "7", "--n", "80"]
     assert main([*build, "--out", str(data / "medcalc_bench")]) == 0
@@ -42,10 +42,10 @@ def build_data(home: Path) -> Path:
 
 
 def score(home: Path, out: Path, wrong: Sequence[int] = (), **more: str) -> Path:
-    """Scores answers that are right but for those at some places."""
+    """Scores answers that are right, except those with the numbers in `wrong`."""
     answers = []
-    for place, row in enumerate(read_items(home / "gold")):
-        text = "the answer is 987654" if place in wrong else row["parsed"]
+    for number, row in enumerate(read_items(home / "gold")):
+        text = "the answer is 987654" if number in wrong else row["parsed"]
         answers.append({"id": row["id"], "response": text})
     file = home / f"{out.parent.name}-{out.name}.jsonl"
     file.write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
@@ -61,26 +61,24 @@ def make_site(
     folder: Path,
     home: Path,
     *,
-    preset: str = "standard",
     margin: float = 0.15,
     baseline: bool = True,
     wrong: Mapping[str, Sequence[int]] | None = None,
     more: str = "",
 ) -> Site:
-    """A site whose candidate and baseline are scored, with a sample of two sexes."""
+    """A site with scored runs of candidate and baseline, and a sample of two sexes."""
     folder.mkdir()
     text = SETTINGS.format(
         baseline="openai-api/local/old" if baseline else "",
-        preset=preset,
         margin=margin,
         more=more,
     )
     (folder / "site.toml").write_text(text, encoding="utf-8")
     begin(folder)
     site = open_site(folder)
-    places = {"candidate": (), "baseline": (0, 1), **(wrong or {})}
+    wrong_answers = {"candidate": (), "baseline": (0, 1), **(wrong or {})}
     for role in ("candidate", "baseline") if baseline else ("candidate",):
-        score(home, site.runs / role, places[role])
+        score(home, site.runs / role, wrong_answers[role])
     chance = random.Random(3)
     rows = [
         f"{row['id']},{chance.choice(['female', 'male'])}"
@@ -92,7 +90,7 @@ def make_site(
 
 
 def gated(site: Site) -> Site:
-    """Adds the line of a gate that the candidate passed, without working it out."""
+    """Adds the line of a gate that the candidate passed, without evaluating it."""
     runs = {"runs/candidate": run_hashes(site.runs / "candidate")}
     append(site.gates, "gate", {"verdict": "GO", "runs": runs, "findings": []})
     return site

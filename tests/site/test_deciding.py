@@ -1,4 +1,4 @@
-"""`site gate`: presets, rules of one's own, and the verdict that `gate` gives too."""
+"""`site gate`: presets, rules of one's own, and the same verdict as `gate`."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_every_preset_of_every_use_is_a_policy(
     path = tmp_path / "policy.toml"
     path.write_text(policy_text(materials), encoding="utf-8")
     policy = read_policy(path)
-    held = {rule.metric for rule in policy.rules if rule.metric}
-    assert held == {measure.metric for measure in MEASURES[use]}
+    metrics = {rule.metric for rule in policy.rules if rule.metric}
+    assert metrics == {measure.metric for measure in MEASURES[use]}
     kinds = [rule.kind for rule in policy.rules]
     assert ("margin" in kinds) is bool(baseline)
     assert ("judge_kappa_at_least" in kinds) is (preset != "exploratory")
@@ -66,18 +66,20 @@ def test_every_preset_of_every_use_is_a_policy(
 def test_a_rule_of_one_s_own_replaces_the_preset_s(home: Path, tmp_path: Path) -> None:
     more = '\n[[rule]]\nmetric = "accuracy"\nat_least = 0.6\n'
     site = make_site(tmp_path / "site", home, more=more)
-    found = [
+    accuracy_rules = [
         rule
         for rule in rules(materials_of(site))
         if rule.get("metric") == "accuracy" and "by" not in rule
     ]
-    assert found == [{"task": "medcalc", "metric": "accuracy", "at_least": 0.6}]
+    assert accuracy_rules == [
+        {"task": "medcalc", "metric": "accuracy", "at_least": 0.6}
+    ]
 
 
 @pytest.mark.parametrize(
     ("wrong", "code"), [((), 0), (tuple(range(12)), 7), (tuple(range(40)), 6)]
 )
-def test_site_gate_and_gate_say_the_same(
+def test_site_gate_and_gate_give_the_same_verdict(
     home: Path,
     tmp_path: Path,
     wrong: tuple[int, ...],
@@ -87,24 +89,25 @@ def test_site_gate_and_gate_say_the_same(
     site = make_site(tmp_path / "site", home, wrong={"candidate": wrong})
     capsys.readouterr()
     assert run(Gate(step="gate", folder=site.path)) == code
-    said = capsys.readouterr().out
-    assert str(tmp_path) not in said
+    output = capsys.readouterr().out
+    assert str(tmp_path) not in output
     line = history(site.gates)[-1]
     assert (
         main(["gate", str(site.policy), str(site.runs / "candidate"), "--json"]) == code
     )
-    told = json.loads(capsys.readouterr().out)
-    assert told["verdict"] == line.content["verdict"]
-    assert [each["verdict"] for each in told["findings"]] == [
-        each["verdict"] for each in line.content["findings"]
+    result = json.loads(capsys.readouterr().out)
+    assert result["verdict"] == line.content["verdict"]
+    findings = line.content["findings"]
+    assert [finding["verdict"] for finding in result["findings"]] == [
+        finding["verdict"] for finding in findings
     ]
-    groups = {each["group"] for each in line.content["findings"]}
+    groups = {finding["group"] for finding in findings}
     assert groups == {"", "female", "male"}
     assert str(tmp_path) not in json.dumps(line.content)
     assert set(line.content["runs"]) == {"runs/candidate", "runs/baseline"}
-    done = last(site, "gate")
-    assert done is not None
-    assert done.figures["head"] == line.digest
+    entry = last(site, "gate")
+    assert entry is not None
+    assert entry.figures["head"] == line.digest
     assert state(site).kind == "done"
     run(Gate(step="gate", folder=site.path, preset="exploratory"))
     assert "site.toml says standard" in state(site).text
@@ -124,7 +127,7 @@ def test_a_cut_history_blocks_the_step(home: Path, tmp_path: Path) -> None:
     assert "cut off" in state(site).text
 
 
-def test_a_judge_that_nobody_checked_decides_nothing() -> None:
+def test_a_judge_without_a_check_decides_nothing() -> None:
     materials = Materials(
         use="chart-qa",
         preset="standard",

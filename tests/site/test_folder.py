@@ -1,4 +1,4 @@
-"""The folder of a site: settings by their errors, the journal by what a kill does to it."""
+"""The folder of a site: errors in its settings, and a journal that survives kills."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "ward"
 
 
-def test_a_new_folder_opens_and_is_never_made_twice(
+def test_a_new_folder_opens_and_is_never_created_twice(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     site = open_site(folder)
@@ -33,32 +33,25 @@ def test_a_new_folder_opens_and_is_never_made_twice(
     assert "chart-qa" in capsys.readouterr().out
 
 
-def test_a_new_folder_that_was_killed_half_way_goes_on(
+def test_a_demo_that_was_killed_half_way_is_completed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [
-        "site",
-        "new",
-        str(folder.with_name("demo")),
-        "--use",
-        "calculator",
-        "--demo",
-    ]
-    assert main([*words, "--patients", "5"]) == 0
     demo = folder.with_name("demo")
+    words = ["site", "new", str(demo), "--use", "calculator", "--demo"]
+    assert main([*words, "--patients", "5"]) == 0
     notes = (demo / "demo" / "notes.csv").read_bytes()
-    (demo / "demo" / "truth.json").unlink()  # which is written last
+    (demo / "demo" / "truth.json").unlink()  # the last file that is written
     assert main([*words, "--patients", "5"]) == 0
     assert (demo / "demo" / "notes.csv").read_bytes() == notes
-    assert main([*words, "--patients", "5"]) == 2  # it is whole
+    assert main([*words, "--patients", "5"]) == 2  # it is complete
     (demo / "demo" / "truth.json").unlink()
     (demo / "site.toml").write_text((demo / "site.toml").read_text() + "# mine\n")
-    assert main([*words, "--patients", "5"]) == 2  # somebody has edited it
+    assert main([*words, "--patients", "5"]) == 2  # it was edited
     assert "not empty" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["notes\u2028.csv", "notes\udcff.csv", "nötes.csv"])
-def test_the_journal_takes_any_name_of_a_file(folder: Path, name: str) -> None:
+def test_the_journal_accepts_any_file_name(folder: Path, name: str) -> None:
     site = open_site(folder)
     done = note_step(site, "sample", inputs=[folder.parent / name])
     assert last(site, "sample") == done
@@ -68,13 +61,13 @@ def test_the_journal_takes_any_name_of_a_file(folder: Path, name: str) -> None:
     assert last(site, "sample") == done
 
 
-def test_a_folder_that_is_none_of_a_site_is_named(tmp_path: Path) -> None:
+def test_a_folder_without_a_site_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no site.toml"):
         open_site(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("line", "other", "said"),
+    ("line", "replacement", "message"),
     [
         ("seed = 1", "sed = 1", "has no sed. Did you mean 'seed'"),
         ("seed = 1", "seed = true", "seed is a whole number, got True"),
@@ -90,18 +83,18 @@ def test_a_folder_that_is_none_of_a_site_is_named(tmp_path: Path) -> None:
         ("[judge]", "[judge", "not TOML"),
     ],
 )
-def test_a_wrong_setting_is_named(
-    folder: Path, line: str, other: str, said: str
+def test_an_invalid_setting_is_named(
+    folder: Path, line: str, replacement: str, message: str
 ) -> None:
     file = folder / "site.toml"
     text = file.read_text()
     assert text.count(line) >= 1
-    file.write_text(text.replace(line, other, 1))
-    with pytest.raises(UsageError, match=said):
+    file.write_text(text.replace(line, replacement, 1))
+    with pytest.raises(UsageError, match=message):
         open_site(folder)
 
 
-def test_a_step_is_stale_when_what_it_read_has_changed(folder: Path) -> None:
+def test_a_step_is_stale_when_an_input_has_changed(folder: Path) -> None:
     site = open_site(folder)
     (folder / "plan").mkdir()
     (folder / "plan" / "plan.json").write_text("{}")
@@ -112,21 +105,21 @@ def test_a_step_is_stale_when_what_it_read_has_changed(folder: Path) -> None:
         inputs=["site.toml:seed", site.plan, site.private / "drafts.jsonl"],
         figures={"patients": 60},
     )
-    done = last(site, "sample")
-    assert done is not None
-    assert done.figures == {"patients": 60}
-    assert set(done.inputs) == {"site.toml:seed", "plan", "private/drafts.jsonl"}
-    assert changed(site, done) == []
+    entry = last(site, "sample")
+    assert entry is not None
+    assert entry.figures == {"patients": 60}
+    assert set(entry.inputs) == {"site.toml:seed", "plan", "private/drafts.jsonl"}
+    assert changed(site, entry) == []
     file = folder / "site.toml"
     file.write_text(file.read_text().replace("margin = 0.05", "margin = 0.1"))
-    assert changed(open_site(folder), done) == []  # nothing that was read
+    assert changed(open_site(folder), entry) == []  # the step has not read it
     file.write_text(file.read_text().replace("seed = 1", "seed = 2"))
     (folder / "plan" / "plan.json").write_text("{ }")
     (site.private / "drafts.jsonl").unlink()
-    assert changed(open_site(folder), done) == list(done.inputs)
+    assert changed(open_site(folder), entry) == list(entry.inputs)
 
 
-def test_a_line_that_a_kill_left_half_written_takes_no_other_with_it(
+def test_a_half_written_line_of_the_journal_is_ignored(
     folder: Path,
 ) -> None:
     site = open_site(folder)
@@ -138,13 +131,13 @@ def test_a_line_that_a_kill_left_half_written_takes_no_other_with_it(
     assert [line.step for line in journal(site)] == ["new", "plan", "make"]
 
 
-def test_a_step_whose_line_is_not_whole_on_the_disk_is_not_finished(
+def test_a_step_whose_line_is_incomplete_is_not_finished(
     folder: Path,
 ) -> None:
     site = open_site(folder)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    full = (folder / "journal.jsonl").stat().st_size + 20
-    resource.setrlimit(resource.RLIMIT_FSIZE, (full, hard))
+    limit = (folder / "journal.jsonl").stat().st_size + 20
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
     try:
         with pytest.raises(IncompleteError, match="only a part of the line"):
             note_step(site, "plan")

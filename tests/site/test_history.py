@@ -1,4 +1,4 @@
-"""The history of decisions: what a chain of hashes finds, and what it cannot find."""
+"""The history of decisions: changes that a chain of hashes detects, and those that it cannot."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from medical_tasks.errors import UsageError
 from medical_tasks.site.history import FIRST, append, history, verified
 
 
-def made(path: Path, lines: int) -> list[str]:
-    return [append(path, "gate", {"verdict": f"GO {n}"}).digest for n in range(lines)]
+def append_gates(path: Path, count: int) -> list[str]:
+    return [append(path, "gate", {"verdict": f"GO {n}"}).digest for n in range(count)]
 
 
-def test_lines_follow_each_other_and_the_head_is_the_hash_of_the_last(
+def test_lines_are_chained_and_the_head_is_the_hash_of_the_last(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "gates.jsonl"
     assert verified(path).head == FIRST
-    digests = made(path, 3)
+    digests = append_gates(path, 3)
     texts = path.read_bytes().splitlines()
     assert [hashlib.sha256(text).hexdigest() for text in texts] == digests
     assert json.loads(texts[2])["before"] == digests[1]
@@ -38,27 +38,29 @@ def test_lines_follow_each_other_and_the_head_is_the_hash_of_the_last(
     ]
 
 
-@given(line=st.integers(0, 5), place=st.integers(0, 10_000), byte=st.integers(0, 255))
+@given(
+    line=st.integers(0, 5), position=st.integers(0, 10_000), byte=st.integers(0, 255)
+)
 def test_any_changed_byte_is_found(
-    line: int, place: int, byte: int, tmp_path_factory: pytest.TempPathFactory
+    line: int, position: int, byte: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("history") / "gates.jsonl"
-    head = made(path, 6)[-1]
+    head = append_gates(path, 6)[-1]
     texts = path.read_bytes().splitlines()
     changed = bytearray(texts[line])
-    place %= len(changed)
-    if changed[place] == byte:
+    position %= len(changed)
+    if changed[position] == byte:
         return
-    changed[place] = byte
+    changed[position] = byte
     texts[line] = bytes(changed)
     path.write_bytes(b"\n".join(texts) + b"\n")
-    # Of the last line only its own hash tells, or the head where that is elsewhere.
+    # A change of the last line is found only by a head that is recorded elsewhere.
     assert not verified(path, heads=[head]).sound
 
 
-def test_what_was_done_is_named_by_the_line(tmp_path: Path) -> None:
+def test_changed_removed_and_repeated_lines_are_named(tmp_path: Path) -> None:
     path = tmp_path / "gates.jsonl"
-    made(path, 5)
+    append_gates(path, 5)
     texts = path.read_bytes().splitlines(keepends=True)
 
     path.write_bytes(b"".join(texts).replace(b"GO 4", b"GO 9"))
@@ -73,17 +75,19 @@ def test_what_was_done_is_named_by_the_line(tmp_path: Path) -> None:
         history(path)
 
 
-def test_a_cut_end_is_found_by_a_head_that_was_kept_elsewhere(tmp_path: Path) -> None:
+def test_a_cut_end_is_found_by_a_head_that_is_recorded_elsewhere(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "gates.jsonl"
-    *_, head = made(path, 3)
+    *_, head = append_gates(path, 3)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
     assert verified(path).sound
     assert "cut off" in verified(path, heads=[head]).summary
 
 
-def test_a_line_that_a_kill_left_half_written_stays(tmp_path: Path) -> None:
+def test_a_half_written_line_stays_in_the_history(tmp_path: Path) -> None:
     path = tmp_path / "gates.jsonl"
-    made(path, 2)
+    append_gates(path, 2)
     half = path.read_bytes()[:-40]
     path.write_bytes(half)
     append(path, "look", {"verdict": "same"})
@@ -94,13 +98,15 @@ def test_a_line_that_a_kill_left_half_written_stays(tmp_path: Path) -> None:
     assert [line.number for line in history(path)] == [1, 3]
 
 
-def test_processes_that_write_at_once_make_one_chain(tmp_path: Path) -> None:
+def test_processes_that_append_concurrently_write_a_single_chain(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "gates.jsonl"
     code = (
         "import sys; from pathlib import Path; from medical_tasks.site.history import append\n"
         "for n in range(20): append(Path(sys.argv[1]), 'gate', {'n': n})"
     )
-    started = [subprocess.Popen([sys.executable, "-c", code, path]) for _ in range(3)]
-    assert [process.wait() for process in started] == [0, 0, 0]
+    processes = [subprocess.Popen([sys.executable, "-c", code, path]) for _ in range(3)]
+    assert [process.wait() for process in processes] == [0, 0, 0]
     assert verified(path).lines == 60
     assert verified(path).sound

@@ -1,4 +1,4 @@
-"""Repeated looks: the exact test, the boundaries against published ones, and the error rate."""
+"""Repeated looks: the exact test, the boundaries compared with published ones, and the error rate."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def accumulating(scores: Floats) -> Floats:
     return np.asarray(np.cumsum(scores, axis=-1) / np.sqrt(looks))
 
 
-def both_ways(scores: Floats) -> Floats:
+def accumulating_two_sided(scores: Floats) -> Floats:
     return np.asarray(np.abs(accumulating(scores)))
 
 
 def recursion(limits: list[float], *, sides: int) -> list[float]:
-    """The chance of having crossed by each look, by integrating from look to look.
+    """The probability of having crossed by each look, integrated from look to look.
 
     Armitage, McPherson and Rowe (1969): the density of the sum over the paths that have
-    not crossed is carried on by the normal density of the next step.
+    not crossed is convolved with the normal density of the next step.
     """
     grid = np.linspace(-12.0, 12.0, 4001)
     step = grid[1] - grid[0]
@@ -61,7 +61,7 @@ OBRIEN_FLEMING = {2: 1.977, 3: 2.004, 4: 2.024, 5: 2.040}
 
 
 @pytest.mark.parametrize("looks", [2, 3, 4, 5])
-def test_published_constants_cross_in_five_percent_by_recursion_and_by_drawing(
+def test_published_constants_cross_in_five_percent_by_recursion_and_simulation(
     looks: int,
 ) -> None:
     pocock = [POCOCK[looks]] * looks
@@ -71,10 +71,10 @@ def test_published_constants_cross_in_five_percent_by_recursion_and_by_drawing(
     for limits in (pocock, falling):
         exact = recursion(limits, sides=2)
         assert exact[-1] == pytest.approx(0.05, abs=6e-4)
-        drawn = boundaries(exact, statistic=both_ways)
+        drawn = boundaries(exact, statistic=accumulating_two_sided)
         likely = [i for i, chance in enumerate(np.diff([0, *exact])) if chance > 0.002]
-        for place in likely:
-            assert drawn[place] == pytest.approx(limits[place], abs=0.06)
+        for look in likely:
+            assert drawn[look] == pytest.approx(limits[look], abs=0.06)
 
 
 def test_spending_of_obrien_and_fleming_s_type_gives_the_published_boundaries() -> None:
@@ -91,7 +91,7 @@ def test_spending_of_obrien_and_fleming_s_type_gives_the_published_boundaries() 
 
 
 def even(looks: int) -> list[float]:
-    """What is spent by each of so many looks."""
+    """The alpha that is spent by each of these looks."""
     steps = [0.0]
     for done in range(looks):
         steps.append(spent(steps[-1], looks - done))
@@ -100,7 +100,7 @@ def even(looks: int) -> list[float]:
 
 def test_alpha_is_spent_evenly_and_a_changed_plan_spends_what_is_left() -> None:
     assert even(4) == pytest.approx([0.0125, 0.025, 0.0375, 0.05])
-    # Two of four looks were made, and four more are planned from then on.
+    # After two of four looks, four more are planned.
     later = [0.025]
     for left in (4, 3, 2, 1):
         later.append(spent(later[-1], left))
@@ -108,7 +108,7 @@ def test_alpha_is_spent_evenly_and_a_changed_plan_spends_what_is_left() -> None:
     assert np.diff(later) == pytest.approx([0.00625] * 4)
 
 
-def test_of_one_earlier_run_the_test_is_mcnemar_s() -> None:
+def test_with_a_single_earlier_run_the_test_is_mcnemars() -> None:
     for lost, won in ((9, 1), (3, 3), (0, 0), (0, 7), (40, 20)):
         before = [1.0] * lost + [0.0] * won + [1.0, 0.0] * 5
         after = [0.0] * lost + [1.0] * won + [1.0, 0.0] * 5
@@ -120,15 +120,19 @@ def test_of_one_earlier_run_the_test_is_mcnemar_s() -> None:
         assert better == pytest.approx(binomial_tail(won, differ, 0.5), abs=1e-12)
 
 
-def test_dealing_agrees_with_counting_and_a_lower_rate_of_harm_is_better() -> None:
+def test_random_permutations_agree_with_counting_and_a_lower_rate_of_harm_is_better() -> (
+    None
+):
     generator = np.random.default_rng(3)
     right = (generator.random((4, 60)) < 0.7).astype(float)
     right[3, :30] = right[3, :30] * (generator.random(30) < 0.6)
     ones = np.ones_like(right)
     counted = exchange_p(SeriesTable((1.0,), np.stack([right, ones], axis=1)))
-    # Halves of items have no whole numbers, so that they are dealt.
-    dealt = exchange_p(SeriesTable((1.0,), np.stack([right / 3.0, ones / 3.0], axis=1)))
-    assert dealt == pytest.approx(counted, abs=0.01)
+    # Thirds of items are no whole numbers, so these are permuted at random.
+    permuted = exchange_p(
+        SeriesTable((1.0,), np.stack([right / 3.0, ones / 3.0], axis=1))
+    )
+    assert permuted == pytest.approx(counted, abs=0.01)
     harm = exchange_p(
         SeriesTable((1.0,), np.stack([right, ones], axis=1), higher_is_better=False)
     )
@@ -137,9 +141,9 @@ def test_dealing_agrees_with_counting_and_a_lower_rate_of_harm_is_better() -> No
 
 def test_a_change_is_dated_and_its_evidence_adds_up() -> None:
     scores = normal_scores([0.5, 0.5, 0.5, 0.01, 0.02, 0.04])
-    found, since = change_scores(scores)
+    evidence, since = change_scores(scores)
     assert since[-1] == 4
-    assert found[-1] > found[-2] > found[-3] > found[2]
+    assert evidence[-1] > evidence[-2] > evidence[-3] > evidence[2]
     assert math.isfinite(change_scores(normal_scores([1.0, 0.0]))[0][-1])
 
 

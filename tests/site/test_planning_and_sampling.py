@@ -1,9 +1,8 @@
-"""How many items and labels, and which patients: figures by hand, and laws of the draw."""
+"""Numbers of items and labels, and the draw of patients: figures by hand, and laws."""
 
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections import Counter
@@ -22,6 +21,7 @@ from medical_tasks.comparison.planning import Goal, needed_from_runs, runs_colum
 from medical_tasks.site.folder import open_site
 from medical_tasks.site.planning import labels_for
 from medical_tasks.site.sampling import Patient, placed, read_patients
+from tests.case_tables import json_of
 from tests.site.site_cases import make_site
 
 
@@ -46,34 +46,36 @@ def test_labels_leave_the_judges_error_at_the_half_width(half_width: float) -> N
     st.data(),
 )
 @settings(max_examples=60, deadline=None)
-def test_every_sample_is_in_proportion_and_holds_the_smaller_ones(
+def test_every_sample_is_proportional_and_contains_the_smaller_ones(
     strata: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     patients = [
-        Patient(id=f"p{number}", strata={"one": one, "two": two}, rows=({},))
-        for number, (one, two) in enumerate(strata)
+        Patient(id=f"p{number}", strata={"ward": ward, "age": age}, rows=({},))
+        for number, (ward, age) in enumerate(strata)
     ]
     order = placed(patients)
-    assert Counter(each.id for each in order) == Counter(each.id for each in patients)
+    assert Counter(patient.id for patient in order) == Counter(
+        patient.id for patient in patients
+    )
     size = data.draw(st.integers(1, len(patients)))
-    drawn = Counter(tuple(each.strata.values()) for each in order[:size])
-    every = Counter(strata)
-    for stratum, count in every.items():
-        # To one patient of its own, and less than one for each other stratum's rounding.
-        assert abs(drawn[stratum] - size * count / len(patients)) <= len(every)
+    drawn = Counter(tuple(patient.strata.values()) for patient in order[:size])
+    totals = Counter(strata)
+    for stratum, count in totals.items():
+        # Within a patient, and less than one more for each other stratum's rounding.
+        assert abs(drawn[stratum] - size * count / len(patients)) <= len(totals)
 
 
 def site_of(
-    place: Path,
+    parent: Path,
     rows: Sequence[tuple[str, ...]],
     head: tuple[str, ...],
     strata: str = "[]",
 ) -> Path:
     """A folder whose notes are these rows."""
-    notes = place / "notes.csv"
+    notes = parent / "notes.csv"
     with notes.open("w", newline="") as file:
         csv.writer(file).writerows([head, *rows])
-    folder = place / "ward"
+    folder = parent / "ward"
     assert main(["site", "new", str(folder), "--use", "chart-qa"]) == 0
     toml = folder / "site.toml"
     text = toml.read_text().replace("/FOLDER/OF/THE/NOTES/notes.csv", str(notes))
@@ -82,7 +84,7 @@ def site_of(
 
 
 @pytest.mark.parametrize(
-    ("rows", "head", "strata", "said"),
+    ("rows", "head", "strata", "message"),
     [
         ([("1",)], ("patient_id",), "[]", "has no column note"),
         ([("1", "a")], ("patient_id", "note"), '["sex"]', "has no column sex"),
@@ -101,19 +103,19 @@ def site_of(
         ),
     ],
 )
-def test_notes_that_cannot_be_sampled_are_told_without_their_text(
+def test_notes_that_cannot_be_sampled_are_refused_without_quoting_them(
     here: Path,
     rows: list[tuple[str, ...]],
     head: tuple[str, ...],
     strata: str,
-    said: str,
+    message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = site_of(here, rows, head, strata)
     assert main(["site", "sample", str(folder)]) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert "secret" not in told
+    error = capsys.readouterr().err
+    assert message in error
+    assert "secret" not in error
 
 
 def test_ids_are_pseudonyms_and_the_draw_does_not_depend_on_their_key(
@@ -123,33 +125,29 @@ def test_ids_are_pseudonyms_and_the_draw_does_not_depend_on_their_key(
     drawn = []
     for name in ("one", "two"):
         (here / name).mkdir()
-        folder = site_of(
-            here / name,
-            rows,
-            ("patient_id", "note", "sex"),
-            '["sex", "ward"]'[:6] + "]",
-        )
+        folder = site_of(here / name, rows, ("patient_id", "note", "sex"), '["sex"]')
         assert main(["site", "sample", str(folder), "--items", "8"]) == 0
         table = (folder / "sample" / "sample.csv").read_text()
         assert "record-" not in table
         ids = [line.split(",")[0] for line in table.splitlines()[1:]]
-        known = {
-            each.id: each.rows[0]["note"] for each in read_patients(open_site(folder))
+        notes_by_id = {
+            patient.id: patient.rows[0]["note"]
+            for patient in read_patients(open_site(folder))
         }
-        drawn.append((ids, [known[each] for each in ids]))
+        drawn.append((ids, [notes_by_id[patient_id] for patient_id in ids]))
     (first, notes), (second, others) = drawn
     assert notes == others
     assert not set(first) & set(second)
 
 
-def test_a_plan_goes_by_power_and_confidence_and_says_what_it_assumes(
+def test_a_plan_depends_on_power_and_confidence_and_states_its_assumptions(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = site_of(here, [("1", "a")], ("patient_id", "note"))
     file = folder / "site.toml"
     text = file.read_text()
 
-    def planned(baseline: str, *decision: tuple[str, str]) -> tuple[int, int]:
+    def run_plan(baseline: str, *decision: tuple[str, str]) -> tuple[int, int]:
         changed = text.replace('baseline = ""', f'baseline = "{baseline}"')
         for setting, value in decision:
             changed = re.sub(
@@ -157,88 +155,88 @@ def test_a_plan_goes_by_power_and_confidence_and_says_what_it_assumes(
             )
         file.write_text(changed)
         assert main(["site", "plan", str(folder), "--accuracy", "0.7"]) == 0
-        made = json.loads((folder / "plan" / "plan.json").read_text())
-        assert made["assumed"]["accuracy"] == 0.7
-        return made["items"], made["labels"]
+        plan = json_of(folder / "plan" / "plan.json")
+        assert plan["assumed"]["accuracy"] == 0.7
+        return plan["items"], plan["labels"]
 
     # ±5 points around 0.7 by Wilson's interval: 1.96² * 0.21 / 0.0025 = 323 or so.
-    items, labels = planned("")
+    items, labels = run_plan("")
     assert items == pytest.approx(323, abs=4)
-    assert planned("", ("power", "0.9")) == (items, labels)  # a width has no power
+    assert run_plan("", ("power", "0.9")) == (items, labels)  # a width has no power
     wider = (2.575829 / 1.959964) ** 2
-    sure_items, sure_labels = planned("", ("confidence", "0.99"))
-    assert sure_items == pytest.approx(items * wider, abs=1)
-    assert sure_labels == pytest.approx(labels * wider, rel=0.01)
-    # A margin is shown with a power.
-    items, _ = planned("old")
+    confident_items, confident_labels = run_plan("", ("confidence", "0.99"))
+    assert confident_items == pytest.approx(items * wider, abs=1)
+    assert confident_labels == pytest.approx(labels * wider, rel=0.01)
+    # A margin needs a power.
+    items, _ = run_plan("old")
     ratio = (1.959964 + 1.281552) ** 2 / (1.959964 + 0.841621) ** 2
-    assert planned("old", ("power", "0.9"))[0] == pytest.approx(items * ratio, abs=1)
+    assert run_plan("old", ("power", "0.9"))[0] == pytest.approx(items * ratio, abs=1)
     assert main(["site", "plan", str(folder), "--accuracy", "1.7"]) == 2
     assert "a share between 0 and 1" in capsys.readouterr().err
 
 
-def planned_from(
+def make_plan(
     folder: Path, capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[dict[str, Any], str]:
-    """The plan from pilot runs, as a file and as people read it."""
+    """The plan of these options, as a file and as text."""
     capsys.readouterr()
     assert main(["site", "plan", str(folder), *words]) == 0, capsys.readouterr().err
-    made: dict[str, Any] = json.loads((folder / "plan" / "plan.json").read_text())
-    return made, capsys.readouterr().out
+    plan: dict[str, Any] = json_of(folder / "plan" / "plan.json")
+    return plan, capsys.readouterr().out
 
 
-def test_a_plan_from_a_pilot_goes_by_how_its_runs_differ(
+def test_a_plan_from_a_pilot_depends_on_the_difference_of_its_runs(
     here: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    apart = {"candidate": range(8), "baseline": range(8, 16)}
-    site = make_site(here / "ward", home, margin=0.1, wrong=apart)
-    runs = [str(site.runs / role) for role in apart]
+    wrong = {"candidate": range(8), "baseline": range(8, 16)}
+    site = make_site(here / "ward", home, margin=0.1, wrong=wrong)
+    runs = [str(site.runs / role) for role in wrong]
     words = ["--pilot", runs[0], "--pilot", runs[1]]
-    made, said = planned_from(site.path, capsys, *words)
+    plan, output = make_plan(site.path, capsys, *words)
     # 16 of 80 differ: (1.96 + 0.84)² * 0.2 / 0.1² = 157 for a normal mean.
-    assert made["items"] == pytest.approx(157, rel=0.2)
-    assert (made["from"], made["assumed"]) == (runs, {})
-    assert f"From {runs[0]}, {runs[1]}." in said
-    assert "Assumed" not in said
+    assert plan["items"] == pytest.approx(157, rel=0.2)
+    assert (plan["from"], plan["assumed"]) == (runs, {})
+    assert f"From {runs[0]}, {runs[1]}." in output
+    assert "Assumed" not in output
     assert main(["site", "plan", str(site.path), *words[:2]]) == 2
     assert "two runs, candidate and baseline, got 1" in capsys.readouterr().err
     assert main(["site", "plan", str(site.path), *words, "--agreement", "0.9"]) == 2
     assert "Leave out one" in capsys.readouterr().err
-    # The candidate is held against the baseline, not the other way round.
+    # The candidate is compared with the baseline, not the baseline with the candidate.
     task = tasks()["medcalc"]
-    metric = next(each for each in task.metrics if each.name == "accuracy")
+    metric = next(metric for metric in task.metrics if metric.name == "accuracy")
     unequal = {"candidate": (0, 1), "baseline": range(2, 26)}
     ward = make_site(here / "unequal", home, margin=0.1, wrong=unequal)
     folders = [ward.runs / role for role in ("candidate", "baseline")]
-    made, _ = planned_from(
+    plan, _ = make_plan(
         ward.path,
         capsys,
         *(word for path in folders for word in ("--pilot", str(path))),
     )
     candidate, baseline = map(read_compared, folders)
     _, columns = runs_columns(task, metric, (baseline, candidate))
-    assert made["items"] == needed_from_runs(Goal("margin", 0.1), columns).clusters
-    # Without a baseline: the width around the share that the one run has right.
-    alone = make_site(
+    assert plan["items"] == needed_from_runs(Goal("margin", 0.1), columns).clusters
+    # Without a baseline: the width around the share of right answers of the only run.
+    single = make_site(
         here / "alone",
         home,
         margin=0.05,
         baseline=False,
         wrong={"candidate": range(8)},
     )
-    made, _ = planned_from(alone.path, capsys, *words[:2])
-    assert made["items"] == pytest.approx(1.96**2 * 0.9 * 0.1 / 0.05**2, rel=0.05)
-    assert main(["site", "plan", str(alone.path), *words]) == 2
+    plan, _ = make_plan(single.path, capsys, *words[:2])
+    assert plan["items"] == pytest.approx(1.96**2 * 0.9 * 0.1 / 0.05**2, rel=0.05)
+    assert main(["site", "plan", str(single.path), *words]) == 2
     assert "one run, since there is no baseline, got 2" in capsys.readouterr().err
 
 
-def test_a_plan_names_all_that_the_labels_rest_on(
+def test_a_plan_states_all_assumptions_of_the_labels(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = site_of(here, [("1", "a")], ("patient_id", "note"))
     file = folder / "site.toml"
     file.write_text(file.read_text().replace('baseline = ""', 'baseline = "old"'))
-    made, said = planned_from(folder, capsys, "--accuracy", "0.6")
-    shown = "agreement 0.85, accuracy 0.6, sensitivity 0.9, specificity 0.85"
-    assert f"Assumed: {shown}." in said
-    assert made["labels"] == labels_for(made["margin"], 0.6)
+    plan, output = make_plan(folder, capsys, "--accuracy", "0.6")
+    assumptions = "agreement 0.85, accuracy 0.6, sensitivity 0.9, specificity 0.85"
+    assert f"Assumed: {assumptions}." in output
+    assert plan["labels"] == labels_for(plan["margin"], 0.6)

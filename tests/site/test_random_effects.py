@@ -1,4 +1,4 @@
-"""Random effects: published figures, laws, and what nobody can pool."""
+"""Random effects: published figures, laws, and values that cannot be pooled."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def trials() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_vaccine_trials_have_the_published_heterogeneity() -> None:
-    found = pooled(*trials())
-    assert float(found.q) == pytest.approx(152.2330, abs=1e-4)
-    assert float(found.tau2) == pytest.approx(0.3181, abs=1e-4)
-    ends = float(found.tau2_low), float(found.tau2_high)
+    result = pooled(*trials())
+    assert float(result.q) == pytest.approx(152.2330, abs=1e-4)
+    assert float(result.tau2) == pytest.approx(0.3181, abs=1e-4)
+    ends = float(result.tau2_low), float(result.tau2_high)
     assert ends == pytest.approx((0.1197, 1.1115), abs=1e-4)
-    assert float(found.i2_low) == pytest.approx(0.8192, abs=1e-4)
-    assert float(found.i2_high) == pytest.approx(0.9768, abs=1e-4)
+    assert float(result.i2_low) == pytest.approx(0.8192, abs=1e-4)
+    assert float(result.i2_high) == pytest.approx(0.9768, abs=1e-4)
 
 
 def test_the_vaccine_trials_have_the_published_mean() -> None:
@@ -60,13 +60,13 @@ def test_the_vaccine_trials_have_the_published_mean() -> None:
 def test_exact_hospitals_give_the_t_intervals_of_their_values(
     values: list[float],
 ) -> None:
-    found = pooled(values, [1e-12] * len(values))
+    result = pooled(values, [1e-12] * len(values))
     k, deviation = len(values), float(np.std(values, ddof=1))
     t = student_quantile(0.975, k - 1)
-    assert float(found.value) == pytest.approx(float(np.mean(values)), abs=1e-5)
-    own = float(found.high - found.value)
+    assert float(result.value) == pytest.approx(float(np.mean(values)), abs=1e-5)
+    own = float(result.high - result.value)
     assert own == pytest.approx(t * deviation / math.sqrt(k), rel=1e-3)
-    further = float(found.new_high - found.value)
+    further = float(result.new_high - result.value)
     assert further == pytest.approx(t * deviation * math.sqrt(1 + 1 / k), rel=5e-3)
 
 
@@ -80,25 +80,26 @@ def test_exact_hospitals_give_the_t_intervals_of_their_values(
 def test_another_unit_and_another_zero_change_nothing_else(
     sites: list[tuple[float, float]], zero: float, unit: float
 ) -> None:
-    y, v = (np.array(each) for each in zip(*sites, strict=True))
-    one, other = pooled(y, v), pooled(zero + unit * y, unit**2 * v)
+    y, v = (np.array(column) for column in zip(*sites, strict=True))
+    result, converted = pooled(y, v), pooled(zero + unit * y, unit**2 * v)
     for name in ("value", "low", "high", "new_low", "new_high"):
-        moved = zero + unit * float(getattr(one, name))
-        assert float(getattr(other, name)) == pytest.approx(moved, rel=1e-5, abs=1e-5)
-    assert float(other.i2) == pytest.approx(float(one.i2), abs=1e-5)
-    assert one.new_low <= one.value <= one.new_high
-    assert 0.0 <= one.tau2_low <= one.tau2 + 1e-9 <= one.tau2_high + 2e-9
+        expected = zero + unit * float(getattr(result, name))
+        actual = float(getattr(converted, name))
+        assert actual == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    assert float(converted.i2) == pytest.approx(float(result.i2), abs=1e-5)
+    assert result.new_low <= result.value <= result.new_high
+    assert 0.0 <= result.tau2_low <= result.tau2 + 1e-9 <= result.tau2_high + 2e-9
 
 
-def test_many_sets_at_once_are_as_each_alone() -> None:
+def test_an_array_of_sets_is_pooled_like_single_sets() -> None:
     generator = np.random.default_rng(5)
     y, v = generator.normal(size=(4, 3, 6)), generator.uniform(0.01, 0.5, (4, 3, 6))
     together = pooled(y, v)
-    for at in np.ndindex(4, 3):
-        alone = pooled(y[at], v[at])
+    for index in np.ndindex(4, 3):
+        single = pooled(y[index], v[index])
         for name in ("value", "low", "new_high", "tau2", "q_p"):
-            assert getattr(together, name)[at] == pytest.approx(
-                float(getattr(alone, name)), rel=1e-9, abs=1e-12
+            assert getattr(together, name)[index] == pytest.approx(
+                float(getattr(single, name)), rel=1e-9, abs=1e-12
             )
 
 
@@ -114,15 +115,15 @@ def test_quantiles_of_chi2(freedom: int, p: float, quantile: float) -> None:
 
 def test_quantiles_of_the_range() -> None:
     # Harter (1960), Ann Math Stat 31:1122: infinitely many degrees of freedom.
-    found = [range_quantile(0.95, means) for means in (2, 3, 5, 10)]
-    assert found == pytest.approx([2.772, 3.314, 3.858, 4.474], abs=1e-3)
+    quantiles = [range_quantile(0.95, means) for means in (2, 3, 5, 10)]
+    assert quantiles == pytest.approx([2.772, 3.314, 3.858, 4.474], abs=1e-3)
 
 
 @pytest.mark.parametrize(
     ("values", "variances"),
     [([0.1], [1.0]), ([0.1, 0.2], [1.0, 0.0]), ([0.1, math.nan], [1.0, 1.0])],
 )
-def test_what_cannot_be_pooled_is_refused(
+def test_values_that_cannot_be_pooled_are_refused(
     values: list[float], variances: list[float]
 ) -> None:
     with pytest.raises(ValueError, match="two or more finite values"):

@@ -1,10 +1,9 @@
-"""`site share`: what leaves, what stays, and that nobody can work out what stays."""
+"""`site share`: the shared figures, and hidden ones that nobody can derive from them."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,9 @@ from medical_tasks.site.sharing import (
     recipe_parts,
     write_share,
 )
+from tests.case_tables import json_of
+from tests.run_files import edited_entry
+from tests.site.share_cases import write_check
 from tests.site.test_suppression import determined, reach
 from tests.support import write_run
 
@@ -45,14 +47,14 @@ RECIPE = {
 
 
 def figure(values: Sequence[float]) -> dict[str, Any]:
-    found = proportion_interval(list(values))
+    interval = proportion_interval(list(values))
     return {
-        "value": found.value,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
-        "bound_low": found.value,
-        "bound_high": found.value,
-        "n": found.n,
+        "value": interval.value,
+        "ci_low": interval.ci_low,
+        "ci_high": interval.ci_high,
+        "bound_low": interval.value,
+        "bound_high": interval.value,
+        "n": interval.n,
     }
 
 
@@ -64,21 +66,21 @@ def run_of(
     corrected: dict[str, Any] | None = None,
     model: str = "openai-api/local/some-model",
 ) -> Path:
-    """A run whose items are right or wrong, of groups."""
+    """A run with right and wrong items in groups."""
     rows = [
         {
             "task": TASK,
-            "id": f"patient-{at:04}",
-            "cluster": f"patient-{at:04}",
+            "id": f"patient-{number:04}",
+            "cluster": f"patient-{number:04}",
             "group_category": group,
             "group_num_notes": "1",
             "accuracy": value,
             "unscored": "",
             "unclear": "",
         }
-        for at, (value, group) in enumerate(zip(right, groups, strict=True))
+        for number, (value, group) in enumerate(zip(right, groups, strict=True))
     ]
-    of_group = {
+    by_group = {
         name: {
             "accuracy": figure(
                 [
@@ -97,23 +99,14 @@ def run_of(
         "n_items": len(right),
         "metrics": metrics,
         "coverage": {**counts, "unscored": {}, "unclear": {}},
-        "breakdown": {"category": of_group, "num_notes": {"1": metrics}},
+        "breakdown": {"category": by_group, "num_notes": {"1": metrics}},
         "recipe": {**RECIPE, "model": {"name": model}},
     }
     write_run(folder, {"schema_version": 1, "tasks": {TASK: entry}}, rows)
     return folder
 
 
-@contextlib.contextmanager
-def edited_entry(run: Path) -> Iterator[dict[str, Any]]:
-    """The results of a run's task, written back when they were edited."""
-    path = run / "results.json"
-    results = json.loads(path.read_text(encoding="utf-8"))
-    yield results["tasks"][TASK]
-    path.write_text(json.dumps(results), encoding="utf-8")
-
-
-def shared(
+def share_of_run(
     folder: Path, right: Sequence[float], groups: Sequence[str], **more: Any
 ) -> dict[str, Any]:
     return made_share(
@@ -121,8 +114,8 @@ def shared(
     )
 
 
-def rows_of(made: dict[str, Any], by: str) -> list[dict[str, Any]]:
-    return [each for each in made["tasks"][TASK]["figures"] if each["by"] == by]
+def rows_of(share: dict[str, Any], by: str) -> list[dict[str, Any]]:
+    return [row for row in share["tasks"][TASK]["figures"] if row["by"] == by]
 
 
 tables = st.lists(
@@ -138,22 +131,22 @@ tables = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
 )
-def test_no_hidden_cell_follows_from_what_leaves(
+def test_no_hidden_cell_follows_from_the_shared_figures(
     tmp_path: Path, table: list[tuple[int, int]]
 ) -> None:
-    cells = {f"ward {at}": row for at, row in enumerate(table)}
+    cells = {f"ward {number}": row for number, row in enumerate(table)}
     right = [value for row in table for value in (1.0,) * row[0] + (0.0,) * row[1]]
     groups = [name for name, row in cells.items() for _ in range(sum(row))]
-    made = shared(tmp_path / "run", right, groups)
-    (whole,) = rows_of(made, "")
-    told = {each["group"]: each for each in rows_of(made, "category")}
-    for each in (whole, *told.values()):
-        assert each["n"] >= 5
-        if each["right"] is not None:
-            assert min(each["right"], each["n"] - each["right"]) >= 5
-    sizes = cells.keys() - told.keys()
+    share = share_of_run(tmp_path / "run", right, groups)
+    (whole,) = rows_of(share, "")
+    published = {row["group"]: row for row in rows_of(share, "category")}
+    for row in (whole, *published.values()):
+        assert row["n"] >= 5
+        if row["right"] is not None:
+            assert min(row["right"], row["n"] - row["right"]) >= 5
+    sizes = cells.keys() - published.keys()
     outcomes = {
-        name for name in cells if name in sizes or told[name]["estimate"] is None
+        name for name in cells if name in sizes or published[name]["estimate"] is None
     }
     if whole["right"] is None:
         assert outcomes == cells.keys()
@@ -161,26 +154,26 @@ def test_no_hidden_cell_follows_from_what_leaves(
         return
     assert not determined(cells, set(sizes), outcomes) & outcomes
     for name in outcomes - sizes:
-        low, high = reach(cells, outcomes, name, sizes=True)
+        low, high = reach(cells, outcomes, name)
         assert high - low >= 4
 
 
-def test_few_wrong_answers_are_told_as_a_range_that_hides_their_number(
+def test_few_wrong_answers_are_shared_as_a_range_that_hides_their_number(
     tmp_path: Path,
 ) -> None:
     files = []
     for wrong in range(5):
         right = [0.0] * wrong + [1.0] * (60 - wrong)
-        made = shared(tmp_path / f"run{wrong}", right, ["one"] * 60)
-        files.append({**made["tasks"][TASK], "recipe": {}})
-    assert all(each == files[0] for each in files)
+        share = share_of_run(tmp_path / f"run{wrong}", right, ["one"] * 60)
+        files.append({**share["tasks"][TASK], "recipe": {}})
+    assert all(file == files[0] for file in files)
     estimate = files[0]["figures"][0]["estimate"]
     assert estimate["value"] == pytest.approx(58 / 60, abs=1e-5)
     assert estimate["off"] == pytest.approx(2 / 60, abs=1e-5)
 
 
-def test_differences_hide_what_their_figures_hide(tmp_path: Path) -> None:
-    told = []
+def test_differences_hide_the_numbers_that_their_figures_hide(tmp_path: Path) -> None:
+    estimates = []
     for wrong in (1, 3):
         right = [0.0] * wrong + [1.0] * (60 - wrong)
         base = [1.0] * 40 + [0.0] * 20
@@ -190,44 +183,43 @@ def test_differences_hide_what_their_figures_hide(tmp_path: Path) -> None:
                 tmp_path / f"b{wrong}", base, ["one"] * 60, model="hf/other"
             ),
         }
-        made = made_share(runs, [], site="a")
-        told += [
-            each["estimate"]
-            for each in made["tasks"][TASK]["differences"]
-            if not each["by"]
+        share = made_share(runs, [], site="a")
+        estimates += [
+            difference["estimate"]
+            for difference in share["tasks"][TASK]["differences"]
+            if not difference["by"]
         ]
-    assert len(told) == 2
-    for each in told:
-        assert each["value"] == pytest.approx(58 / 60 - 40 / 60, abs=1e-5)
-        assert each["off"] == pytest.approx(2 / 60, abs=1e-5)
-        assert each["low"] < each["value"] < each["high"]
+    assert len(estimates) == 2
+    for estimate in estimates:
+        assert estimate["value"] == pytest.approx(58 / 60 - 40 / 60, abs=1e-5)
+        assert estimate["off"] == pytest.approx(2 / 60, abs=1e-5)
+        assert estimate["low"] < estimate["value"] < estimate["high"]
 
 
 def test_strata_of_the_site_break_figures_down(tmp_path: Path) -> None:
     right = [1.0] * 30 + [0.0] * 20 + [1.0] * 20 + [0.0] * 10
     sexes = ["female"] * 50 + ["male"] * 30
     strata = {
-        # Two items a patient, so that the interval is of half as many.
-        f"patient-{at:04}": {"sex": sex, "patient": f"p{at // 2}"}
-        for at, sex in enumerate(sexes)
+        # Two items per patient, so the interval is that of half as many clusters.
+        f"patient-{number:04}": {"sex": sex, "patient": f"p{number // 2}"}
+        for number, sex in enumerate(sexes)
     }
-    made = shared(tmp_path / "run", right, ["one"] * 80, strata=strata)
-    told = {each["group"]: each for each in rows_of(made, "sex")}
-    assert {name: each["right"] for name, each in told.items()} == {
-        "female": 30,
-        "male": 20,
-    }
-    assert told["female"]["clusters"] == 25
-    wanted = proportion_interval(right[:50], clusters=[at // 2 for at in range(50)])
-    found = told["female"]["estimate"]
-    assert (found["low"], found["high"]) == pytest.approx(
-        (wanted.ci_low, wanted.ci_high), abs=1e-4
+    share = share_of_run(tmp_path / "run", right, ["one"] * 80, strata=strata)
+    female, male = rows_of(share, "sex")
+    assert (female["group"], female["right"]) == ("female", 30)
+    assert (male["group"], male["right"]) == ("male", 20)
+    assert female["clusters"] == 25
+    clusters = [number // 2 for number in range(50)]
+    expected = proportion_interval(right[:50], clusters=clusters)
+    estimate = female["estimate"]
+    assert (estimate["low"], estimate["high"]) == pytest.approx(
+        (expected.ci_low, expected.ci_high), abs=1e-4
     )
-    assert "p1" not in json.dumps(made).replace('"', " ").split()
+    assert "p1" not in json.dumps(share).replace('"', " ").split()
 
 
 def corrected_figure(value: float) -> dict[str, Any]:
-    """A corrected figure whose verdicts count 1.25 more than they are."""
+    """A corrected figure in which a verdict counts 1.25 times."""
     ends = {"value": value, "ci_low": value - 0.08, "ci_high": value + 0.08, "n": 60}
     facts = {"scores": [1.1, -0.15], "classes": ["correct", "not correct"]}
     return {**ends, "bound_low": None, "bound_high": None, "calibration": facts}
@@ -237,21 +229,7 @@ def check_file(folder: Path, wrong: int) -> Path:
     """A judge's check with so many wrong verdicts of each class."""
     gold = ["correct"] * 50 + ["incorrect"] * 50
     judged = ["incorrect"] * wrong + ["correct"] * 50 + ["incorrect"] * (50 - wrong)
-    made = {
-        "schema_version": 2,
-        "set": "ehrnoteqa_open",
-        "judge": {"name": "openai-api/host/a-judge", "identity": {}},
-        "votes": 1,
-        "mode": "single",
-        "prompts": {"set": "own"},
-        "pairs": 100,
-        "clusters": 100,
-        "labels": {"gold": gold, "judge": judged, "cluster": list(range(100))},
-    }
-    folder.mkdir()
-    path = folder / "check.json"
-    path.write_text(json.dumps(made), encoding="utf-8")
-    return path
+    return write_check(folder, "ehrnoteqa_open", gold=gold, judge=judged)
 
 
 @pytest.mark.parametrize(("wrong", "digits"), [(8, 5), (3, 2)])
@@ -263,31 +241,31 @@ def test_a_hidden_matrix_makes_corrected_figures_coarse(
         tmp_path / "run", right, ["one"] * 60, corrected=corrected_figure(0.71234)
     )
     check = check_file(tmp_path / "check", wrong)
-    made = made_share({"candidate": run}, [check], site="a")
-    (found,) = made["checks"]
-    assert found["judge"] == "a-judge"
-    assert found["table"] == ([[42, 8], [8, 42]] if wrong == 8 else None)
-    (told,) = (
-        each for each in rows_of(made, "") if each["metric"] == "accuracy_corrected"
+    share = made_share({"candidate": run}, [check], site="a")
+    (shared_check,) = share["checks"]
+    assert shared_check["judge"] == "a-judge"
+    assert shared_check["table"] == ([[42, 8], [8, 42]] if wrong == 8 else None)
+    (corrected,) = (
+        row for row in rows_of(share, "") if row["metric"] == "accuracy_corrected"
     )
-    assert told["estimate"]["value"] == round(0.71234, digits)
+    assert corrected["estimate"]["value"] == round(0.71234, digits)
 
 
-def test_a_check_of_another_judge_does_not_leave(tmp_path: Path) -> None:
+def test_a_check_of_another_judge_is_not_shared(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
     own, other = check_file(tmp_path / "own", 8), check_file(tmp_path / "other", 12)
-    content = json.loads(other.read_text(encoding="utf-8"))
+    content = json_of(other)
     for change in ({"judge": {"name": "lexical", "identity": {}}}, {"votes": 5}):
         other.write_text(json.dumps(content | change), encoding="utf-8")
-        made = made_share({"candidate": run}, [other, own], site="a")
-        assert [each["table"] for each in made["checks"]] == [[[42, 8], [8, 42]]]
+        share = made_share({"candidate": run}, [other, own], site="a")
+        assert [check["table"] for check in share["checks"]] == [[[42, 8], [8, 42]]]
 
 
-def test_a_figure_without_an_interval_leaves_none_and_hides_no_other(
+def test_a_figure_without_an_interval_is_shared_without_its_value(
     tmp_path: Path,
 ) -> None:
     run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
-    with edited_entry(run) as entry:
+    with edited_entry(run, TASK) as entry:
         entry["metrics"]["accuracy"] |= {"ci_high": None}
     (whole,) = rows_of(made_share({"candidate": run}, [], site="a"), "")
     assert (whole["estimate"], whole["right"], whole["n"]) == (None, None, 60)
@@ -296,54 +274,56 @@ def test_a_figure_without_an_interval_leaves_none_and_hides_no_other(
 def test_a_judge_that_compares_words_is_named(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [1.0] * 40 + [0.0] * 20, ["one"] * 60)
     for comparable in (True, False):
-        with edited_entry(run) as entry:
+        with edited_entry(run, TASK) as entry:
             entry["recipe"]["judge"]["comparable"] = comparable
-        made = made_share({"candidate": run}, [], site="a")
-        assert made["tasks"][TASK]["by_words"] is not comparable
-        assert ("stand for nothing" in readable_share(made)) is not comparable
+        share = made_share({"candidate": run}, [], site="a")
+        assert share["tasks"][TASK]["by_words"] is not comparable
+        assert ("stand for nothing" in readable_share(share)) is not comparable
 
 
-def test_the_same_way_of_measuring_has_the_same_parts_at_every_site() -> None:
+def test_the_same_recipe_has_the_same_parts_at_every_site() -> None:
     task = tasks()[TASK]
-    here = {
+    first = {
         **RECIPE,
         "judge": {"name": "openai-api/here/j", "url": "http://10.0.0.1/v1", "votes": 5},
         "scoring": {"claims": {"file": "D:/ann/claims.json", "sha256": "ab"}},
     }
-    there = {
+    second = {
         **RECIPE,
         "judge": {"name": "openai-api/x/j", "url": "http://10.9.9.9/v1", "votes": 5},
         "scoring": {"claims": {"file": "C:/claims.json", "sha256": "cd"}},
     }
-    assert recipe_parts(task, here) == recipe_parts(task, there)
-    other = recipe_parts(task, {**here, "prompts": {"set": "own", "sha256": "ff"}})
-    assert other["prompts"] != recipe_parts(task, here)["prompts"]
-    assert "ann" not in json.dumps(recipe_parts(task, here))
+    assert recipe_parts(task, first) == recipe_parts(task, second)
+    with_prompts = recipe_parts(
+        task, {**first, "prompts": {"set": "own", "sha256": "ff"}}
+    )
+    assert with_prompts["prompts"] != recipe_parts(task, first)["prompts"]
+    assert "ann" not in json.dumps(recipe_parts(task, first))
 
 
-def test_text_ids_and_names_do_not_leave(tmp_path: Path) -> None:
+def test_text_ids_and_names_are_never_shared(tmp_path: Path) -> None:
     right = [1.0] * 40 + [0.0] * 20
     text = "the man of the second bed came late at night with a very old cough again"
     source = tmp_path / "notes.txt"
     source.write_text(text, encoding="utf-8")
     out = tmp_path / "share"
-    made = shared(tmp_path / "run", right, ["one"] * 60)
-    for group, said in (
+    share = share_of_run(tmp_path / "run", right, ["one"] * 60)
+    for group, message in (
         (text * 2, "group: Value should have at most 80"),
         ("patient-0001", "ids of items"),
         ("eve", "names of reviewers"),
     ):
-        made["tasks"][TASK]["figures"][1]["group"] = group
-        with pytest.raises(RefusedError, match=said) as refused:
-            write_share(made, out, sources=[source], secret=["patient-0001", "eve"])
+        share["tasks"][TASK]["figures"][1]["group"] = group
+        with pytest.raises(RefusedError, match=message) as refused:
+            write_share(share, out, sources=[source], secret=["patient-0001", "eve"])
         assert "second bed" not in str(refused.value)
-    made["tasks"][TASK]["figures"][1]["group"] = text[:80]
+    share["tasks"][TASK]["figures"][1]["group"] = text[:80]
     with pytest.raises(RefusedError, match="text of the site's sources is in"):
-        write_share(made, out, sources=[source], secret=[])
+        write_share(share, out, sources=[source], secret=[])
     assert not out.exists()
 
 
-def test_the_command_writes_what_pool_reads_and_shows_it(
+def test_the_command_writes_a_file_that_pool_reads_and_shows_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
@@ -354,7 +334,7 @@ def test_the_command_writes_what_pool_reads_and_shows_it(
     settings_file.write_text(
         text.replace("/FOLDER/OF/THE/NOTES/", "../"), encoding="utf-8"
     )
-    note = " ".join(f"word{at}" for at in range(30))
+    note = " ".join(f"word{number}" for number in range(30))
     (tmp_path / "notes.csv").write_text(
         f"patient_id,note\n1,{note}\n",
         encoding="utf-8",
@@ -371,18 +351,18 @@ def test_the_command_writes_what_pool_reads_and_shows_it(
     assert main(["site", "check", str(folder)]) == 0
     assert main(["site", "share", str(folder)]) == 0
     path = folder / "share" / "site_share.json"
-    made = read_share(path)
-    assert made.site.startswith("site-")
-    assert made.content["sha256"] == content_hash(made.content)
+    share = read_share(path)
+    assert share.site.startswith("site-")
+    assert share.content["sha256"] == content_hash(share.content)
     assert "St. Anywhere" not in path.read_text(encoding="utf-8")
-    # Written again it has the same code, so that pooling sees that it is one site.
+    # Written again it has the same code, so that pooling recognises the site.
     assert main(["site", "share", str(folder)]) == 0
-    assert read_share(path).site == made.site
+    assert read_share(path).site == share.site
     capsys.readouterr()
     assert main(["site", "share", str(folder), "--show"]) == 0
-    said = capsys.readouterr().out
-    for figure_ in made.content["tasks"][TASK]["figures"]:
-        if figure_["estimate"]:
-            assert f"{figure_['estimate']['value']:g}" in said
+    output = capsys.readouterr().out
+    for row in share.content["tasks"][TASK]["figures"]:
+        if row["estimate"]:
+            assert f"{row['estimate']['value']:g}" in output
     assert main(["site", "pool", str(path), str(path)]) == 2
     assert "are of one site" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The walk of docs/hospital.md on invented notes, as its tests give it."""
+"""The steps of docs/hospital.md on invented notes, for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from medical_tasks.cli.entry import main
+from tests.case_tables import json_of
 
 STEPS = (
     ("plan",),
@@ -23,20 +26,20 @@ STEPS = (
 )
 
 
-def new(folder: Path, use: str, *words: str) -> Path:
-    """Makes the folder of a demo."""
+def make_demo(folder: Path, use: str, *words: str) -> Path:
+    """Creates the folder of a demo."""
     code = main(["site", "new", str(folder), "--use", use, "--demo", *words])
     assert code == 0
     return folder
 
 
-def give(folder: Path, step: str, *words: str) -> int:
-    """Gives a step in this process; files are seen from the folder."""
-    seen = [str(folder / word) if word.startswith("demo/") else word for word in words]
-    return main(["site", step, str(folder), *seen])
+def run_step(folder: Path, step: str, *words: str) -> int:
+    """Runs a step in this process; paths of the demo are relative to the folder."""
+    paths = [str(folder / word) if word.startswith("demo/") else word for word in words]
+    return main(["site", step, str(folder), *paths])
 
 
-def started(folder: Path, step: str, *words: str) -> subprocess.Popen[bytes]:
+def start_step(folder: Path, step: str, *words: str) -> subprocess.Popen[bytes]:
     """Starts a step as a process of its own, in the folder."""
     command = [sys.executable, "-m", "medical_tasks", "site", step, *words]
     return subprocess.Popen(
@@ -49,11 +52,11 @@ def started(folder: Path, step: str, *words: str) -> subprocess.Popen[bytes]:
     )
 
 
-def killed_at(folder: Path, there: Callable[[], bool], step: str, *words: str) -> bool:
-    """Kills a step as soon as something is there; False where it ended before."""
-    process = started(folder, step, *words)
+def kill_when(folder: Path, exists: Callable[[], bool], step: str, *words: str) -> bool:
+    """Kills a step as soon as `exists` is true; False if the step ended before."""
+    process = start_step(folder, step, *words)
     while process.poll() is None:
-        if there():
+        if exists():
             process.send_signal(signal.SIGKILL)
             process.wait()
             return process.returncode == -signal.SIGKILL
@@ -62,24 +65,24 @@ def killed_at(folder: Path, there: Callable[[], bool], step: str, *words: str) -
 
 def headline(folder: Path, role: str, metric: str) -> dict[str, float]:
     """A metric of a role's run."""
-    content = json.loads((folder / "runs" / role / "results.json").read_text())
+    content = json_of(folder / "runs" / role / "results.json")
     (entry,) = content["tasks"].values()
-    found: dict[str, float] = entry["metrics"][metric]
-    return found
+    values: dict[str, float] = entry["metrics"][metric]
+    return values
 
 
 def figures(folder: Path, role: str, metric: str) -> tuple[object, ...]:
-    """Value, interval and number of a metric; sums of floats may differ in their last digits."""
-    found = headline(folder, role, metric)
+    """Value, interval and number of a metric, rounded since sums of floats may differ in their last digits."""
+    values = headline(folder, role, metric)
     return tuple(
-        round(value, 12) if isinstance(value := found[name], float) else value
+        round(value, 12) if isinstance(value := values[name], float) else value
         for name in ("value", "ci_low", "ci_high", "n")
     )
 
 
-def states(folder: Path, capsys: object) -> dict[str, str]:
-    """Step to kind of state, as `site status --json` says it."""
-    read = capsys.readouterr  # type: ignore[attr-defined]
-    read()
+def states(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """The kind of state of every step in `site status --json`."""
+    capsys.readouterr()
     assert main(["site", "status", str(folder), "--json"]) == 0
-    return {each["step"]: each["kind"] for each in json.loads(read().out)["steps"]}
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    return {step["step"]: step["kind"] for step in steps}

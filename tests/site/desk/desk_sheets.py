@@ -1,4 +1,4 @@
-"""Invented sheets for tests of the desk, and a desk in a process of its own."""
+"""Invented sheets for tests of the desk, and a desk in a separate process."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ CHOICES = (
 NOTE = "Admitted with chest pain. Troponin was 0.8. He went home on day 4.\nNo fever."
 
 
-def an_item(number: int, *, note: str = NOTE, **more: str) -> Item:
-    """Item `p0007`, with a note of which the second sentence is marked."""
+def an_item(number: int, *, note: str = NOTE) -> Item:
+    """An item such as `p0007`, with a note whose second sentence is marked."""
     passage = Passage(
         title="Note 1 of 1", sentences=sentences_of(note), cited=frozenset({1})
     )
     field = Field(name="question", label="Question", text=f"What was {number}?")
     return Item(
         id=f"p{number:04}",
-        prompt=more.get("prompt", f"Does the note answer question {number}?"),
+        prompt=f"Does the note answer question {number}?",
         passages=(passage,),
-        answer=more.get("answer", "0.8"),
+        answer="0.8",
         editable=(field,),
         stratum="even" if number % 2 == 0 else "odd",
     )
@@ -62,26 +62,26 @@ def a_sheet(items: int = 4, *, overlap: int | None = None, note: str = NOTE) -> 
     )
 
 
-def a_desk(folder: Path, sheet: Sheet, port: int = 7861) -> tuple[Desk, dict[str, str]]:
-    """A desk on a sheet, and the tokens by person."""
+def a_desk(folder: Path, sheet: Sheet) -> tuple[Desk, dict[str, str]]:
+    """A desk for a sheet, and the tokens by person."""
     work = Work(sheet, LabelStore(folder / f"{sheet.name}.labels.jsonl"))
     tokens = Tokens(folder)
     drawn = dict(tokens.draw(work.people))
-    address = Address(host="127.0.0.1", port=port)
+    address = Address(host="127.0.0.1", port=7861)
     return Desk({sheet.name: work}, tokens, address), drawn
 
 
 class DeskProcess:
-    """`medical-tasks site review` on a sheet or a site, in a process of its own, on one port.
+    """`medical-tasks site review` on a sheet or a site, in a separate process, always on the same port.
 
     Attributes:
-        addresses: by person; the first start prints them, the only time.
-        port: the same at each start.
+        addresses: by person; only the first start prints them.
+        port: the same at every start.
     """
 
     def __init__(self, sheet: Path, home: Path, *more: str) -> None:
-        where = [str(sheet)] if sheet.is_dir() else ["--open", str(sheet)]
-        self._command = ["site", "review", *where, *more]
+        target = [str(sheet)] if sheet.is_dir() else ["--open", str(sheet)]
+        self._command = ["site", "review", *target, *more]
         self._environment = {
             **os.environ,
             "MEDICAL_TASKS_HOME": str(home),
@@ -109,23 +109,23 @@ class DeskProcess:
         )
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if found := re.match(r"for (\w+): (http\S+)", line):
-                self.addresses[found[1]] = found[2]
-            if found := re.match(r"review desk: http://127\.0\.0\.1:(\d+)/", line):
-                self.port = int(found[1])
+            if match := re.match(r"for (\w+): (http\S+)", line):
+                self.addresses[match[1]] = match[2]
+            if match := re.match(r"review desk: http://127\.0\.0\.1:(\d+)/", line):
+                self.port = int(match[1])
             if line.startswith(("Each address", "Everybody has")):
                 return
         raise AssertionError("the desk did not start")
 
     def kill(self) -> None:
-        """Kills it as a power cut would."""
+        """Kills it without warning."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
 
     def stop(self) -> int:
-        """Stops it as a system does that shuts down; its exit code."""
+        """Terminates it as a system shutdown does; returns its exit code."""
         assert self._process is not None
         self._process.terminate()
         self._process.communicate()

@@ -1,4 +1,4 @@
-"""`site review` as a command: a real process that is killed, refusals, import and export."""
+"""`site review` as a command: a process that is killed, refusals, import and export."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.site.desk.desk_sheets import DeskProcess, a_sheet
 REVIEW = ["site", "review", "--open"]
 
 
-def a_browser(desk: DeskProcess, name: str) -> httpx.Client:
+def open_client(desk: DeskProcess, name: str) -> httpx.Client:
     origin = f"http://127.0.0.1:{desk.port}"
     headers = {"x-desk-person": name, "origin": origin}
     once = httpx.Limits(max_keepalive_connections=0)
@@ -28,14 +28,14 @@ def a_browser(desk: DeskProcess, name: str) -> httpx.Client:
 
 
 @pytest.mark.slow
-def test_labels_outlive_a_killed_server_and_are_not_doubled(tmp_path: Path) -> None:
+def test_labels_survive_a_killed_server_without_duplicates(tmp_path: Path) -> None:
     path = tmp_path / "sheet.json"
     write_sheet(path, a_sheet(30))
     desk = DeskProcess(path, tmp_path / "home")
     with desk:
         addresses = dict(desk.addresses)
         assert set(addresses) == {"ann", "ben", "eve"}
-        with contextlib.closing(a_browser(desk, "ann")) as client:
+        with contextlib.closing(open_client(desk, "ann")) as client:
             for number in range(30):
                 label = {"id": str(number), "item": f"p{number:04}", "value": "keep"}
                 assert client.post("/api/label", json=label).json()["saved"]
@@ -49,14 +49,17 @@ def test_labels_outlive_a_killed_server_and_are_not_doubled(tmp_path: Path) -> N
     assert [json.loads(line)["item"] for line in lines] == [
         f"p{number:04}" for number in range(30)
     ]
-    # Addresses are shown once, and stay good.
+    # Addresses are shown once, remain valid, and are not stored.
     assert desk.addresses == addresses
-    kept = "".join(each.read_text() for each in (tmp_path / "sheet.desk").iterdir())
-    assert not any(one.rpartition("/")[2] in kept for one in addresses.values())
+    stored = "".join(file.read_text() for file in (tmp_path / "sheet.desk").iterdir())
+    tokens = [address.rpartition("/")[2] for address in addresses.values()]
+    assert not any(token in stored for token in tokens)
 
 
 @pytest.mark.slow
-def test_one_desk_at_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_desk_for_the_same_labels_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "sheet.json"
     write_sheet(path, a_sheet())
     with DeskProcess(path, tmp_path / "home"):
@@ -72,7 +75,7 @@ def sheet(here: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["--host", "0.0.0.0"], 2, "every address of this machine"),
         (["--host", "192.0.2.7"], 4, "would cross the network in the clear"),
@@ -84,15 +87,15 @@ def sheet(here: Path) -> Path:
         (["--import", "absent.csv"], 3, "absent.csv"),
     ],
 )
-def test_what_is_refused(
+def test_wrong_use(
     sheet: Path,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
     code: int,
-    said: str,
+    message: str,
 ) -> None:
     assert main([*REVIEW, str(sheet), *words]) == code
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_another_interface_needs_tls_and_an_attestation_that_is_logged(
@@ -102,8 +105,8 @@ def test_another_interface_needs_tls_and_an_attestation_that_is_logged(
         (here / name).write_text("")
     words = ["--host", "127.0.0.2", "--port", "0"]
     tls = ["--tls-cert", "c.pem", "--tls-key", "k.pem"]
-    # A loopback address that is no spelling of the desk's own counts as another one,
-    # and the guard lets it pass as this machine; it still needs TLS.
+    # Another loopback address than the desk's own counts as another interface. The guard
+    # accepts it as this machine, but it needs TLS.
     assert main([*REVIEW, str(sheet), *words]) == 4
     assert "--attest-zero-retention" in capsys.readouterr().err
     assert main([*REVIEW, str(sheet), *words, *tls]) == 2
@@ -113,7 +116,7 @@ def test_another_interface_needs_tls_and_an_attestation_that_is_logged(
 def test_a_desk_that_cannot_be_served_draws_no_addresses(
     sheet: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # They are told once: those of a start that failed would be lost.
+    # Addresses are printed once, so those of a failed start would be lost.
     for name in ("c.pem", "k.pem"):
         (here / name).write_text("no certificate")
     tls = ["--tls-cert", "c.pem", "--tls-key", "k.pem"]
@@ -136,17 +139,18 @@ def test_export_and_import_without_the_desk(
     assert "p0001,odd,ann,keep" in (here / "out.csv").read_text()
 
 
-def test_a_half_written_line_is_told_at_the_next_start(
+def test_a_half_written_line_is_reported_at_the_next_start(
     sheet: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "sheet.desk").mkdir()
     (here / "sheet.desk" / "questions.jsonl").write_text('{"id": "1", "it')
     assert main([*REVIEW, str(sheet), "--export", "out.csv"]) == 0
-    assert "note: " in (said := capsys.readouterr().err)
-    assert "line 1 is not whole" in said
+    error = capsys.readouterr().err
+    assert "note: " in error
+    assert "line 1 is not whole" in error
 
 
-def test_a_sites_labels_go_to_its_review_folder_and_texts_do_not(
+def test_a_sites_labels_are_copied_to_its_review_folder_without_texts(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["site", "new", "ward", "--use", "chart-qa"]) == 0
@@ -157,16 +161,16 @@ def test_a_sites_labels_go_to_its_review_folder_and_texts_do_not(
         sheet = replace(a_sheet(), name=name, title=name)
         write_sheet(site.private / "sheets" / f"{name}.json", sheet)
     head = "item,stratum,rater,value,at,final,how"
-    rows = [f"p{n:04},,{who},keep,,," for n in range(4) for who in ("ann", "ben")]
+    rows = [f"p{n:04},,{rater},keep,,," for n in range(4) for rater in ("ann", "ben")]
     (here / "in.csv").write_text("\n".join([head, *rows]) + "\n")
     words = ["site", "review", "ward", "--sheet", "questions"]
     assert main([*words, "--import", "in.csv"]) == 0
     text = (site.review / "questions.csv").read_text()
     assert text.count("agreed") == 8
     assert "Troponin" not in text
-    done = last(site, "review")
-    assert done is not None
-    assert done.figures["questions"] == {"items": 4, "decided": 4}
+    entry = last(site, "review")
+    assert entry is not None
+    assert entry.figures["questions"] == {"items": 4, "decided": 4}
     assert main(["site", "review", "ward", "--export", "out.csv"]) == 2
     assert "add --sheet, one of labels, questions" in capsys.readouterr().err
     assert main([*words, "--export", "out.csv"]) == 0
@@ -185,7 +189,7 @@ def test_a_desk_that_is_stopped_leaves_the_labels_in_the_review_folder(
     desk = DeskProcess(site.path, here / "private")
     with desk:
         label = {"id": "1", "item": "p0001", "value": "keep", "note": "her own words"}
-        with contextlib.closing(a_browser(desk, "ann")) as client:
+        with contextlib.closing(open_client(desk, "ann")) as client:
             assert client.post("/api/label", json=label).json()["saved"]
         assert desk.stop() == 0
     text = (site.review / "questions.csv").read_text()

@@ -1,4 +1,4 @@
-"""Files of other commands become sheets, and go back in the form that those commands take."""
+"""Files of other commands become sheets, and are written back in the form that those commands read."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ RESPONSES = {
 }
 
 
-def opened(path: Path, people: People = PEOPLE) -> Work:
+def open_work(path: Path) -> Work:
     form = form_of(path)
     folder = form.folder(path)
-    (sheet,) = form.make(path, people)
+    (sheet,) = form.make(path, PEOPLE)
     return Work(sheet, LabelStore(folder / "labels.jsonl"))
 
 
-def back(path: Path, work: Work, out: Path) -> list[Path]:
+def write_back(path: Path, work: Work, out: Path) -> list[Path]:
     """Writes the only sheet of a file back."""
     return form_of(path).write(path, {work.sheet.name: work}, out)
 
 
-def say(work: Work, rater: str, item: str, value: str, **edits: str) -> None:
+def add_label(work: Work, rater: str, item: str, value: str, **edits: str) -> None:
     number = len(work.store.history)
     label = Label(
         id=str(number), item=item, rater=rater, value=value, note="n", edits=edits
@@ -76,35 +76,35 @@ def unclear(tmp_path: Path) -> Path:
     return path
 
 
-def test_unclear_answers_go_to_score_and_differing_readings_to_an_adjudicator(
+def test_unclear_answers_are_read_by_score_and_differing_readings_adjudicated(
     unclear: Path,
 ) -> None:
-    work = opened(unclear)
+    work = open_work(unclear)
     assert work.sheet.by_id["medcalc/1"].editable[0].text == "26"
     for rater in ("ann", "ben"):
-        say(work, rater, "medcalc/3", "none")
-        say(work, rater, "medcalc/2", "reads", reading="3")
-    say(work, "ann", "medcalc/1", "reads", reading="25")
-    say(work, "ben", "medcalc/1", "reads")
+        add_label(work, rater, "medcalc/3", "none")
+        add_label(work, rater, "medcalc/2", "reads", reading="3")
+    add_label(work, "ann", "medcalc/1", "reads", reading="25")
+    add_label(work, "ben", "medcalc/1", "reads")
     assert work.items("eve") == ("medcalc/1",)
-    say(work, "eve", "medcalc/1", "reads", reading=" 25 ")
+    add_label(work, "eve", "medcalc/1", "reads", reading=" 25 ")
     out = unclear.with_name("read.csv")
-    assert back(unclear, work, out) == [out]
-    taken = read_adjudication(out, task_spec("medcalc"), RESPONSES)
-    readings = {name: each.text for name, each in taken.readings.items()}
+    assert write_back(unclear, work, out) == [out]
+    adjudication = read_adjudication(out, task_spec("medcalc"), RESPONSES)
+    readings = {name: reading.text for name, reading in adjudication.readings.items()}
     assert readings == {"1": "25", "2": "3", "3": ""}
-    assert {each.by for each in taken.readings.values()} == {"person"}
+    assert {reading.by for reading in adjudication.readings.values()} == {"person"}
 
 
-def test_what_nobody_decided_stays_open_and_no_mark_is_written_over(
+def test_undecided_items_stay_open_and_no_mark_is_overwritten(
     unclear: Path,
 ) -> None:
-    work = opened(unclear)
-    back(unclear, work, unclear)
+    work = open_work(unclear)
+    write_back(unclear, work, unclear)
     for rater in ("ann", "ben"):
-        say(work, rater, "medcalc/1", "none")
+        add_label(work, rater, "medcalc/1", "none")
     with pytest.raises(UsageError, match="a mark that would be overwritten"):
-        back(unclear, work, unclear)
+        write_back(unclear, work, unclear)
     assert "needs" in str(work.sheet.choices[0])
     item = work.sheet.by_id["medcalc/2"]
     assert work.sheet.lacking(item, "reads", {}) == "Reading: a number"
@@ -117,23 +117,28 @@ def test_a_construction_of_questions_is_reviewed_and_imported(tmp_path: Path) ->
     edit_sheet(folder / "sheets" / "ben.csv", lambda row: row | {"inclusion": "o"})
     assert {label.rater for label in form_of(folder).before(folder)} == {"ben"}
     edit_sheet(folder / "sheets" / "ben.csv", lambda row: row | {"inclusion": ""})
-    work = opened(folder)
+    work = open_work(folder)
     shared = next(name for name, own in work.sheet.assigned.items() if len(own) == 2)
     for item, names in work.sheet.assigned.items():
         for name in names:
-            say(work, name, item, "keep")
-    say(work, "ben", shared, "keep", question="Another question?")
+            add_label(work, name, item, "keep")
+    add_label(work, "ben", shared, "keep", question="Another question?")
     assert work.items("eve") == (shared,)
-    say(work, "eve", shared, "keep", question="The one to keep?")
+    add_label(work, "eve", shared, "keep", question="The one to keep?")
     dropped = next(name for name in work.sheet.by_id if name != shared)
-    say(work, work.sheet.assigned[dropped][0], dropped, "drop")
+    add_label(work, work.sheet.assigned[dropped][0], dropped, "drop")
     out = tmp_path / "marked"
-    files = back(folder, work, out)
+    files = write_back(folder, work, out)
     assert [path.name for path in files] == ["ann.csv", "ben.csv"]
-    made = import_sheets(folder, files)
-    assert (made["kept"], made["removed"], made["questions_revised"]) == (3, 1, 1)
+    summary = import_sheets(folder, files)
+    assert (summary["kept"], summary["removed"], summary["questions_revised"]) == (
+        3,
+        1,
+        1,
+    )
     questions = {
-        each["id"]: each["question"] for each in read_lines(folder / "questions.jsonl")
+        question["id"]: question["question"]
+        for question in read_lines(folder / "questions.jsonl")
     }
     assert questions[shared] == "The one to keep?"
     assert dropped not in questions
@@ -143,18 +148,18 @@ def test_marks_of_answers_become_scores_for_the_judge_check(tmp_path: Path) -> N
     from tests.construct.ehrnoteqa.test_answers import marked_by_hand
 
     folder = tmp_path / "marks"
-    said = ["yes", "no", "yes", "no"]
-    marked_by_hand(folder, ["m/a", "m/b"], said, ["", "", "", ""])
+    answers = ["yes", "no", "yes", "no"]
+    marked_by_hand(folder, ["m/a", "m/b"], answers, ["", "", "", ""])
     notes = folder / "sheets" / "notes"
     notes.mkdir()
     (notes / "a.txt").write_text("He said yes.")
     sheet = folder / "sheets" / "ann.csv"
     filled = [{**row, "notes": "notes/a.txt"} for row in read_cells(sheet)]
     write_table(sheet, list(filled[0]), filled)
-    work = opened(folder)
+    work = open_work(folder)
     for item in work.sheet.items:
-        say(work, "ann", item.id, "right" if item.answer == "yes" else "wrong")
-    back(folder, work, folder / "sheets")
+        add_label(work, "ann", item.id, "right" if item.answer == "yes" else "wrong")
+    write_back(folder, work, folder / "sheets")
     head, table = write_scores(folder, tmp_path / "scores.csv")
     assert head == ("model", "ann")
     assert table == [("m/a", "100.00"), ("m/b", "0.00")]
@@ -170,11 +175,11 @@ def test_values_of_calculators_are_checked_and_imported(here: Path) -> None:
     assert main([*words, "extract", *extract, *folder]) == 0
     assert main([*words, "sheet", "--reviewers", "ann,ben", *folder]) == 0
     own = Path("own")
-    work = opened(own)
+    work = open_work(own)
     for item, names in work.sheet.assigned.items():
         for name in names:
-            say(work, name, item, "right")
-    files = back(own, work, Path("marked"))
+            add_label(work, name, item, "right")
+    files = write_back(own, work, Path("marked"))
     assert main([*words, "import", *map(str, files), *folder]) == 0
     assert json_of(own / "review.json")["changed"] == 0
     assert json_of(own / "review.json")["kept"] == len(
@@ -201,7 +206,7 @@ def test_cases_of_archehr_are_annotated_and_imported(here: Path) -> None:
         essential = number in own_files.ESSENTIAL[case]
         for name in names:
             value = "essential" if essential else "not-relevant"
-            say(works["relevance"], name, item, value)
+            add_label(works["relevance"], name, item, value)
     shown = sheets["relevance"].items[0].passages[0]
     assert shown.sentences[0].startswith("[1] ")
     assert shown.cited == {0}
@@ -214,14 +219,14 @@ def test_cases_of_archehr_are_annotated_and_imported(here: Path) -> None:
             "answer-1-citations": f"|{cited}|",
         }
         for name in names:
-            say(works["texts"], name, case, "done", **edits)
+            add_label(works["texts"], name, case, "done", **edits)
     files = form.write(folder, works, here / "marked")
     assert own_files.construct("import", "--folder", folder, *files) == 0
     review = json_of(folder / "round_1" / "review.json")
     assert review["cases"] == len(sheets["texts"].items) == 3
 
 
-def test_what_the_desk_cannot_open(tmp_path: Path) -> None:
+def test_files_that_the_desk_cannot_open(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no such file or folder"):
         form_of(tmp_path / "nothing")
     with pytest.raises(UsageError, match="the desk cannot open this"):

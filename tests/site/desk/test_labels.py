@@ -1,4 +1,4 @@
-"""The store: a label is kept once and for good; decisions; CSV without texts."""
+"""The store of labels, decisions, and CSV files without texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def a_work(folder: Path, sheet: Sheet | None = None) -> Work:
     return Work(sheet or a_sheet(), LabelStore(folder / "labels.jsonl"))
 
 
-def test_a_label_is_on_the_disk_once_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_label_is_written_once_and_is_private(tmp_path: Path) -> None:
     store = LabelStore(tmp_path / "deep" / "labels.jsonl")
     label = a_label(1, "ann", "keep", note=SECRET)
     assert store.add(label)
@@ -45,7 +45,7 @@ def test_a_label_is_on_the_disk_once_for_its_owner_alone(tmp_path: Path) -> None
     assert not again.add(label)
 
 
-def test_a_line_left_half_written_is_read_past_and_takes_no_other_with_it(
+def test_a_half_written_line_is_skipped_and_reported(
     tmp_path: Path,
 ) -> None:
     store = LabelStore(tmp_path / "labels.jsonl")
@@ -61,14 +61,14 @@ def test_a_line_left_half_written_is_read_past_and_takes_no_other_with_it(
     assert [label.item for label in last.history] == ["p0001", "p0003"]
 
 
-def test_undo_goes_back_choice_by_choice_and_keeps_words(tmp_path: Path) -> None:
+def test_undo_reverts_choices_one_by_one_and_keeps_notes(tmp_path: Path) -> None:
     store = LabelStore(tmp_path / "labels.jsonl")
     store.add(a_label(1, "ann", "keep", note=SECRET))
     store.add(a_label(2, "ann", "keep"))
     store.add(a_label(1, "ann", "drop", note=SECRET))
     store.add(a_label(3, "ben", "drop"))
     undone = [store.undo(f"u{number}", "ann") for number in range(4)]
-    assert [(one.item, one.value) for one in undone if one] == [
+    assert [(label.item, label.value) for label in undone if label] == [
         ("p0001", "keep"),
         ("p0002", ""),
         ("p0001", ""),
@@ -81,7 +81,7 @@ def test_undo_goes_back_choice_by_choice_and_keeps_words(tmp_path: Path) -> None
     assert len(store.history) == 7
 
 
-Deeds = st.lists(
+Actions = st.lists(
     st.tuples(
         st.sampled_from(["ann", "ben"]),
         st.sampled_from(["p0000", "p0001"]),
@@ -91,15 +91,15 @@ Deeds = st.lists(
 )
 
 
-@given(deeds=Deeds, cut=st.integers(0, 400))
-def test_what_is_read_again_is_what_was_held(
-    deeds: list[tuple[str, str, str]],
+@given(actions=Actions, cut=st.integers(0, 400))
+def test_a_store_is_read_as_it_was_written_except_a_cut_line(
+    actions: list[tuple[str, str, str]],
     cut: int,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     path = tmp_path_factory.mktemp("store") / "labels.jsonl"
     store = LabelStore(path)
-    for number, (rater, item, value) in enumerate(deeds):
+    for number, (rater, item, value) in enumerate(actions):
         if value == "undo":
             store.undo(str(number), rater)
         else:
@@ -109,26 +109,29 @@ def test_what_is_read_again_is_what_was_held(
     if store.history:
         content = path.read_bytes()
         path.write_bytes(content[: max(0, len(content) - cut)])
-        kept = LabelStore(path).history
-        assert kept == LabelStore(path).history
+        history = LabelStore(path).history
+        assert history == LabelStore(path).history
         lines = [line for line in path.read_bytes().split(b"\n") if line]
-        assert len(lines) - len(kept) in (0, 1)
+        assert len(lines) - len(history) in (0, 1)
 
 
-def test_what_is_decided(tmp_path: Path) -> None:
+def test_decisions_by_agreement_and_adjudication(tmp_path: Path) -> None:
     work = a_work(tmp_path)
     texts = {"question": "Another question?"}
-    said: dict[int, list[tuple[str, str, dict[str, str]]]] = {
+    labels_by_item: dict[int, list[tuple[str, str, dict[str, str]]]] = {
         0: [("ann", "keep", {}), ("ben", "keep", {"question": " What  was 0? "})],
         1: [("ann", "keep", {}), ("ben", "drop", {})],
         2: [("ann", "keep", texts), ("ben", "keep", {}), ("eve", "keep", texts)],
         3: [("ann", "drop", texts)],
     }
-    for number, labels in said.items():
+    for number, labels in labels_by_item.items():
         for rater, value, edits in labels:
             work.store.add(a_label(number, rater, value, edits=edits))
-    found = [(each.how, each.value, each.disagreed) for each in work.decided()]
-    assert found == [
+    decisions = [
+        (decision.how, decision.value, decision.disagreed)
+        for decision in work.decided()
+    ]
+    assert decisions == [
         ("agreed", "keep", ()),
         ("disagreed", "", ()),
         ("adjudicated", "keep", ()),
@@ -141,14 +144,14 @@ def test_what_is_decided(tmp_path: Path) -> None:
     assert work.decision("p0001").disagreed == ("ann",)
 
 
-def test_an_item_with_one_rater_is_that_raters(tmp_path: Path) -> None:
+def test_a_single_rater_decides_an_item(tmp_path: Path) -> None:
     work = a_work(tmp_path, a_sheet(2, overlap=0))
     (rater,) = work.sheet.assigned["p0001"]
     work.store.add(a_label(1, rater, "drop"))
     assert work.decision("p0001").how == "single"
 
 
-def test_the_csv_has_no_text_and_comes_back_undoubled(tmp_path: Path) -> None:
+def test_the_csv_has_no_text_and_is_imported_without_duplicates(tmp_path: Path) -> None:
     work = a_work(tmp_path)
     edits = {"question": SECRET}
     work.store.add(a_label(1, "ann", "keep", note=SECRET, edits=edits))
@@ -171,7 +174,7 @@ def test_the_csv_has_no_text_and_comes_back_undoubled(tmp_path: Path) -> None:
     assert other.decision("p0001").value == "keep"
 
 
-def test_rows_that_are_wrong_are_told_together_and_nothing_is_added(
+def test_invalid_rows_are_reported_together_and_nothing_is_added(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "labels.csv"
@@ -193,12 +196,12 @@ def test_labels_of_strangers_are_refused(tmp_path: Path) -> None:
 
 
 def test_agreement_by_hand(tmp_path: Path) -> None:
-    """Of six items four agree; each calls half of them keep: kappa (4 - 3) / (6 - 3)."""
+    """Raters agree on four of six items, and each keeps half of them: kappa (4 - 3) / (6 - 3)."""
     work = a_work(tmp_path, a_sheet(6))
-    for number, (one, other) in enumerate(zip("kkxxkx", "kxxxkk", strict=True)):
-        names = {"k": "keep", "x": "drop"}
-        work.store.add(a_label(number, "ann", names[one]))
-        work.store.add(a_label(number, "ben", names[other]))
+    names = {"k": "keep", "x": "drop"}
+    for number, (ann, ben) in enumerate(zip("kkxxkx", "kxxxkk", strict=True)):
+        work.store.add(a_label(number, "ann", names[ann]))
+        work.store.add(a_label(number, "ben", names[ben]))
     (pair,) = agreements(work)
     assert pair.raters == ("ann", "ben")
     assert pair.raw.value == pytest.approx(4 / 6)

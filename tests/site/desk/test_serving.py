@@ -1,4 +1,4 @@
-"""The desk by HTTP: who is let in, who sees what, and what a label must be."""
+"""The desk by HTTP: authentication, authorisation, and valid labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def client_of(app: Any, **more: Any) -> TestClient:
     return TestClient(app, base_url=HERE, **more)
 
 
-class Someone:
+class Person:
     """A person's browser at a desk."""
 
     def __init__(self, folder: Path, name: str = "ann", sheet: Sheet | None = None):
@@ -66,11 +66,11 @@ class Someone:
 
 
 @pytest.fixture
-def ann(tmp_path: Path) -> Someone:
-    return Someone(tmp_path)
+def ann(tmp_path: Path) -> Person:
+    return Person(tmp_path)
 
 
-def test_the_token_goes_from_the_address_into_a_strict_cookie(ann: Someone) -> None:
+def test_the_token_of_the_address_becomes_a_strict_cookie(ann: Person) -> None:
     token = ann._tokens["ann"]
     client = client_of(app_of(ann.desk))
     reply = client.get(f"/r/{token}")
@@ -81,12 +81,12 @@ def test_the_token_goes_from_the_address_into_a_strict_cookie(ann: Someone) -> N
     assert 'http-equiv="refresh" content="0; url=/"' in reply.text
     assert client.get("/").status_code == 200
     assert len(token) >= 43
-    kept = (ann.desk.tokens._path).read_text()
-    assert token not in kept
+    stored = (ann.desk.tokens._path).read_text()
+    assert token not in stored
 
 
 @pytest.mark.parametrize("path", ["/", "/api/state", "/api/item?id=p0001"])
-def test_nobody_comes_in_without_a_token(ann: Someone, path: str) -> None:
+def test_requests_without_a_token_are_refused(ann: Person, path: str) -> None:
     client = client_of(app_of(ann.desk))
     assert client.get(path).status_code == 401
     client.cookies.set("desk-7861", "x" * 43)
@@ -99,27 +99,27 @@ def test_nobody_comes_in_without_a_token(ann: Someone, path: str) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example:7861", "127.0.0.1", "127.0.0.1:80", "127.0.0.1.evil:7861"]
 )
-def test_another_host_is_refused(ann: Someone, host: str) -> None:
+def test_another_host_is_refused(ann: Person, host: str) -> None:
     reply = ann.client.get("/", headers={"host": host})
     assert reply.status_code == 421
     assert "Questions" not in reply.text
     assert reply.headers["cache-control"] == "no-store"
 
 
-def test_every_spelling_of_this_machine_is_served(ann: Someone) -> None:
+def test_every_spelling_of_this_machine_is_served(ann: Person) -> None:
     for host in ("localhost:7861", "[::1]:7861", "LOCALHOST:7861"):
         assert ann.client.get("/", headers={"host": host}).status_code == 200
 
 
-def test_headers_stand_on_every_reply_and_scripts_have_their_hash(ann: Someone) -> None:
+def test_every_reply_has_the_headers_and_scripts_have_their_hash(ann: Person) -> None:
     for path in ("/", "/nothing", "/api/state", "/r/wrong", "/labels.csv"):
         reply = ann.client.get(path)
         assert HEADERS.items() <= dict(reply.headers).items()
     page = ann.client.get("/").text
     assert "unsafe" not in HEADERS["content-security-policy"]
-    found = re.findall(r'(?:src|href)="(/assets/[^"]+)" integrity="sha384-', page)
-    assert len(found) == 2
-    for address in found:
+    assets = re.findall(r'(?:src|href)="(/assets/[^"]+)" integrity="sha384-', page)
+    assert len(assets) == 2
+    for address in assets:
         assert ann.client.get(address).status_code == 200
     assert ann.client.get("/assets/0/desk.js").status_code == 404
     assert not re.search(r"<script(?![^>]* src=)|<style|style=|onclick=", page)
@@ -137,7 +137,7 @@ def test_headers_stand_on_every_reply_and_scripts_have_their_hash(ann: Someone) 
     ],
 )
 def test_a_label_from_another_page_is_refused(
-    ann: Someone, headers: dict[str, str]
+    ann: Person, headers: dict[str, str]
 ) -> None:
     content = {"id": "1", "item": "p0001", "value": "keep"}
     reply = ann.post("/api/label", content, headers=headers)
@@ -145,7 +145,7 @@ def test_a_label_from_another_page_is_refused(
     assert ann.desk.works["questions"].store.history == []
 
 
-def test_a_page_of_somebody_else_in_the_same_browser_is_refused(ann: Someone) -> None:
+def test_a_page_of_somebody_else_in_the_same_browser_is_refused(ann: Person) -> None:
     reply = ann.post(
         "/api/label",
         {"id": "1", "item": "p0001", "value": "keep"},
@@ -154,14 +154,14 @@ def test_a_page_of_somebody_else_in_the_same_browser_is_refused(ann: Someone) ->
     assert reply.status_code == 409
 
 
-def test_a_label_that_is_sent_twice_is_kept_once(ann: Someone) -> None:
-    one, two = ann.label(1, "keep"), ann.label(1, "keep")
-    assert (one.json()["fresh"], two.json()["fresh"]) == (True, False)
-    assert two.json()["saved"] is True
+def test_a_label_that_is_sent_twice_is_stored_once(ann: Person) -> None:
+    first, second = ann.label(1, "keep").json(), ann.label(1, "keep").json()
+    assert (first["fresh"], second["fresh"]) == (True, False)
+    assert second["saved"] is True
     assert len(ann.desk.works["questions"].store.history) == 1
 
 
-def test_what_a_page_leaves_out_stays_as_it_was(ann: Someone) -> None:
+def test_omitted_fields_of_a_label_stay_unchanged(ann: Person) -> None:
     text = {"question": "Another?"}
     ann.post("/api/label", {"id": "1", "item": "p0001", "note": "n", "edits": text})
     ann.post("/api/label", {"id": "2", "item": "p0001", "value": "keep"})
@@ -171,7 +171,7 @@ def test_what_a_page_leaves_out_stays_as_it_was(ann: Someone) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "status", "said"),
+    ("content", "status", "message"),
     [
         ({"item": "p0001", "value": "keep"}, 400, "needs its id"),
         ({"id": "1", "item": "p0099", "value": "keep"}, 422, "no such item"),
@@ -185,24 +185,24 @@ def test_what_a_page_leaves_out_stays_as_it_was(ann: Someone) -> None:
         ({"id": "1", "item": "p0001", "note": "n" * (1 << 20)}, 413, "too long"),
     ],
 )
-def test_what_is_no_label(
-    ann: Someone, content: object, status: int, said: str
+def test_invalid_labels_are_refused(
+    ann: Person, content: object, status: int, message: str
 ) -> None:
     reply = ann.post("/api/label", content)
     assert reply.status_code == status
-    assert said in reply.json()["said"]
+    assert message in reply.json()["said"]
     assert ann.desk.works["questions"].store.history == []
 
 
-def test_a_note_of_100_000_characters_is_kept(ann: Someone) -> None:
+def test_a_note_of_100_000_characters_is_stored(ann: Person) -> None:
     note = "é\u202e<b>" * 20_000
     content = {"id": "1", "item": "p0001", "note": note}
     assert ann.post("/api/label", content).status_code == 200
     assert ann.get("/api/item?id=p0001").json()["note"] == note
 
 
-def test_a_full_disk_is_told_and_the_same_label_may_come_again(
-    ann: Someone, monkeypatch: pytest.MonkeyPatch
+def test_a_full_disk_is_reported_and_the_label_can_be_sent_again(
+    ann: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as full:
 
@@ -215,15 +215,15 @@ def test_a_full_disk_is_told_and_the_same_label_may_come_again(
 
 
 def test_raters_are_blind_to_each_other(tmp_path: Path) -> None:
-    ann = Someone(tmp_path, sheet=a_sheet(6, overlap=2))
+    ann = Person(tmp_path, sheet=a_sheet(6, overlap=2))
     work = ann.desk.works["questions"]
     both = [name for name, own in work.sheet.assigned.items() if len(own) == 2]
     secret = {"id": "1", "item": both[0], "value": "drop", "note": "ben's own words"}
     assert ann.post("/api/label", secret, "ben").status_code == 200
-    seen = "".join(
+    texts = "".join(
         ann.get(path).text for path in ("/", "/api/state", f"/api/item?id={both[0]}")
     )
-    assert not re.search(r"\b(ben|eve)\b", seen)
+    assert not re.search(r"\b(ben|eve)\b", texts)
     assert ann.get(f"/api/item?id={both[0]}").json()["opinions"] == []
     others = [name for name, own in work.sheet.assigned.items() if own == ("ben",)]
     assert ann.get(f"/api/item?id={others[0]}").status_code == 404
@@ -231,8 +231,8 @@ def test_raters_are_blind_to_each_other(tmp_path: Path) -> None:
         assert ann.get(path).status_code == 403
 
 
-def test_the_adjudicator_sees_what_was_said_and_not_by_whom(tmp_path: Path) -> None:
-    eve = Someone(tmp_path, "eve")
+def test_the_adjudicator_sees_opinions_without_names(tmp_path: Path) -> None:
+    eve = Person(tmp_path, "eve")
     assert eve.get("/api/state").json()["items"] == []
     for number in range(4):
         eve.label(number, "keep", "ann")
@@ -240,11 +240,11 @@ def test_the_adjudicator_sees_what_was_said_and_not_by_whom(tmp_path: Path) -> N
     assert eve.get("/api/state").json()["items"] == [["p0000", "", ""]]
     assert eve.get("/api/item?id=p0001").status_code == 404
     item = eve.get("/api/item?id=p0000").json()
-    assert {each["value"] for each in item["opinions"]} == {"keep", "drop"}
+    assert {opinion["value"] for opinion in item["opinions"]} == {"keep", "drop"}
     assert not re.search(r"\bann\b|\bben\b", str(item))
-    said = eve.get("/api/agreement").json()
-    assert "75 % of 4" in said["lines"][0]
-    assert said["waiting"] == 1
+    agreement = eve.get("/api/agreement").json()
+    assert "75 % of 4" in agreement["lines"][0]
+    assert agreement["waiting"] == 1
     assert eve.get("/labels.csv").status_code == 409
     assert eve.label(0, "keep", "eve").status_code == 200
     text = eve.get("/labels.csv").text
@@ -252,7 +252,7 @@ def test_the_adjudicator_sees_what_was_said_and_not_by_whom(tmp_path: Path) -> N
     assert "Troponin" not in text
 
 
-def test_undo_by_http(ann: Someone) -> None:
+def test_undo_by_http(ann: Person) -> None:
     ann.label(1, "keep")
     reply = ann.post("/api/undo", {"id": "u1"})
     assert (reply.json()["item"], reply.json()["value"]) == ("p0001", "")
@@ -260,8 +260,8 @@ def test_undo_by_http(ann: Someone) -> None:
     assert ann.post("/api/undo", {"id": "u2"}).status_code == 422
 
 
-def test_a_fault_of_the_desk_quotes_nothing(
-    ann: Someone, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_an_error_of_the_desk_quotes_nothing(
+    ann: Person, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("Troponin was 0.8")
@@ -274,7 +274,7 @@ def test_a_fault_of_the_desk_quotes_nothing(
     assert "Troponin" not in caplog.text
 
 
-def test_signs_that_nobody_sees_are_shown() -> None:
+def test_invisible_characters_are_shown() -> None:
     assert visible("a\tb\nc é 中 \u200d") == "a\tb\nc é 中 \u200d"
     assert visible("\x00\x1b\x85\u202e\u2066\ud800") == (
         "[U+0000][U+001B][U+0085][U+202E][U+2066][U+D800]"

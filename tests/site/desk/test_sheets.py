@@ -1,4 +1,4 @@
-"""Sheets: nothing of a text is lost, and what is wrong with one is said."""
+"""Sheets: texts are kept completely, and errors in sheets are named."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from medical_tasks.site.desk.sheets import (
 from tests.site.desk.desk_sheets import CHOICES, NOTE, a_sheet, an_item
 
 
-def test_a_sheet_comes_back_as_it_was_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_sheet_is_read_as_it_was_written_and_is_private(tmp_path: Path) -> None:
     sheet = a_sheet(7, overlap=2)
     path = tmp_path / "sheet.json"
     write_sheet(path, sheet)
@@ -29,7 +29,7 @@ def test_a_sheet_comes_back_as_it_was_for_its_owner_alone(tmp_path: Path) -> Non
 
 
 @given(text=st.text(alphabet=st.sampled_from("Ab. ?!\n\t5\u2028é")))
-def test_sentences_are_the_text(text: str) -> None:
+def test_sentences_add_up_to_the_text(text: str) -> None:
     assert "".join(sentences_of(text)) == text
 
 
@@ -49,7 +49,7 @@ def test_the_overlap_is_seeded_and_each_other_item_has_one_rater() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"items": ()}, "it has no items"),
         ({"items": (an_item(1), an_item(1))}, "two items have the same id"),
@@ -65,8 +65,8 @@ def test_the_overlap_is_seeded_and_each_other_item_has_one_rater() -> None:
         ({"name": "../x"}, "its name must be"),
     ],
 )
-def test_what_cannot_be_labelled(change: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_sheets_are_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         replace(a_sheet(), **change)  # type: ignore[arg-type]
 
 
