@@ -1,4 +1,4 @@
-"""Small official-shaped files for tests: a twin's, or rows written by hand."""
+"""Small files in the official format, with rows written by hand."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write_files(
 ) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / QUESTIONS_FILE).write_text(
-        "".join(json.dumps(each) + "\n" for each in questions), encoding="utf-8"
+        "".join(json.dumps(row) + "\n" for row in questions), encoding="utf-8"
     )
     if packed:
         (folder / NOTES_FILE).write_bytes(gzip.compress(notes))
