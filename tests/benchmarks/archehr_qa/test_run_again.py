@@ -1,6 +1,6 @@
-"""A run's answers are found again for scoring and submitting.
+"""A run's stored answers are used for scoring and submitting.
 
-Where what decided them has changed, the commands say so.
+If the settings behind them have changed, the commands refuse.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ COMMANDS = (
 )
 
 
-pytestmark = pytest.mark.usefixtures("work")
+pytestmark = pytest.mark.usefixtures("work_folder")
 
 
 @pytest.mark.parametrize("task", ["archehr_heuristic", "archehr_evidence_first"])
-def test_another_similarity_is_not_taken_for_the_runs(
+def test_a_changed_similarity_is_refused(
     task: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [
@@ -64,16 +64,16 @@ def test_another_similarity_is_not_taken_for_the_runs(
     assert again["metrics"] == ran["metrics"]
     before = Path("submission.json").read_bytes()
     capsys.readouterr()
-    # As when the folder of an embedder holds another checkpoint than it did.
+    # As if the folder of an embedder contained another checkpoint.
     changed = {**evidence.Words.identity, "k1": 9.0}
     monkeypatch.setattr(evidence.Words, "identity", changed)
     for command in commands:
         assert main(command) == 2
-        told = capsys.readouterr().err
-        assert "error: run: the run's answers cannot be found again" in told
-        assert "'k1': 1.5" in told
-        assert "'k1': 9.0" in told
-        assert "or run again." in told
+        stderr = capsys.readouterr().err
+        assert "error: run: the run's answers cannot be found again" in stderr
+        assert "'k1': 1.5" in stderr
+        assert "'k1': 9.0" in stderr
+        assert "or run again." in stderr
     assert Path("submission.json").read_bytes() == before
 
 
@@ -81,10 +81,10 @@ def test_another_similarity_is_not_taken_for_the_runs(
     ("task", "reply"),
     [("archehr_evidence", "1, 99"), ("archehr_together", "He slept.")],
 )
-def test_answers_that_end_the_official_script_can_be_submitted(
+def test_answers_that_stop_the_official_script_can_be_submitted(
     task: str, reply: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    replies = {each.case.id: "He slept. |1|" for each in demo_cases()["test"]}
+    replies = {full_case.case.id: "He slept. |1|" for full_case in demo_cases()["test"]}
     replies[next(iter(replies))] = reply
     lines = [
         json.dumps({"id": name, "response": text}) for name, text in replies.items()
@@ -136,15 +136,15 @@ def test_answers_that_end_the_official_script_can_be_submitted(
     assert "It matches: 7 match, 0 mismatch, 0 not checked." in capsys.readouterr().out
 
 
-def test_a_reader_that_leaves_early_has_the_report_all_the_same(
+def test_a_closed_pipe_does_not_prevent_the_report(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def gone(*args: object, **named: object) -> str:
+    def broken_pipe(*args: object, **named: object) -> str:
         raise BrokenPipeError
 
-    monkeypatch.setattr(finished, "render_table", gone)
+    monkeypatch.setattr(finished, "render_table", broken_pipe)
     with monkeypatch.context() as patch:
-        patch.setattr("sys.stderr", io.StringIO())  # which is closed then
+        patch.setattr("sys.stderr", io.StringIO())  # closed by then
         assert (
             main(
                 [

@@ -91,7 +91,7 @@ PAPER = SHARED / "seeds" / "000_16628310939a6eff.txt"
 NAMES = {"sign/symptom": "sign_symptom", "test results": "test_results"}
 
 
-def test_the_papers_ten() -> None:
+def test_categories_are_the_ten_of_the_paper() -> None:
     assert (
         tuple(
             "treatment assessment problem etiology sign_symptom vitals test_results history "
