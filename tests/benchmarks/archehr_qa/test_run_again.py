@@ -6,7 +6,6 @@ If the settings behind them have changed, the commands refuse.
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from medical_tasks.benchmarks.archehr_qa import evidence
 from medical_tasks.benchmarks.archehr_qa.data import demo_cases
 from medical_tasks.cli.entry import main
 from medical_tasks.report import finished
+from tests.benchmarks.common import write_jsonl
 from tests.case_tables import json_of
 from tests.fault_server import FaultServer
 
@@ -86,10 +86,8 @@ def test_answers_that_stop_the_official_script_can_be_submitted(
 ) -> None:
     replies = {full_case.case.id: "He slept. |1|" for full_case in demo_cases()["test"]}
     replies[next(iter(replies))] = reply
-    lines = [
-        json.dumps({"id": name, "response": text}) for name, text in replies.items()
-    ]
-    Path("answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    answers = [{"id": name, "response": text} for name, text in replies.items()]
+    write_jsonl(Path("answers.jsonl"), answers)
     scored = [
         "score",
         task,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, read_sentences
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     Call,
     JudgeOptions,
@@ -26,6 +24,7 @@ from medical_tasks.judges.base import (
 )
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item
+from tests.benchmarks.common import judge_session
 from tests.benchmarks.doclens.task_items import BY_NAME
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED
@@ -314,9 +313,7 @@ def judge(
 ) -> Judged:
     """Judges units with a scripted judge in a real session with an empty store."""
     backend = ScriptedBackend(script, reads=reads)
-    path = Path(tempfile.mkdtemp(dir=folder)) / "judge.sqlite"
-    with Store(path) as store:
-        session = JudgeSession(backend, JudgeOptions(reasks=reasks), store, quiet=True)
+    with judge_session(folder, backend, JudgeOptions(reasks=reasks)) as session:
         judging = Judging(judge=session, prompts=prompts, mode=mode)
         return Judged(judge_units(units, judging, **options), backend, session)
 

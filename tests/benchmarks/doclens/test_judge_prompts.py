@@ -24,6 +24,7 @@ from medical_tasks.benchmarks.doclens.judge_prompts import (
 )
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.base import Question, Unreadable
+from tests.benchmarks.common import json_values, question_text
 from tests.benchmarks.doclens.doclens_judges import OWN, citation_reply
 from tests.benchmarks.doclens.task_items import BY_NAME, as_tuples, cases
 
@@ -49,16 +50,7 @@ def _texts(
         questions["claims"] = maker.claims(
             "q", text=text, claims=[about, "C."], form=form
         )
-    assert {
-        message["role"]
-        for question in questions.values()
-        for message in question.messages
-    } == {"user"}
-    assert {len(question.messages) for question in questions.values()} == {1}
-    return {
-        kind: str(question.messages[0]["content"])
-        for kind, question in questions.items()
-    }
+    return {kind: question_text(question) for kind, question in questions.items()}
 
 
 def test_own_texts_and_their_hash() -> None:
@@ -281,18 +273,10 @@ NAMES = [
     "claim",
     "prediction",
 ]
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
 
 
 @given(
-    JSON_VALUES,
+    json_values(NAMES),
     st.text(max_size=30) | st.text(alphabet='[]{}":,01 \nclaimprdto_', max_size=60),
 )
 def test_readers_never_raise_and_return_hashable_values(value: Any, rest: str) -> None:

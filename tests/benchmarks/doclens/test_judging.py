@@ -24,6 +24,7 @@ from medical_tasks.guard.private_store import redact_value
 from medical_tasks.judges.base import Call, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE
 from medical_tasks.judges.recorded import RecordedJudge
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.doclens.doclens_judges import (
     OWN,
     WHY,
@@ -637,8 +638,7 @@ def test_stored_verdicts_of_a_private_run_have_no_text_and_score_again(
         {**row, "text": "", "value": redact_value(row["value"])}
         for row in done.session.rows
     ]
-    path = tmp_path / "verdicts.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    path = write_jsonl(tmp_path / "verdicts.jsonl", rows)
     judging = Judging(judge=RecordedJudge(path), prompts=OWN, mode="batched")
     assert judge_units([judged_unit], judging, **claims) == done.verdicts
 

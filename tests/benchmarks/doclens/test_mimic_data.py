@@ -6,7 +6,6 @@ import csv
 import gzip
 import hashlib
 import io
-import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -38,6 +37,7 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     read_report,
 )
 from medical_tasks.errors import UsageError
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.doclens.task_items import cases
 
 SECRET = "swallowed a marble"
@@ -255,10 +255,7 @@ def whole(number: int, **changes: Any) -> Cells:
 def write_table(folder: Path, rows: Sequence[Cells], form: str = "csv") -> Path:
     path = folder / f"reports.{form}"
     if form == "jsonl":
-        path.write_text(
-            "".join(json.dumps(record) + "\n" for record in rows), encoding="utf-8"
-        )
-        return path
+        return write_jsonl(path, rows)
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()

@@ -31,7 +31,6 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     Call,
     JudgeOptions,
@@ -41,7 +40,7 @@ from medical_tasks.judges.base import (
     Reply,
     Unreadable,
 )
-from medical_tasks.judges.session import JudgeSession
+from tests.benchmarks.common import judge_session
 from tests.benchmarks.doclens.doclens_judges import (
     MAKE,
     PLACES,
@@ -273,7 +272,7 @@ def test_official_metrics_use_the_scripts_reading_of_first_replies(
     )
     cut = Reply(key="", text="x", finish="length")
 
-    def says(call: Call) -> str | Reply:
+    def script(call: Call) -> str | Reply:
         content = str(call.messages[-1]["content"])
         good = official_reply(content, shares_words) or ""
         if call.question.id.endswith("/claims"):
@@ -295,10 +294,8 @@ def test_official_metrics_use_the_scripts_reading_of_first_replies(
         return cut if "Chill" in content else good
 
     prompts = _load(synthetic_checkout(tmp_path))
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(
-            ScriptedBackend(says), JudgeOptions(reasks=0), store, quiet=True
-        )
+    backend = ScriptedBackend(script)
+    with judge_session(tmp_path, backend, JudgeOptions(reasks=0)) as session:
         judging = Judging(judge=session, prompts=prompts, mode="batched")
         ours = judge_units([note_unit], judging)
         calls = session.stats.calls

@@ -12,10 +12,9 @@ from typing import Any
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, Judging, Question
-from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item, ItemScore, TaskSpec
+from tests.benchmarks.common import judge_session
 from tests.benchmarks.ehrnoteqa.tiny_items import task_of, write_checkout
 from tests.judges.scripted import ScriptedBackend
 
@@ -121,8 +120,7 @@ def judge(
     )
     backend = ScriptedBackend(script, reads=reads)
     options = JudgeOptions(votes=votes, reasks=reasks)
-    with Store(subfolder / "judge.sqlite") as store:
-        session = JudgeSession(backend, options, store, quiet=True)
+    with judge_session(subfolder, backend, options) as session:
         scores = score_items(
             task, items, responses, judging=Judging(judge=session, prompts=texts)
         )

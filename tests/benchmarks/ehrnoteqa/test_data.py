@@ -29,6 +29,7 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.spec import Row
+from tests.benchmarks.common import refusal_message
 from tests.benchmarks.ehrnoteqa.set_files import (
     DISCQ_COLUMNS,
     NOTE,
@@ -51,12 +52,7 @@ def rows_of(folder: Path, config: str = "all") -> list[Row]:
 
 
 def refusal(folder: Path, config: str = "all") -> str:
-    with pytest.raises(UsageError) as caught:
-        rows_of(folder, config)
-    message = str(caught.value)
-    assert SECRET not in message
-    assert "marble" not in message
-    return message
+    return refusal_message(lambda: rows_of(folder, config))
 
 
 @pytest.mark.parametrize(("packed", "line_end"), [(True, "\n"), (False, "\r\n")])
@@ -218,11 +214,8 @@ def discq_rows_of(path: Path) -> list[Row]:
     return list(read_discq_rows(path))
 
 
-def discq_refusal(path: Path, kind: type[MedicalTasksError] = UsageError) -> str:
-    with pytest.raises(kind) as caught:
-        discq_rows_of(path)
-    assert "marble" not in str(caught.value)
-    return str(caught.value)
+def discq_refusal(path: Path, error: type[MedicalTasksError] = UsageError) -> str:
+    return refusal_message(lambda: discq_rows_of(path), error)
 
 
 @tabled("trigger", "question", "joined")

@@ -21,6 +21,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.results import read_results
 from medical_tasks.scoring.choice_orders import is_control
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.ehrnoteqa.tiny_items import demo_items, task_of
 from tests.support import asked
 
@@ -144,8 +145,7 @@ def test_shards_files_and_sheets_reproduce_the_run(
         {"id": name, "response": "A or B." if not number else "The answer is C."}
         for number, name in enumerate(rows["id"])
     ]
-    file = here / "answers.jsonl"
-    file.write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
+    write_jsonl(here / "answers.jsonl", answers)
     score = ["score", TASK, "--responses", "answers.jsonl", *drawn, *RUN]
     assert main([*score, "scored"]) == 0
     entry = read_results(here / "scored")["tasks"][TASK]

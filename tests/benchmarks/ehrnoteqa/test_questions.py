@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
     read_own_rows,
 )
 from medical_tasks.errors import UsageError
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.case_tables import cases, tabled
 from tests.support import SHARED, needs_shared, word_runs
@@ -39,11 +39,7 @@ def row(**changes: Any) -> dict[str, Any]:
 
 
 def write(folder: Path, *rows: dict[str, Any]) -> Path:
-    path = folder / "own.jsonl"
-    path.write_text(
-        "".join(json.dumps(fields) + "\n" for fields in rows), encoding="utf-8"
-    )
-    return path
+    return write_jsonl(folder / "own.jsonl", rows)
 
 
 def test_own_rows_with_and_without_optional_fields(tmp_path: Path) -> None:

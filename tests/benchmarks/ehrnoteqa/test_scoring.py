@@ -35,6 +35,7 @@ from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identi
 from medical_tasks.models.text_metrics import similarities
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.ehrnoteqa.judged import golds, judge, perfect
 from tests.benchmarks.ehrnoteqa.tiny_items import demo_items, item, task_of
 from tests.case_tables import json_of, tabled
@@ -566,11 +567,8 @@ def test_a_run_reports_missing_log_probabilities(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     scores = {"logprobs": [None] * 5, "tokens": [1] * 5, "below": -3.0}
-    lines = (
-        json.dumps({"id": row["id"], "response": json.dumps(scores)}) + "\n"
-        for row in demo_rows
-    )
-    (tmp_path / "answers.jsonl").write_text("".join(lines), encoding="utf-8")
+    answers = [{"id": row["id"], "response": json.dumps(scores)} for row in demo_rows]
+    write_jsonl(tmp_path / "answers.jsonl", answers)
     arguments = [
         "score",
         "ehrnoteqa_mc_prob_index_level1",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import Any
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.scoring import score_items
 from medical_tasks.benchmarks.kqa.spec import KQA
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, Judging, NoReply
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item, ItemScore
+from tests.benchmarks.common import judge_session
 from tests.case_tables import tables
 from tests.judges.scripted import ScriptedBackend
 from tests.support import SHARED
@@ -151,9 +150,7 @@ def judge(
     backend = ScriptedBackend(script, reads=reads) if callable(script) else script
     options = JudgeOptions(reasks=reasks, votes=votes)
     texts = load_judge_prompts(KQA, prompts, PROMPTS if prompts == "official" else None)
-    path = Path(tempfile.mkdtemp(dir=folder)) / "judge.sqlite"
-    with Store(path) as store:
-        session = JudgeSession(backend, options, store, quiet=True)
+    with judge_session(folder, backend, options) as session:
         judging = Judging(judge=session, prompts=texts, mode=mode)
         return Judged(
             score_items(KQA, items, responses, judging=judging), backend, session

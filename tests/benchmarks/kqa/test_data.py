@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Row
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.kqa.kqa_judges import cases
 from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared
@@ -68,14 +68,6 @@ def question_line(number: int = 1, **changes: Any) -> dict[str, Any]:
         "entity_tag": ["problem"],
         **changes,
     }
-
-
-def write_jsonl(path: Path, lines: Iterable[Any]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
-    )
-    return path
 
 
 def rows_of(config: str, path: Path) -> list[Row]:

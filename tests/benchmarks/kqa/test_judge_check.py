@@ -20,7 +20,6 @@ from medical_tasks.benchmarks.kqa.judge_check import (
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     JudgeOptions,
     JudgePrompts,
@@ -28,8 +27,8 @@ from medical_tasks.judges.base import (
     Question,
     Unscored,
 )
-from medical_tasks.judges.session import JudgeSession
-from tests.benchmarks.kqa.physicians_csv import JUDGED, expected_letter, rows, write
+from tests.benchmarks.common import judge_session
+from tests.benchmarks.kqa.physicians_csv import expected_letter, rows, write
 from tests.case_tables import tabled
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
@@ -167,13 +166,11 @@ def test_a_judge_of_two_classes(
         )
 
     texts = official(tmp_path) if prompts == "official" else load_judge_prompts(KQA)
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(
-            ScriptedBackend(two_way, reads="pair"), JudgeOptions(), store, quiet=True
-        )
+    backend = ScriptedBackend(two_way, reads="pair")
+    with judge_session(tmp_path, backend, JudgeOptions()) as session:
         labels = judge_annotations(labelled, Judging(judge=session, prompts=texts))
     expected = [
-        "entailment" if JUDGED.search(entry.statement)[2] == "E" else "not_entailment"  # type: ignore[index]
+        "entailment" if expected_letter(entry.statement) == "E" else "not_entailment"
         for entry in labelled
     ]
     assert labels == expected
