@@ -260,22 +260,11 @@ def test_a_changed_table_must_be_built_again(
     def run(folder: str, table: str) -> int:
         (here / folder).mkdir()
         path = write_benchmark(here / folder, "answer: number\n", table)
-        words = [
-            "--tasks",
-            "aid",
-            "--model",
-            "baseline/reference",
-            "--out",
-            f"runs/{folder}",
-        ]
-        return main(["--plugin", str(path), "run", *words])
+        command = f"--plugin {path} run --tasks aid --model baseline/reference --out runs/{folder}"
+        return main(command.split())
 
-    assert (
-        main(
-            ["--plugin", str(write_benchmark(here, "answer: number\n")), "build", "aid"]
-        )
-        == 0
-    )
+    path = write_benchmark(here, "answer: number\n")
+    assert main(f"--plugin {path} build aid".split()) == 0
     assert run("same", NUMBERS) == 0
     capsys.readouterr()
     assert run("other", NUMBERS.replace("125", "126")) == 2

@@ -29,18 +29,11 @@ pytestmark = pytest.mark.usefixtures("work_folder")
 
 
 def run_arguments(tasks: str, model: str, *more: str) -> list[str]:
-    command = [
-        "run",
-        "--tasks",
-        tasks,
-        "--config",
-        "demo",
-        "--out",
-        "run",
-        "--model",
-        "openai-api/asked/m",
-    ]
-    return [*command, "--model-args", f"base_url={model},max_retries=0", *more]
+    command = (
+        f"run --tasks {tasks} --config demo --out run --model openai-api/asked/m "
+        f"--model-args base_url={model},max_retries=0"
+    )
+    return [*command.split(), *more]
 
 
 @pytest.mark.parametrize("task", MODEL_TASKS, ids=lambda task: task.name)
@@ -106,22 +99,8 @@ def test_results_logs_reports_and_items_contain_no_text(
     assert main(["leakcheck", "run", "--source", "archehr_qa"]) == 0
     assert "clean: " in capfd.readouterr().out
     # A submission of two splits is packed and verified like that of one.
-    assert (
-        main(
-            [
-                "submit",
-                "run",
-                "--to",
-                "space",
-                "--model-name",
-                "m",
-                "--allow-partial",
-                "--out",
-                "m.zip",
-            ]
-        )
-        == 0
-    )
+    submit = "submit run --to space --model-name m --allow-partial --out m.zip"
+    assert main(submit.split()) == 0
     assert main(["verify", "m.zip", "--responses", "run"]) == 0
     assert "archehr_qa/demo, split test+test_2026, rows" in capfd.readouterr().out
     # The check works: it finds a quotation in a log.
@@ -134,21 +113,10 @@ def test_results_logs_reports_and_items_contain_no_text(
 
 
 def test_items_have_the_number_of_prompts_of_their_case() -> None:
+    names = "archehr_together,archehr_answer_first,archehr_evidence"
+    options = "--task-args tries=3 --max-samples 2".split()
     with FaultServer(answer=lambda call: "He slept.") as model:
-        names = "archehr_together,archehr_answer_first,archehr_evidence"
-        assert (
-            main(
-                run_arguments(
-                    names,
-                    model.base_url,
-                    "--task-args",
-                    "tries=3",
-                    "--max-samples",
-                    "2",
-                )
-            )
-            == 0
-        )
+        assert main(run_arguments(names, model.base_url, *options)) == 0
     # Three tries without citations; an answer and three tries to cite it; and one
     # prompt of a task without tries.
     times = {"archehr_together": 3, "archehr_answer_first": 4, "archehr_evidence": None}

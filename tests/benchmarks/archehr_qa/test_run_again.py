@@ -19,8 +19,8 @@ from tests.case_tables import json_of
 from tests.fault_server import FaultServer
 
 COMMANDS = (
-    ["score", "{task}", "--responses", "run", "--out", "again"],
-    ["submit", "run", "--to", "archehr"],
+    "score {task} --responses run --out again",
+    "submit run --to archehr",
 )
 
 
@@ -31,31 +31,13 @@ pytestmark = pytest.mark.usefixtures("work_folder")
 def test_a_changed_similarity_is_refused(
     task: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [
-        "run",
-        "--tasks",
-        task,
-        "--config",
-        "demo",
-        "--out",
-        "run",
-        "--model",
-        "openai-api/asked/m",
-    ]
     with FaultServer(answer=lambda call: "He slept. |1|") as server:
-        assert (
-            main(
-                [
-                    *words,
-                    "--model-args",
-                    f"base_url={server.base_url}",
-                    "--task-args",
-                    "",
-                ]
-            )
-            == 0
+        run = (
+            f"run --tasks {task} --config demo --out run --model openai-api/asked/m "
+            f"--model-args base_url={server.base_url}"
         )
-    commands = [[word.format(task=task) for word in command] for command in COMMANDS]
+        assert main([*run.split(), "--task-args", ""]) == 0
+    commands = [command.format(task=task).split() for command in COMMANDS]
     for command in commands:
         assert main(command) == 0
     ran, again = (
@@ -88,47 +70,20 @@ def test_answers_that_stop_the_official_script_can_be_submitted(
     replies[next(iter(replies))] = reply
     answers = [{"id": name, "response": text} for name, text in replies.items()]
     write_jsonl(Path("answers.jsonl"), answers)
-    scored = [
-        "score",
-        task,
-        "--responses",
-        "answers.jsonl",
-        "--config",
-        "demo",
-        "--split",
-        "test",
-        "--out",
-        "run",
-    ]
-    assert main(scored) == 0
+    score = (
+        f"score {task} --responses answers.jsonl --config demo --split test --out run"
+    )
+    assert main(score.split()) == 0
     metrics = json_of(Path("run/results.json"))["tasks"][task]["metrics"]
     official = [entry for name, entry in metrics.items() if name.endswith("_official")]
     assert {entry["reason"].split(" (")[1] for entry in official} == {
         f"1 of {len(replies)} items)"
     }
-    named = [
-        "--model-name",
-        "Toy",
-        "--organisation",
-        "Org",
-        "--responses",
-        "answers.jsonl",
-    ]
-    assert (
-        main(
-            [
-                "submit",
-                "run",
-                "--to",
-                "space",
-                "--out",
-                "run.zip",
-                "--allow-partial",
-                *named,
-            ]
-        )
-        == 0
+    submit = (
+        "submit run --to space --out run.zip --allow-partial --model-name Toy "
+        "--organisation Org --responses answers.jsonl"
     )
+    assert main(submit.split()) == 0
     capsys.readouterr()
     assert main(["verify", "run.zip", "--responses", "answers.jsonl"]) == 0
     assert "It matches: 7 match, 0 mismatch, 0 not checked." in capsys.readouterr().out
@@ -143,22 +98,8 @@ def test_a_closed_pipe_does_not_prevent_the_report(
     monkeypatch.setattr(finished, "render_table", broken_pipe)
     with monkeypatch.context() as patch:
         patch.setattr("sys.stderr", io.StringIO())  # closed by then
-        assert (
-            main(
-                [
-                    "run",
-                    "--tasks",
-                    "archehr_heuristic",
-                    "--config",
-                    "demo",
-                    "--model",
-                    "x",
-                    "--out",
-                    "run",
-                ]
-            )
-            == 0
-        )
+        run = "run --tasks archehr_heuristic --config demo --model x --out run"
+        assert main(run.split()) == 0
     assert "archehr_heuristic" in (Path("run") / "report.md").read_text(
         encoding="utf-8"
     )

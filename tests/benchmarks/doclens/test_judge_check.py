@@ -275,15 +275,8 @@ def test_labels_are_not_sent_to_a_remote_judge(
     monkeypatch.setenv("FAR_BASE_URL", "https://far.example/v1")
     monkeypatch.setenv("FAR_API_KEY", "k")
     path = write_factehr(tmp_path / "factehr")
-    words = [
-        "judge-check",
-        "doclens",
-        "--source",
-        str(path),
-        "--judge",
-        "openai-api/far/j",
-    ]
-    assert main(words) == 4
+    check = f"judge-check doclens --source {path} --judge openai-api/far/j"
+    assert main(check.split()) == 4
     assert (
         "VeriFact-BHC (PhysioNet-Credentialed) and FactEHR" in capsys.readouterr().err
     )

@@ -569,15 +569,8 @@ def test_a_run_reports_missing_log_probabilities(
     scores = {"logprobs": [None] * 5, "tokens": [1] * 5, "below": -3.0}
     answers = [{"id": row["id"], "response": json.dumps(scores)} for row in demo_rows]
     write_jsonl(tmp_path / "answers.jsonl", answers)
-    arguments = [
-        "score",
-        "ehrnoteqa_mc_prob_index_level1",
-        "--config",
-        "demo",
-        "--responses",
-        "answers.jsonl",
-    ]
-    assert main([*arguments, "--out", "s"]) == 5
+    score = "score ehrnoteqa_mc_prob_index_level1 --config demo --responses answers.jsonl --out s"
+    assert main(score.split()) == 5
     assert unscored("s") == {
         "choice not among the log-probabilities told": len(demo_rows)
     }
