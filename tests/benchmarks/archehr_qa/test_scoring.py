@@ -47,8 +47,11 @@ from tests.support import ROOT, needs_shared
 
 CASES = tables(__file__, "scoring")
 
-NO_FIGURE = ENDS["cited"]
-PARTS = {"f1": "", "precision": "_precision", "recall": "_recall"}
+SCRIPT_ENDS = ENDS["cited"]
+OFFICIAL_NAMES = {
+    metric.name for metric in TASK["together"].metrics if metric.name.endswith(OFFICIAL)
+}
+RATIOS = {"f1": "", "precision": "_precision", "recall": "_recall"}
 
 
 def _summary(
@@ -84,7 +87,7 @@ def test_factuality_equals_that_of_the_reference() -> None:
     )
     for labels, suffix in (("strict", ""), ("lenient", "_lenient")):
         for averaging, middle in (("micro", ""), ("macro", "_macro")):
-            for ratio, end in PARTS.items():
+            for ratio, end in RATIOS.items():
                 value = metrics[f"factuality{suffix}{middle}{end}_official"]["value"]
                 assert value == pytest.approx(
                     checked()["factuality"][labels][averaging][ratio], abs=1e-12
@@ -92,7 +95,7 @@ def test_factuality_equals_that_of_the_reference() -> None:
     # Our reading, counted by hand: of 32 citations 22 are essential and 7 supplementary, of 24
     # and 40 (both) sentences.
     assert [
-        metrics[f"factuality{end}"]["value"] for end in PARTS.values()
+        metrics[f"factuality{end}"]["value"] for end in RATIOS.values()
     ] == pytest.approx([44 / 56, 22 / 32, 22 / 24])
     assert metrics["factuality_lenient"]["value"] == pytest.approx(58 / 72)
     # Means over cases: one case has nothing essential, so that it has no recall; it
@@ -160,6 +163,7 @@ def test_factuality_calculated_by_hand() -> None:
 
 
 def test_an_answer_without_citations() -> None:
+    assert len(OFFICIAL_NAMES) == 23
     for response in ("", "A stone [2 mm] blocked it.", "<think>A. |2|"):
         score = _score("together", response)
         assert (score.values["factuality"], score.weights["factuality"]) == (0.0, 2)
@@ -167,49 +171,51 @@ def test_an_answer_without_citations() -> None:
         assert score.weights["factuality_precision"] == 0
         # The script ends here: the task has no official value.
         assert score.unscored is None
-        assert NO_FIGURE in score.why
-        official = [
-            metric.name
-            for metric in TASK["together"].metrics
-            if metric.name.endswith("_official")
-        ]
-        assert len(official) == 23
-        assert not set(official) & set(score.values)
+        assert SCRIPT_ENDS in score.why
+        assert not OFFICIAL_NAMES & set(score.values)
         assert score.limits == {}
         assert score.weights["factuality_official"] == 2
-    items = [replace(small_item(), id=name) for name in ("1", "2")]
-    for silent, cited, reason in (
-        (items[:1], items[1:], "no citations or no words (1 of 2 items)"),
-        ([], items[1:], "no answer (1 of 2 items)"),
-    ):
-        scores = [replace(_score("together", ""), id=item.id) for item in silent]
-        scores += [
-            replace(_score("together", "A stone blocked it. |2|"), id=item.id)
-            for item in cited
-        ]
-        metrics = _summary(TASK["together"], items, scores)
-        for name in {*official} & {*metrics}:
-            entry = metrics[name]
-            assert (entry["value"], entry["ci_low"], entry["ci_high"]) == (
-                None,
-                None,
-                None,
-            )
-            assert entry["reason"] == f"official script ends: {reason}"
-        assert metrics["factuality"]["value"] is not None
     metrics = _summary(TASK["together"], [small_item()], [_score("together", "")])
     assert metrics["factuality"]["value"] == 0.0
     assert metrics["words"]["value"] == metrics["bleu"]["value"] == 0.0
     # The script does not read brackets.
     bracketed = _score("together", "A stone blocked it [2,4].")
     assert (bracketed.values["factuality"], bracketed.unscored) == (1.0, None)
-    assert NO_FIGURE in bracketed.why
+    assert SCRIPT_ENDS in bracketed.why
     wordless = _score("together", "|2|")  # where BLEU divides by zero
     assert (wordless.values["factuality_recall"], wordless.why) == (
         0.5,
-        f"empty; wrong form; {NO_FIGURE}",
+        f"empty; wrong form; {SCRIPT_ENDS}",
     )
-    assert not set(official) & set(wordless.values)
+    assert not OFFICIAL_NAMES & set(wordless.values)
+
+
+CITED = "A stone blocked it. |2|"
+
+
+@pytest.mark.parametrize(
+    ("responses", "reason"),
+    [
+        ({"1": "", "2": CITED}, "no citations or no words (1 of 2 items)"),
+        ({"2": CITED}, "no answer (1 of 2 items)"),
+    ],
+)
+def test_an_answer_without_citations_leaves_the_task_without_official_values(
+    responses: dict[str, str], reason: str
+) -> None:
+    items = [replace(small_item(), id=name) for name in ("1", "2")]
+    scores = [
+        replace(_score("together", response), id=name)
+        for name, response in responses.items()
+    ]
+    metrics = _summary(TASK["together"], items, scores)
+    names = OFFICIAL_NAMES & set(metrics)
+    assert names
+    for name in names:
+        entry = metrics[name]
+        assert entry["value"] is entry["ci_low"] is entry["ci_high"] is None
+        assert entry["reason"] == f"official script ends: {reason}"
+    assert metrics["factuality"]["value"] is not None
 
 
 def test_a_case_without_key_or_answer() -> None:
@@ -267,7 +273,7 @@ def test_evidence_calculated_by_hand() -> None:
         shares = [
             score.values[f"{labels}_{averaging}_{ratio}"]
             for labels in ("strict", "lenient")
-            for ratio in PARTS
+            for ratio in RATIOS
         ]
         assert shares == pytest.approx([2 / 5, 1 / 3, 1 / 2, 2 / 4, 1 / 2, 1 / 2])
     assert score.values["overall_score"] == score.values["strict_micro_f1"]
@@ -307,7 +313,7 @@ def test_evidence_calculated_by_hand() -> None:
             TASK["evidence"], items, score_items(TASK["evidence"], items, replies)
         )
         assert [
-            metrics[f"strict_micro_{ratio}{OFFICIAL}"]["value"] for ratio in PARTS
+            metrics[f"strict_micro_{ratio}{OFFICIAL}"]["value"] for ratio in RATIOS
         ] == [share] * 3
         assert metrics["strict_micro_recall"]["value"] is None
 
@@ -318,7 +324,7 @@ def test_alignment_calculated_by_hand() -> None:
         values = [
             score.values[f"{averaging}_{ratio}{suffix}"]
             for averaging in ("micro", "macro")
-            for ratio in PARTS
+            for ratio in RATIOS
         ]
         assert values == pytest.approx([4 / 7, 1 / 2, 2 / 3] * 2)
     assert (score.parsed, score.weights["micro_precision"]) == ("pairs 4", 4)

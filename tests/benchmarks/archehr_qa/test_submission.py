@@ -296,7 +296,7 @@ def test_all_problems_of_a_submission_are_reported_at_once(task: str) -> None:
     )
 
 
-def test_long_and_empty_texts_and_the_form_of_another_task() -> None:
+def test_long_and_empty_texts_of_a_submission() -> None:
     records = [{"case_id": "1", "prediction": "word " * 80}]
     for task, limit in (("question", 15), ("answer", 75)):
         for reply in ("", " \n", "<think>Why?</think>", "```\n```"):
@@ -310,24 +310,34 @@ def test_long_and_empty_texts_and_the_form_of_another_task() -> None:
         )
         assert problem.note
         assert submission_problems(TASK[task], [case("1")], records) == []
-    # A submission in the form of the other year is one problem.
-    for task, field, value in (
-        ("together", "answer", {"prediction": "A."}),
-        ("evidence", "prediction", {"answer": "A."}),
-    ):
-        records = [{"case_id": name} | value for name in "12"]
-        assert submission_problems(TASK[task], [case("1"), case("2")], records) == [
-            f"its 2 records: none has {field!r}, which a submission to archehr_{task} has beside "
-            "'case_id'"
-        ]
-    # A task is recognised if only one has that form.
-    for values, task in CASES["test_a_task_is_recognised_where_only_one_has_that_form"]:
-        if " " not in task:
-            assert recognised(Path("s.json"), values) == task
-        else:
-            with pytest.raises(UsageError) as caught:
-                recognised(Path("s.json"), values)
-            assert str(caught.value).endswith(task)
+
+
+@pytest.mark.parametrize(
+    ("task", "field", "other_field"),
+    [("together", "answer", "prediction"), ("evidence", "prediction", "answer")],
+)
+def test_a_submission_in_the_form_of_the_other_year_is_one_problem(
+    task: str, field: str, other_field: str
+) -> None:
+    records = [{"case_id": name, other_field: "A."} for name in "12"]
+    assert submission_problems(TASK[task], [case("1"), case("2")], records) == [
+        f"its 2 records: none has {field!r}, which a submission to archehr_{task} has beside "
+        "'case_id'"
+    ]
+
+
+@pytest.mark.parametrize(("records", "task"), CASES["recognised"])
+def test_a_task_is_recognised_if_only_one_has_that_form(
+    records: list[Any], task: str
+) -> None:
+    assert recognised(Path("s.json"), records) == task
+
+
+@pytest.mark.parametrize(("records", "message"), CASES["ambiguous"])
+def test_an_ambiguous_form_must_be_named(records: list[Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        recognised(Path("s.json"), records)
+    assert str(caught.value).endswith(message)
 
 
 def file(folder: Path, content: bytes) -> Path:
