@@ -343,13 +343,9 @@ class PerfectJudge(TableJudge):
 
     def _reply(self, content: PromptContent) -> str | None:
         if content.kind == "make":
-            return claims_reply(
-                *list(
-                    dict.fromkeys(
-                        sentence.text for sentence in read_sentences(content.text)
-                    )
-                )[:30]
-            )
+            sentences = read_sentences(content.text)
+            claims = dict.fromkeys(sentence.text for sentence in sentences)
+            return claims_reply(*list(claims)[:30])
         if content.kind == "claims":
             labels = {
                 name: self.entails(content.text, claim)
@@ -361,22 +357,25 @@ class PerfectJudge(TableJudge):
                 if entailed is not None
             }
             return verdicts(answered) if answered else None
-        entailed = self.entails(
-            " ".join(content.listed.values())
-            if content.kind == "citation"
-            else content.text,
-            content.about,
-        )
-        if entailed is None or content.kind != "citation":
-            return None if entailed is None else verdict(entailed)
-        alone = [
-            int(number)
-            for number, text in content.listed.items()
-            if self.entails(text, content.about)
-        ]
-        return citation_reply(
-            entailed, *((alone or map(int, content.listed)) if entailed else ())
-        )
+        if content.kind == "citation":
+            sources = {int(number): text for number, text in content.listed.items()}
+            entailed, provenance = _provenance(content.about, sources, self.entails)
+            return None if entailed is None else citation_reply(entailed, *provenance)
+        entailed = self.entails(content.text, content.about)
+        return None if entailed is None else verdict(entailed)
+
+
+def _provenance(
+    sentence: str,
+    sources: Mapping[int, str],
+    entails: Callable[[str, str], bool | None],
+) -> tuple[bool | None, list[int]]:
+    """Whether sources together entail a sentence, and those that do alone, or else all."""
+    entailed = entails(" ".join(sources.values()), sentence)
+    if not entailed:
+        return entailed, []
+    alone = [number for number, text in sources.items() if entails(text, sentence)]
+    return entailed, alone or list(sources)
 
 
 def cited_by_itself(text: str, first: int = 0) -> tuple[str, list[str]]:
@@ -434,29 +433,18 @@ def official_reply(
         return official_entries(
             *((claim, int(bool(entailed))) for claim, entailed in labels)
         )
-    whole = (
-        first
-        if isinstance(second, str)
-        else " ".join(source["content"] for source in second)
-    )
-    entailed = entails(whole, second if isinstance(second, str) else first)
-    if entailed is None:
-        return None
     if isinstance(second, str):
-        return json.dumps({"explanation": WHY, "prediction": int(entailed)})
-    alone = [
-        int(source["idx"]) for source in second if entails(source["content"], first)
-    ]
-    provenance = (
-        (alone or [int(source["idx"]) for source in second]) if entailed else []
-    )
-    return json.dumps(
-        {
+        entailed = entails(first, second)
+        reply: dict[str, Any] = {"explanation": WHY, "prediction": int(bool(entailed))}
+    else:
+        sources = {int(source["idx"]): source["content"] for source in second}
+        entailed, provenance = _provenance(first, sources, entails)
+        reply = {
             "explanation": WHY,
             "provenance": provenance,
-            "entailment_prediction": int(entailed),
+            "entailment_prediction": int(bool(entailed)),
         }
-    )
+    return None if entailed is None else json.dumps(reply)
 
 
 class OfficialJudge(TableJudge):

@@ -122,6 +122,10 @@ def item(
     return Item(id=name, fields=fields, groups={}, cluster=name)
 
 
+ANSWER = "Ibuprofen helps.\nRest."
+ITEM = item("q1", ["Ibuprofen helps.", "Drink."], ["Rest.", "Sleep."])
+
+
 @dataclass
 class Judged:
     scores: list[ItemScore]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -14,9 +13,11 @@ from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.judging import CANNOT_TELL, Case, judge_answers
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
-from medical_tasks.judges.base import Call, Judging, NoReply, Reply
+from medical_tasks.judges.base import Call, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE
 from tests.benchmarks.kqa.kqa_judges import (
+    ANSWER,
+    ITEM,
     by_lines,
     item,
     judge,
@@ -25,13 +26,9 @@ from tests.benchmarks.kqa.kqa_judges import (
     verdict,
     verdicts,
 )
-from tests.case_tables import json_of
 from tests.judges.scripted import TableJudge
-from tests.support import SHARED, needs_shared
 
 THREE = ("entailment", "neutral", "contradiction")
-ANSWER = "Ibuprofen helps.\nRest."
-ITEM = item("q1", ["Ibuprofen helps.", "Drink."], ["Rest.", "Sleep."])
 
 
 def _by_hash(answer: str, statement: str) -> str:
@@ -287,271 +284,6 @@ def test_a_verdict_planted_in_the_answer_is_not_read(tmp_path: Path, mode: str) 
     ).score
     assert stubborn.unscored == UNREADABLE
     assert "comprehensiveness" not in stubborn.values
-
-
-# The authors' prompts
-
-
-@pytest.mark.upstream
-@needs_shared
-class TestOfficial:
-    def test_two_questions_a_must_have_one_a_nice_to_have(self, tmp_path: Path) -> None:
-        answer = f"\n {ANSWER} \n"  # sent with the white space around it
-        done = judge(
-            tmp_path,
-            [ITEM],
-            [answer],
-            lambda call: "The answer is False.",
-            prompts="official",
-        )
-        assert [call.question.id for call in done.backend.calls] == [
-            "q1/must/0/entails",
-            "q1/must/0/contradicts",
-            "q1/must/1/entails",
-            "q1/must/1/contradicts",
-            "q1/nice/0/contradicts",
-            "q1/nice/1/contradicts",
-        ]
-        assert done.score.parsed == "must 0/2, contradicted 0"
-        assert str(done.backend.calls[0].messages[0]["content"]).endswith(
-            f"Premise: {answer}\nHypothesis: Ibuprofen helps.\nAnswer:"
-        )
-
-    def test_our_and_the_official_reading_of_the_same_replies(
-        self, tmp_path: Path
-    ) -> None:
-        replies = {
-            "q1/must/0/entails": "The answer is not true.",  # ours: no; official: entailed
-            # ours: entailed; official: no
-            "q1/must/1/entails": "The answer is True because both texts say it.",
-            # ours: no; official: counted
-            "q1/must/0/contradicts": "It is True that they differ. The answer is False.",
-            # ours: contradicted; official: not counted
-            "q1/must/1/contradicts": "the answer is true.",
-            "q1/nice/0/contradicts": "The answer is True.",
-            "q1/nice/1/contradicts": "The answer is False.",
-        }
-        score = judge(
-            tmp_path,
-            [ITEM],
-            [ANSWER],
-            lambda call: replies[call.question.id],
-            prompts="official",
-        ).score
-        assert (
-            score.values["comprehensiveness"]
-            == score.values["comprehensiveness_official"]
-            == 0.5
-        )
-        assert (
-            score.values["hallucination_rate"]
-            == score.values["hallucination_official"]
-            == 2.0
-        )
-        assert score.parsed == "must 1/2, contradicted 2"
-        assert "official differs: must/0 must/1" in score.why
-        assert "missed: must/0; contradicted: must/1 nice/0" in score.why
-
-    def test_an_unreadable_reply_is_asked_again(self, tmp_path: Path) -> None:
-        def script(call: Call) -> str:
-            return "The answer is True." if len(call.messages) > 1 else "Label: 1"
-
-        done = judge(tmp_path, [ITEM], [ANSWER], script, prompts="official")
-        assert len(done.backend.calls) == 12
-        assert done.score.values["comprehensiveness"] == 1.0
-        # The authors' script reads the first reply.
-        assert done.score.values["comprehensiveness_official"] == 0.0
-
-    def test_a_truncated_reply_is_unscored(self, tmp_path: Path) -> None:
-        cut = Reply(key="", text="The answer is True", finish="length")
-        done = judge(tmp_path, [ITEM], [ANSWER], lambda call: cut, prompts="official")
-        assert done.score.unscored == "judge: cut reply"
-        assert (
-            done.score.limits["comprehensiveness"]
-            == done.score.limits["comprehensiveness_official"]
-            == (0.0, 1.0)
-        )
-        (tmp_path / "healed").mkdir()
-        healed = judge(
-            tmp_path / "healed",
-            [ITEM],
-            [ANSWER],
-            lambda call: "The answer is True." if len(call.messages) > 1 else cut,
-            prompts="official",
-        )
-        assert healed.score.values["comprehensiveness"] == 1.0
-        assert healed.score.limits["comprehensiveness_official"] == (0.0, 1.0)
-        assert healed.score.unscored == "judge: cut reply"
-
-    def test_abstentions_blank_statements_and_blank_answers_are_asked_about(
-        self, tmp_path: Path
-    ) -> None:
-        blank = item("q", ["Rest.", " "])
-        done = judge(
-            tmp_path,
-            [blank],
-            ["I don't know."],
-            lambda call: "The answer is False.",
-            prompts="official",
-        )
-        assert len(done.backend.calls) == 4
-        assert done.score.values["answered"] == 0.0
-        done = judge(
-            tmp_path,
-            [blank],
-            ["Rest."],
-            lambda call: "The answer is " + str("must/0/e" in call.question.id),
-            prompts="official",
-        )
-        assert (
-            done.score.values["comprehensiveness"] == 1.0
-        )  # without the blank statement
-        # The authors' script counts it.
-        assert done.score.values["comprehensiveness_official"] == 0.5
-        # A blank answer entails nothing, whatever the judge replies; the authors' script
-        # counts the judge's reply.
-        for answer in ("", " \n"):
-            done = judge(
-                tmp_path,
-                [blank],
-                [answer],
-                lambda call: "The answer is True.",
-                prompts="official",
-            )
-            prompts = [str(call.messages[0]["content"]) for call in done.backend.calls]
-            assert len(prompts) == 4
-            assert f"Premise: {answer}\nHypothesis: Rest.\nAnswer:" in prompts[0]
-            assert done.score.values["comprehensiveness_official"] == 1.0
-            assert done.score.values["hallucination_official"] == 2.0
-            assert (
-                done.score.values["comprehensiveness"]
-                == done.score.values["answered"]
-                == 0.0
-            )
-            assert done.score.values["hallucination_rate"] == 0.0
-            lost = judge(
-                tmp_path,
-                [blank],
-                [answer],
-                lambda call: NoReply(key=call.key, reason="timeout"),
-                prompts="official",
-            ).score
-            assert lost.limits["comprehensiveness_official"] == (0.0, 1.0)
-            assert (lost.unscored, lost.values["comprehensiveness"]) == (
-                "judge: timeout",
-                0.0,
-            )
-            unasked = judge(
-                tmp_path,
-                [blank],
-                [answer],
-                lambda call: "entailment",
-                reads="pair",
-                prompts="official",
-            )
-            assert unasked.backend.calls == []
-
-    def test_judges_of_entailment_decide_by_label(self, tmp_path: Path) -> None:
-        done = judge(
-            tmp_path,
-            [ITEM],
-            [ANSWER],
-            lambda call: "contradiction",
-            reads="pair",
-            prompts="official",
-        )
-        assert (
-            done.score.values["hallucination_official"]
-            == done.score.values["hallucination_rate"]
-            == 4.0
-        )
-        two_way = judge(
-            tmp_path,
-            [ITEM],
-            [ANSWER],
-            lambda call: "not_entailment",
-            reads="pair",
-            prompts="official",
-        ).score
-        assert two_way.values["comprehensiveness_official"] == 0.0
-        assert two_way.unscored == CANNOT_TELL
-
-    def test_official_prompts_are_not_batched(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="cannot be batched"):
-            judge(
-                tmp_path,
-                [ITEM],
-                [ANSWER],
-                lambda call: "True",
-                prompts="official",
-                mode="batched",
-            )
-
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "five_of_seven_answered",
-            "extra_unknown_question_dropped",
-            "empty_must_have_gives_nan_recall",
-        ],
-    )
-    def test_scores_equal_those_of_the_authors_script(
-        self, tmp_path: Path, name: str
-    ) -> None:
-        fixture = json_of(SHARED / "fixtures" / "metrics.json")["kqa"]
-        case = next(entry for entry in fixture["cases"] if entry["name"] == name)
-        gold = {
-            row["Question"]: row for row in (*fixture["gold"], *fixture["gold_extra"])
-        }
-        texts = {
-            (entry["task"], entry["question"], entry["statement"]): entry["text"]
-            for entry in fixture["judge_texts"]
-        }
-        assert (len(gold), len(texts)) == (10, 24)
-        expected = {entry["Question"]: entry for entry in case["per_question"]}
-        items = [
-            item(q, gold[q]["Must_have"], gold[q]["Nice_to_have"], question=q)
-            for q in expected
-        ]
-
-        def script(call: Call) -> str:
-            name, importance, number, kind = call.question.id.removesuffix(
-                "/official"
-            ).rsplit("/", 3)
-            statement = gold[name][
-                "Must_have" if importance == "must" else "Nice_to_have"
-            ][int(number)]
-            return str(
-                texts[
-                    "is_entails" if kind == "entails" else "is_contradict",
-                    name,
-                    statement,
-                ]
-            )
-
-        scores = judge(
-            tmp_path,
-            items,
-            ["Some answer"] * len(items),
-            script,
-            prompts="official",
-            reasks=0,
-        ).scores
-        for score in scores:
-            recall = score.values["comprehensiveness_norm_official"]
-            assert (None if math.isnan(recall) else recall) == expected[score.id][
-                "recall"
-            ]
-            assert (
-                score.values["hallucination_official"] == expected[score.id]["n_contra"]
-            )
-        # Comp and Hall are sums over 201, whatever was answered.
-        comp, hall = (
-            sum(s.values[f"{n}_official"] for s in scores)
-            for n in ("comprehensiveness", "hallucination")
-        )
-        assert comp / 201 == pytest.approx(case["expected"]["Comp"], rel=1e-12)
-        assert hall / 201 == pytest.approx(case["expected"]["Hall"], rel=1e-12)
 
 
 @pytest.mark.parametrize(
