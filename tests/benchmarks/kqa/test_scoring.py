@@ -81,7 +81,7 @@ def _score(
     return score
 
 
-def test_scores_calculated_by_hand() -> None:
+def test_scores_with_our_prompts_calculated_by_hand() -> None:
     score = _score("eenc", "ecn")
     assert set(score.values) == OWN_NAMES
     assert score.values == {
@@ -96,60 +96,52 @@ def test_scores_calculated_by_hand() -> None:
     assert score.parsed == "must 2/4, nice 1/3, contradicted 2"
     assert score.why == "missed: must/2 must/3; contradicted: must/3 nice/1"
     assert (score.unscored, score.limits) == (None, {})
+
+
+def test_scores_with_official_prompts_calculated_by_hand() -> None:
     score = _score("eenc", "ecn", official=True)
     assert set(score.values) == NAMES
     assert [score.values[name] for name in OFFICIAL] == [0.5, 0.5, 2.0, 2.0]
     # The authors' prompts do not ask whether a nice-to-have is entailed.
     assert score.parsed == "must 2/4, contradicted 2"
+
+
+def test_an_abstention_scores_0() -> None:
     score = _score("ee", "c", answer="I don't know.")
-    assert (
-        score.values["comprehensiveness"],
-        score.values["hallucination_rate"],
-        score.values["contradicted"],
-    ) == (
-        0,
-        0,
-        0,
-    )
-    assert score.values["answered"] == 0
+    for name in (
+        "comprehensiveness",
+        "hallucination_rate",
+        "contradicted",
+        "answered",
+    ):
+        assert score.values[name] == 0
     for name in ("comprehensiveness_answered", "hallucination_rate_answered", "words"):
         assert math.isnan(score.values[name])
     assert score.why.startswith("abstained by the rule")
-    score = _score("", "c", official=True)
-    assert math.isnan(score.values["comprehensiveness"])
-    assert math.isnan(score.values["comprehensiveness_norm_official"])
-    assert (
-        score.values["comprehensiveness_official"],
-        score.values["hallucination_rate"],
-    ) == (
-        0.0,
-        1.0,
-    )
+
+
+def test_metrics_without_statements_are_undefined() -> None:
+    values = _score("", "c", official=True).values
+    assert math.isnan(values["comprehensiveness"])
+    assert math.isnan(values["comprehensiveness_norm_official"])
+    assert values["comprehensiveness_official"] == 0.0
+    assert values["hallucination_rate"] == 1.0
     score = _score("", official=True)
     for name in ("comprehensiveness", "hallucination_rate", "contradicted"):
         assert math.isnan(score.values[name])
-    assert (
-        score.values["hallucination_official"],
-        score.values["words"],
-        score.unscored,
-    ) == (
-        0.0,
-        3.0,
-        None,
-    )
+    assert score.values["hallucination_official"] == 0.0
+    assert score.values["words"] == 3.0
+    assert score.unscored is None
+
+
+def test_missing_verdicts_leave_limits() -> None:
     score = _score("ee?n", "c?", official=True)
     assert score.unscored == "judge: http 500"
-    assert (
-        score.limits["comprehensiveness"]
-        == score.limits["comprehensiveness_norm_official"]
-        == (0.5, 0.75)
-    )
-    assert (
-        score.limits["hallucination_rate"]
-        == score.limits["hallucination_official"]
-        == (1.0, 3.0)
-    )
-    # one contradiction is enough
+    for name in ("comprehensiveness", "comprehensiveness_norm_official"):
+        assert score.limits[name] == (0.5, 0.75)
+    for name in ("hallucination_rate", "hallucination_official"):
+        assert score.limits[name] == (1.0, 3.0)
+    # One contradiction is enough for `contradicted`.
     assert score.values == {"contradicted": 1.0, "answered": 1.0, "words": 3.0}
     assert score.parsed == "must 2 to 3/4, contradicted 1 to 3"
     assert "without a verdict: must/2 nice/1" in score.why
