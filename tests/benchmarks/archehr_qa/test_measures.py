@@ -150,7 +150,7 @@ def test_word_metrics_calculated_by_hand() -> None:
     # Nothing to keep; all deletions are right; of 6, 5, 4 and 3 n-grams 4, 3, 2 and 1 are
     # added, none of them wrong.
     added = [
-        2 * right / (right + all_) for right, all_ in ((4, 6), (3, 5), (2, 4), (1, 3))
+        2 * right / (right + total) for right, total in ((4, 6), (3, 5), (2, 4), (1, 3))
     ]
     assert values["sari"] == pytest.approx((1 + 1 + sum(added) / 4) / 3)
     empty = word_metrics(
@@ -169,7 +169,9 @@ def test_word_metrics_calculated_by_hand() -> None:
             "rougeLsum": 1.0,
             "sari": 1.0,
         }
-    # A clinician's answer against itself.
+
+
+def test_a_clinician_s_answer_scores_highest_against_itself() -> None:
     items = demo_items()
     others = [item.fields["clinician_answer"] for item in items]
     for item in items:

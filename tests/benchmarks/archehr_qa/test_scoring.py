@@ -400,66 +400,87 @@ def test_texts_calculated_by_hand() -> None:
         assert ended.values["rougeLsum"] == 0.0
 
 
-def test_official_averages_need_all_their_metrics() -> None:
+def _gold_scores(task: TaskSpec) -> tuple[list[Item], list[ItemScore]]:
     items = demo_items()[:3]
-    for name in ("together", "answer", "question"):
-        task = TASK[name]
-        scores = score_items(task, items, [gold_response(task, item) for item in items])
-        metrics = _summary(task, items, scores)
-        assert metrics["overall_score"]["missing_components"]
-        assert metrics["overall_score"]["value"] is not None
-        for average in [
-            metric
-            for metric in task.metrics
-            if metric.kind == "average" and metric.official
-        ]:
-            entry = metrics[average.name]
-            ends = [
-                entry[end]
-                for end in ("value", "ci_low", "ci_high", "bound_low", "bound_high")
-            ]
-            assert ends == [None] * 5, average.name
-            missing = {
-                metric.name
-                for metric in task.metrics
-                if metric.needs and metric.name.endswith(OFFICIAL)
-            }
-            assert {
-                *entry["reason"].removeprefix(f"{NOT_ALL}: ").split(", ")
-            } == missing
-        # With all of them it is their mean; if the script ends, it has no value and the
-        # reason of the others.
-        models = [metric for metric in task.metrics if metric.needs]
-        full = [
-            replace(
-                score,
-                values={**score.values, **{metric.name: 0.5 for metric in models}},
-            )
-            for score in scores
-        ]
-        entries = summarise(
-            task, items, {score.id: score for score in full}, {}, recipe={}
-        )["metrics"]
-        for average in [metric for metric in task.metrics if metric.kind == "average"]:
-            mean = sum(entries[component]["value"] for component in average.of) / len(
-                average.of
-            )
-            assert entries[average.name]["value"] == pytest.approx(mean), average.name
-            assert "reason" not in entries[average.name]
-        full[0] = replace(
-            full[0],
-            values={
-                k: v for k, v in full[0].values.items() if not k.endswith(OFFICIAL)
-            },
-        )
-        entries = summarise(
-            task, items, {score.id: score for score in full}, {}, recipe={}
-        )["metrics"]
-        reason = f"{ENDS['cited' if name == 'together' else name]} (1 of 3 items)"
-        assert {
-            entry["reason"] for key, entry in entries.items() if key.endswith(OFFICIAL)
-        } == {reason}
-        assert entries["overall_score"]["value"] is not None
+    golds = [gold_response(task, item) for item in items]
+    return items, score_items(task, items, golds)
+
+
+def _with_models(task: TaskSpec, scores: list[ItemScore]) -> list[ItemScore]:
+    """The scores, with 0.5 for each metric of a model."""
+    halves = {metric.name: 0.5 for metric in task.metrics if metric.needs}
+    return [replace(score, values={**score.values, **halves}) for score in scores]
+
+
+def _entries(
+    task: TaskSpec, items: list[Item], scores: list[ItemScore]
+) -> Mapping[str, Any]:
+    by_id = {score.id: score for score in scores}
+    return summarise(task, items, by_id, {}, recipe={})["metrics"]
+
+
+with_averages = pytest.mark.parametrize("name", ["together", "answer", "question"])
+
+
+@with_averages
+def test_an_official_average_without_its_models_has_no_value(name: str) -> None:
+    task = TASK[name]
+    metrics = _summary(task, *_gold_scores(task))
+    assert metrics["overall_score"]["missing_components"]
+    assert metrics["overall_score"]["value"] is not None
+    averages = [
+        metric.name
+        for metric in task.metrics
+        if metric.kind == "average" and metric.official
+    ]
+    missing = {
+        metric.name
+        for metric in task.metrics
+        if metric.needs and metric.name.endswith(OFFICIAL)
+    }
+    assert averages
+    for average in averages:
+        entry = metrics[average]
+        for end in ("value", "ci_low", "ci_high", "bound_low", "bound_high"):
+            assert entry[end] is None, average
+        named = entry["reason"].removeprefix(f"{NOT_ALL}: ").split(", ")
+        assert set(named) == missing
+
+
+@with_averages
+def test_an_average_is_the_mean_of_all_its_metrics(name: str) -> None:
+    task = TASK[name]
+    items, scores = _gold_scores(task)
+    entries = _entries(task, items, _with_models(task, scores))
+    averages = [metric for metric in task.metrics if metric.kind == "average"]
+    assert averages
+    for average in averages:
+        values = [entries[component]["value"] for component in average.of]
+        assert entries[average.name]["value"] == pytest.approx(
+            sum(values) / len(values)
+        ), average.name
+        assert "reason" not in entries[average.name]
+
+
+@with_averages
+def test_official_averages_have_the_reason_of_the_other_official_metrics(
+    name: str,
+) -> None:
+    """The script ends at one of three items."""
+    task = TASK[name]
+    items, scores = _gold_scores(task)
+    first, *others = _with_models(task, scores)
+    values = {
+        metric: value
+        for metric, value in first.values.items()
+        if not metric.endswith(OFFICIAL)
+    }
+    entries = _entries(task, items, [replace(first, values=values), *others])
+    reason = f"{ENDS['cited' if name == 'together' else name]} (1 of 3 items)"
+    assert {
+        entry["reason"] for key, entry in entries.items() if key.endswith(OFFICIAL)
+    } == {reason}
+    assert entries["overall_score"]["value"] is not None
 
 
 def test_wrong_arguments_are_refused_and_scores_quote_no_text() -> None:

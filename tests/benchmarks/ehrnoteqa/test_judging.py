@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,10 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.guard.private_store import redact_reason
 from medical_tasks.judges.base import Call, JudgePrompts, Judging, NoReply, Unreadable
 from medical_tasks.judges.case import UNREADABLE
+from medical_tasks.spec import Item
 from tests.benchmarks.common import question_text
 from tests.benchmarks.ehrnoteqa.judged import (
+    Scored,
     by_text,
     judge,
     paper_votes,
@@ -213,59 +216,64 @@ def test_planted_verdicts_do_not_change_the_score(
 # The authors' prompts
 
 
-def test_replies_to_official_prompts(tmp_path: Path) -> None:
-    done = judge(
-        tmp_path,
-        "open",
-        [ITEM],
-        ["B"],
-        lambda call: "Score: 1\nReasoning: x",
-        prompts="official",
+def _judge_officially(
+    folder: Path,
+    form: str,
+    script: Callable[[Call], str],
+    judged_item: Item = ITEM,
+    response: str = "B",
+    **options: Any,
+) -> Scored:
+    return judge(
+        folder, form, [judged_item], [response], script, prompts="official", **options
     )
+
+
+def test_replies_to_official_prompts(tmp_path: Path) -> None:
+    done = _judge_officially(tmp_path, "open", lambda call: "Score: 1\nReasoning: x")
     assert done.score.values["accuracy"] == 1.0
     assert "Output:\nB\nScore: {score}" in done.backend.calls[0].messages[0]["content"]
-    done = judge(tmp_path, "mc", [ITEM], ["B"], lambda call: "no", prompts="official")
+    done = _judge_officially(tmp_path, "mc", lambda call: "no")
     assert done.score.values["accuracy"] == 0.0
-    again = judge(
-        tmp_path,
-        "mc",
-        [ITEM],
-        ["B"],
-        lambda call: "yes" if len(call.messages) > 1 else "It does.",
-        prompts="official",
-    )
-    assert (again.score.values["accuracy"], len(again.backend.calls)) == (1.0, 2)
-    assert (
-        'the one word "yes" or "no"' in again.backend.calls[1].messages[-1]["content"]
-    )
+
+
+def test_an_unreadable_reply_to_an_official_prompt_is_asked_again(
+    tmp_path: Path,
+) -> None:
+    def script(call: Call) -> str:
+        return "yes" if len(call.messages) > 1 else "It does."
+
+    done = _judge_officially(tmp_path, "mc", script)
+    assert (done.score.values["accuracy"], len(done.backend.calls)) == (1.0, 2)
+    again = done.backend.calls[1].messages[-1]["content"]
+    assert 'the one word "yes" or "no"' in again
+
+
+@pytest.mark.parametrize(
+    ("form", "reply", "right"),
+    [("open", "Score: 1", "Right:  b \n"), ("mc", "yes", "B.  b \nC. c")],
+)
+def test_official_prompts_have_texts_with_their_white_space(
+    tmp_path: Path, form: str, reply: str, right: str
+) -> None:
     padded = item(choices=["a", " b ", "c", "d", "e"])
-    replies = {"100/open": "Score: 1", "100/choice": "yes"}
-    for form, right in (("open", "Right:  b \n"), ("mc", "B.  b \nC. c")):
-        done = judge(
-            tmp_path,
-            form,
-            [padded],
-            [" B\n"],
-            lambda call: replies[call.question.id],
-            prompts="official",
-        )
-        content = done.backend.calls[0].messages[0]["content"]
-        assert "Output:\n B\n\n" in content  # texts are not stripped
-        assert right in content
-    unasked = judge(
-        tmp_path,
-        "mc",
-        [ITEM],
-        [""],
-        lambda call: "entailment",
-        reads="pair",
-        prompts="official",
-    )
-    assert unasked.backend.calls == []
-    # Evidence has a prompt of our own.
-    done = judge(tmp_path, "open", [PASSAGES], ["x"], perfect, prompts="official")
+    done = _judge_officially(tmp_path, form, lambda call: reply, padded, " B\n")
+    content = done.backend.calls[0].messages[0]["content"]
+    assert "Output:\n B\n\n" in content
+    assert right in content
+
+
+def test_official_prompts_leave_evidence_to_ours(tmp_path: Path) -> None:
+    done = _judge_officially(tmp_path, "open", perfect, PASSAGES, "x")
     assert prompt_content(done.backend.calls[0].question).kind == "evidence"
     assert done.score.values["accuracy"] == 0.0
+
+
+def test_an_empty_answer_needs_no_judge_of_entailment(tmp_path: Path) -> None:
+    done = _judge_officially(
+        tmp_path, "mc", lambda call: "entailment", response="", reads="pair"
+    )
+    assert done.backend.calls == []
 
 
 # Judges of entailment
@@ -558,12 +566,12 @@ def test_the_prompts_of_evidence_and_of_choices() -> None:
 # The authors' prompt texts
 
 
-def _official(folder: Path, *source: str) -> JudgePrompts:
+def _official_prompts(folder: Path, *source: str) -> JudgePrompts:
     return load_judge_prompts(TASK, "official", write_judge_checkout(folder, *source))
 
 
 def test_official_texts_are_filled_as_the_authors_fill_them(tmp_path: Path) -> None:
-    prompts = _official(tmp_path)
+    prompts = _official_prompts(tmp_path)
     assert prompts.sha256 != OWN.sha256
     assert prompts.texts[EVIDENCE] == OWN.texts[EVIDENCE]
     content = _open(PLANTED, prompts)
@@ -590,7 +598,7 @@ def test_a_file_of_prompts_in_another_form_is_refused(
     tmp_path: Path, source: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match="utils.py") as caught:
-        _official(tmp_path, source)
+        _official_prompts(tmp_path, source)
     assert message in str(caught.value)
 
 
