@@ -330,6 +330,11 @@ def test_damage_stops_the_reading(tmp_path: Path) -> None:
     assert max(read_bytes) < 200_000
 
 
+def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        read(tmp_path)
+
+
 def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_bytes('[{"paragraphs": ["é"]}]'.encode("latin-1"))
