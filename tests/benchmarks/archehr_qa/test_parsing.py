@@ -40,17 +40,17 @@ def test_forms_of_citations(line: str, cited: str) -> None:
 
 
 def test_prose_sentences_and_problems_of_an_answer() -> None:
-    for prose in CASES["test_prose_is_no_citation"]:
+    for prose in CASES["prose"]:
         read = read_answer(f"A. |1|\n{prose}", KNOWN)
         assert read.citations == ("1",), prose
         assert read.sentences[1].text.startswith(prose.rstrip("|."))
-    for text, sentences in CASES["test_sentences"]:
+    for text, sentences in CASES["sentences"]:
         expected = tuple(
             Sentence(text=sentence, citations=tuple(cited.split()))
             for sentence, cited in sentences
         )
         assert read_answer(text, KNOWN).sentences == expected, text
-    for text, problems in CASES["test_problems"]:
+    for text, problems in CASES["problems"]:
         assert list(read_answer(text, KNOWN).problems) == problems, text
 
 
@@ -149,10 +149,10 @@ def test_any_answer_can_be_read(pieces: list[str]) -> None:
 
 
 def test_evidence_and_alignment() -> None:
-    for reply, ids in CASES["test_evidence"]:
+    for reply, ids in CASES["evidence"]:
         read = read_evidence(reply, KNOWN)
         assert (read.cited, read.problems) == (tuple(ids.split()), ()), reply
-    for reply, pairs in CASES["test_alignment"]:
+    for reply, pairs in CASES["alignment"]:
         alignment = read_alignment(reply, KNOWN)
         assert [
             f"{number}-{cited}" for number, cited in alignment.cited

@@ -286,7 +286,7 @@ def test_keys_are_read(tmp_path: Path, cases: list[Case]) -> None:
     assert read["2"].answer_sentences == (
         AnswerSentence(id="a", text="All.", citations=("1", "2", "3")),
     )
-    for answer, bare in CASES["test_citations_are_taken_out"]:
+    for answer, bare in CASES["citations"]:
         assert without_citations(answer) == bare
 
 

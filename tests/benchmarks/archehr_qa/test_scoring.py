@@ -602,7 +602,7 @@ def test_other_forms_are_read_as_by_the_scripts() -> None:
         False,
         False,
     ]
-    for reply, ids in CASES["test_ids_of_a_submission"]:
+    for reply, ids in CASES["submitted_ids"]:
         assert list(official_ids(reply, ("read",))) == ids
     exact = '[{"answer_id": "1", "evidence_id": ["2", "02"]}, {"answer_id": "x", "evidence_id": [], "more": 1}]'
     assert official_alignment(exact, ()) == (("1", ("2", "02")), ("x", ()))

@@ -68,8 +68,11 @@ def test_markup_and_white_space_do_not_change_the_letter(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_with_letters_neither_name_nor_hide_a_choice(name: str) -> None:
-    for letter, table in ((None, "name_no_choice"), ("D", "do_not_hide_the_choice")):
-        for form in cases(__file__, f"test_names_with_letters_{table}"):
+    for letter, table in (
+        (None, "names_without_a_choice"),
+        ("D", "names_beside_choice_d"),
+    ):
+        for form in cases(__file__, table):
             text = form.replace("<NAME>", name)
             assert _letter(text) == letter, text
 
