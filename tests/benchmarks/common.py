@@ -1,10 +1,11 @@
-"""Helpers that tests of several benchmarks share: files of lines, refused files, judges' prompts and sessions."""
+"""Helpers that tests of several benchmarks share: written and refused files, judges' prompts and sessions."""
 
 from __future__ import annotations
 
+import csv
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,17 @@ def write_jsonl(path: Path, rows: Iterable[Any]) -> Path:
     """Writes a file with a JSON value in each line."""
     lines = (json.dumps(row) + "\n" for row in rows)
     path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def write_csv(
+    path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+) -> Path:
+    """Writes a CSV file with a header."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, columns)
+        writer.writeheader()
+        writer.writerows(rows)
     return path
 
 

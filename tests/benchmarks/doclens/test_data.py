@@ -37,6 +37,7 @@ from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, Row
+from tests.benchmarks.common import write_csv
 from tests.benchmarks.doclens.task_items import (
     BY_NAME,
     cases,
@@ -68,13 +69,8 @@ def official_row(number: int = 1, **changes: str) -> dict[str, str]:
     }
 
 
-def write_csv(path: Path, rows: list[dict[str, str]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, ACI_OFFICIAL_COLUMNS)
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
+def write_visits(folder: Path, *rows: dict[str, str]) -> Path:
+    return write_csv(folder / "x.csv", ACI_OFFICIAL_COLUMNS, rows)
 
 
 def rows_of(path: Path) -> list[Row]:
@@ -82,7 +78,7 @@ def rows_of(path: Path) -> list[Row]:
 
 
 def test_a_row_of_aci_bench(tmp_path: Path) -> None:
-    (row,) = rows_of(write_csv(tmp_path / "x.csv", [official_row()]))
+    (row,) = rows_of(write_visits(tmp_path, official_row()))
     assert list(row) == NAMES
     assert row == {
         "id": "X001",
@@ -102,7 +98,7 @@ def test_a_row_of_aci_bench(tmp_path: Path) -> None:
 def test_a_wrong_row_of_aci_bench_is_refused(
     tmp_path: Path, changes: dict[str, str], message: str
 ) -> None:
-    path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **changes)])
+    path = write_visits(tmp_path, official_row(1), official_row(2, **changes))
     with pytest.raises(
         UsageError, match=rf"x.csv: row 3, {message}.* Download the file again"
     ):
@@ -114,14 +110,12 @@ def test_unusual_dialogues_are_kept_whole(
 ) -> None:
     """As in the release: text before a speaker, empty turns, a transcriber's mark; and line ends of Windows."""
     dialogue = "hi , susan .\n[patient]\n\n[ inaudible ] yes\n[DOCTOR] ok ."
-    files = {
-        "test1": [
-            official_row(1),
-            official_row(2, dialogue=dialogue),
-            official_row(3, dialogue="Hello.\n[patient] a"),
-        ]
-    }
-    path = write_csv(tmp_path / "x.csv", files["test1"])
+    path = write_visits(
+        tmp_path,
+        official_row(1),
+        official_row(2, dialogue=dialogue),
+        official_row(3, dialogue="Hello.\n[patient] a"),
+    )
     rows = rows_of(path)
     assert rows[1]["turns"] == [
         "hi , susan .",

@@ -37,7 +37,7 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     read_report,
 )
 from medical_tasks.errors import UsageError
-from tests.benchmarks.common import write_jsonl
+from tests.benchmarks.common import write_csv, write_jsonl
 from tests.benchmarks.doclens.task_items import cases
 
 SECRET = "swallowed a marble"
@@ -256,11 +256,7 @@ def write_table(folder: Path, rows: Sequence[Cells], form: str = "csv") -> Path:
     path = folder / f"reports.{form}"
     if form == "jsonl":
         return write_jsonl(path, rows)
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
+    return write_csv(path, list(rows[0]), rows)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

@@ -6,9 +6,10 @@ verdict: "... (EEN, judge N)".
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
+
+from tests.benchmarks.common import write_csv
 
 HEADER = (
     "",
@@ -55,11 +56,7 @@ def rows(marks: tuple[tuple[str, ...], ...] = MARKS) -> list[dict[str, str]]:
 
 
 def write(path: Path, table: list[dict[str, str]]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, HEADER)
-        writer.writeheader()
-        writer.writerows(table)
-    return path
+    return write_csv(path, HEADER, table)
 
 
 def expected_letter(statement: str) -> str:
