@@ -1,4 +1,4 @@
-"""A YAML file beside a table is a benchmark: what it takes, how it scores, and that every door has it."""
+"""Benchmarks from a YAML file and a table: their input, their scores, and their use in Python and harnesses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BASE = "name: aid\nfile: aid.csv\nlicence: CC0-1.0\n"
 NUMBERS = "id,question,answer,part\n1,How much is 10 times 12.5?,125,sums\n2,Half of -7?,-3.5,halves\n"
 
 
-def written(folder: Path, form: str, table: str = NUMBERS) -> Path:
+def write_benchmark(folder: Path, form: str, table: str = NUMBERS) -> Path:
     (folder / "aid.csv").write_text(table, encoding="utf-8")
     (folder / "aid.yaml").write_text(BASE + form, encoding="utf-8")
     return folder / "aid.yaml"
@@ -68,10 +68,10 @@ def scored(benchmark: TableBenchmark, item: Item, *replies: str) -> list[ItemSco
         ("answer: exact\nfile: other.csv\n", "other.csv: no such file. Put it where"),
     ],
 )  # fmt: skip
-def test_a_wrong_file_is_told_by_key_rule_and_value(
+def test_a_wrong_yaml_file_is_named_by_key_rule_and_value(
     form: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--plugin", str(written(tmp_path, form)), "list"]
+    words = ["--plugin", str(write_benchmark(tmp_path, form)), "list"]
     assert main(words) == (3 if "no such file" in message else 2)
     assert re.search(message, capsys.readouterr().err)
 
@@ -106,16 +106,16 @@ def test_a_wrong_file_is_told_by_key_rule_and_value(
         ("answer: exact\n", "question,answer\nWho?,</think>\n", "is not read as the right answer"),
     ],
 )  # fmt: skip
-def test_a_wrong_table_is_told_by_cell(
+def test_a_wrong_table_is_named_by_cell(
     form: str, table: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(MedicalTasksError, match=message):
-        items_of(made_from(written(tmp_path, form, table)))
+        items_of(made_from(write_benchmark(tmp_path, form, table)))
 
 
 def test_an_exact_answer_may_be_one_of_several(tmp_path: Path) -> None:
     table = "question,answer\nWhich vitamin?,Vitamin C|ascorbic acid\n"
-    benchmark = made_from(written(tmp_path, "answer: exact\n", table))
+    benchmark = made_from(write_benchmark(tmp_path, "answer: exact\n", table))
     (item,) = items_of(benchmark)
     right = (
         "It is known.\nAnswer: vitamin C.",
@@ -130,21 +130,23 @@ def test_an_exact_answer_may_be_one_of_several(tmp_path: Path) -> None:
     assert re.fullmatch("q-[0-9a-f]{10}", item.id)
     strict = tmp_path / "strict"
     strict.mkdir()
-    benchmark = made_from(written(strict, "answer: exact\nfold_case: false\n", table))
+    benchmark = made_from(
+        write_benchmark(strict, "answer: exact\nfold_case: false\n", table)
+    )
     assert scored(benchmark, item, right[0])[0].values == {"accuracy": 0.0}
 
 
-def test_a_letter_is_read_and_two_are_unclear(tmp_path: Path) -> None:
+def test_one_letter_is_read_and_two_are_unclear(tmp_path: Path) -> None:
     table = "id,question,a,b,answer\n1,Which?,Rest,Walk,b\n"
     form = "answer: choice\ncolumns: {id: id, choices: [a, b]}\n"
-    benchmark = made_from(written(tmp_path, form, table))
+    benchmark = made_from(write_benchmark(tmp_path, form, table))
     (item,) = items_of(benchmark)
     (message,) = benchmark.load_prompts(benchmark.tasks[0]).render(item)
     assert "Which?\n\nA. Rest\nB. Walk\n\n" in message["content"]
     right, wrong, unclear = scored(
         benchmark, item, "So the answer is B.", "Answer: A", "A or B"
     )
-    assert [each.values["accuracy"] for each in (right, wrong, unclear)] == [
+    assert [score.values["accuracy"] for score in (right, wrong, unclear)] == [
         1.0,
         0.0,
         0.0,
@@ -153,9 +155,9 @@ def test_a_letter_is_read_and_two_are_unclear(tmp_path: Path) -> None:
     assert not right.unclear + wrong.unclear
 
 
-def test_a_number_may_be_off_by_the_wider_tolerance(tmp_path: Path) -> None:
+def test_a_number_may_differ_by_the_larger_tolerance(tmp_path: Path) -> None:
     form = "answer: number\ntolerance: {abs: 1, rel: 0.02}\ncolumns: {id: id, groups: [part]}\n"
-    benchmark = made_from(written(tmp_path, form))
+    benchmark = made_from(write_benchmark(tmp_path, form))
     first, second = items_of(benchmark)
     assert first.groups == {"part": "sums"}
     replies = (
@@ -164,7 +166,9 @@ def test_a_number_may_be_off_by_the_wider_tolerance(tmp_path: Path) -> None:
         "Answer: 128",
         "I cannot say.",
     )
-    assert [each.values["accuracy"] for each in scored(benchmark, first, *replies)] == [
+    assert [
+        score.values["accuracy"] for score in scored(benchmark, first, *replies)
+    ] == [
         1,
         1,
         0,
@@ -175,28 +179,28 @@ def test_a_number_may_be_off_by_the_wider_tolerance(tmp_path: Path) -> None:
     }
 
 
-class Decides:
-    """A judge that says whether a criterion's last word stands in the reply."""
+class WordJudge:
+    """A judge that decides whether a reply contains a criterion's last word."""
 
     name, comparable, reads = "words", False, "prompt"
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict]:
         return [
             Verdict(
-                id=each.id,
-                value=each.pair.hypothesis.split()[-1] in each.pair.premise,
+                id=question.id,
+                value=question.pair.hypothesis.split()[-1] in question.pair.premise,
                 votes=(),
             )
-            for each in questions
-            if each.pair is not None
+            for question in questions
+            if question.pair is not None
         ]
 
 
 def test_a_rubric_has_points_with_their_signs(tmp_path: Path) -> None:
     table = 'question,answer,criteria\nBurn?,Use water.,"3: says water\n1: says cover\n-2: says butter"\n'
-    benchmark = made_from(written(tmp_path, "answer: rubric\n", table))
+    benchmark = made_from(write_benchmark(tmp_path, "answer: rubric\n", table))
     (item,), (task,) = items_of(benchmark), benchmark.tasks
-    judging = Judging(judge=Decides(), prompts=benchmark.load_judge_prompts(task))  # type: ignore[arg-type]
+    judging = Judging(judge=WordJudge(), prompts=benchmark.load_judge_prompts(task))  # type: ignore[arg-type]
     answers = [
         Answer(text=text) for text in ("water, cover", "water, butter", "butter")
     ]
@@ -219,7 +223,7 @@ NUMBER = st.decimals(-(10**9), 10**9, allow_nan=False, places=3).map(
 
 
 @given(data=st.data())
-def test_right_answers_score_1_for_any_table_that_is_taken(
+def test_right_answers_of_any_accepted_table_score_1(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     kind = data.draw(st.sampled_from(["exact", "choice", "number"]))
@@ -232,7 +236,7 @@ def test_right_answers_score_1_for_any_table_that_is_taken(
         rows.append(row | ({"choices": choices} if choices else {}))
     folder = tmp_path_factory.mktemp("law")
     text = "\n".join(map(json.dumps, rows))
-    path = written(folder, f"answer: {kind}\ncolumns: {{id: id}}\n", text)
+    path = write_benchmark(folder, f"answer: {kind}\ncolumns: {{id: id}}\n", text)
     benchmark = made_from(path)
     try:
         items = items_of(benchmark)
@@ -240,7 +244,7 @@ def test_right_answers_score_1_for_any_table_that_is_taken(
         refused = re.search(
             "is not read as the right answer|must be a text", str(error)
         )
-        if kind != "exact" or not refused:  # letters and numbers are always taken
+        if kind != "exact" or not refused:  # letters and numbers are always accepted
             raise
         return
     for item in items:
@@ -250,39 +254,31 @@ def test_right_answers_score_1_for_any_table_that_is_taken(
         assert score.values == {"accuracy": 1.0}
 
 
-def test_another_table_is_another_version_and_must_be_built_again(
+def test_a_changed_table_must_be_built_again(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run(folder: str, table: str) -> int:
         (here / folder).mkdir()
-        path = written(here / folder, "answer: number\n", table)
-        words = [
-            "--tasks",
-            "aid",
-            "--model",
-            "baseline/reference",
-            "--out",
-            f"runs/{folder}",
-        ]
-        return main(["--plugin", str(path), "run", *words])
+        path = write_benchmark(here / folder, "answer: number\n", table)
+        command = f"--plugin {path} run --tasks aid --model baseline/reference --out runs/{folder}"
+        return main(command.split())
 
-    assert (
-        main(["--plugin", str(written(here, "answer: number\n")), "build", "aid"]) == 0
-    )
+    path = write_benchmark(here, "answer: number\n")
+    assert main(f"--plugin {path} build aid".split()) == 0
     assert run("same", NUMBERS) == 0
     capsys.readouterr()
     assert run("other", NUMBERS.replace("125", "126")) == 2
-    told = r"was built in version 1.0.\d+, .* again: medical-tasks --plugin aid.yaml build aid"
-    assert re.search(told, capsys.readouterr().err)
+    message = r"was built in version 1.0.\d+, .* again: medical-tasks --plugin aid.yaml build aid"
+    assert re.search(message, capsys.readouterr().err)
 
 
-def test_python_and_the_harnesses_have_it(here: Path) -> None:
+def test_the_benchmark_runs_in_python_and_lighteval(here: Path) -> None:
     pytest.importorskip("lighteval")
     pytest.importorskip("inspect_ai")
     from medical_tasks.harness.lighteval_adapter import task_configs
 
     form = "answer: number\ncolumns: {id: id, groups: [part]}\n"
-    with plugins.using([str(written(here, form))]):
+    with plugins.using([str(write_benchmark(here, form))]):
         mt.build("aid")
         results = mt.run("aid", "baseline/reference", out="run")
         assert results["aid"].metrics["accuracy"].value == 1.0
@@ -300,7 +296,7 @@ def test_credentialed_questions_stay_private(
 ) -> None:
     form = "answer: exact\naccess: credentialed\ncolumns: {id: id}\n"
     table = "id,question,answer\n1,Why did the canary breeder come?,unopened letters\n"
-    words = ["--plugin", str(written(here, form, table))]
+    words = ["--plugin", str(write_benchmark(here, form, table))]
     assert main([*words, "build", "aid"]) == 0
     run = ["run", "--tasks", "aid", "--out", "run", "--model"]
     assert main([*words, *run, "baseline/reference"]) == 0
@@ -308,18 +304,18 @@ def test_credentialed_questions_stay_private(
     monkeypatch.setenv("ELSEWHERE_API_KEY", "k")
     monkeypatch.setenv("ELSEWHERE_BASE_URL", "https://example.org/v1")
     assert main([*words, *run[:3], "--model", away, "--out", "away"]) == 4
-    kept = "".join(
+    written = "".join(
         path.read_bytes().decode("utf-8", "replace")
         for path in (here / "run").rglob("*")
         if path.is_file()
     )
-    assert kept
-    assert "canary" not in kept + capsys.readouterr().err
-    assert "unopened" not in kept
+    assert written
+    assert "canary" not in written + capsys.readouterr().err
+    assert "unopened" not in written
 
 
 @pytest.mark.slow
-def test_the_guide_is_followed_as_it_is_printed(tmp_path: Path) -> None:
+def test_the_commands_of_the_guide_run(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "benchmark_of_your_own.md").read_text(encoding="utf-8")
     for name, text in re.findall(r"`(\w+\.\w+)`:\n\n```\w+\n(.*?)```", page, re.DOTALL):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -354,9 +350,9 @@ def test_the_guide_is_followed_as_it_is_printed(tmp_path: Path) -> None:
 TWO_QUESTIONS = "id,question,choices,answer\n1,A bone?,liver|femur|lung,B\n2,Treats pain?,ibuprofen|salt,A\n"
 
 
-def test_choices_in_every_order(tmp_path: Path) -> None:
+def test_choices_are_asked_in_every_order(tmp_path: Path) -> None:
     form = "answer: choice\ncolumns: {id: id}\n"
-    benchmark = made_from(written(tmp_path, form, TWO_QUESTIONS))
+    benchmark = made_from(write_benchmark(tmp_path, form, TWO_QUESTIONS))
     (source,) = benchmark.sources()
     rows = list(source.read("own", "test", {}))
     task = benchmark.tasks[0].asked_with({"order": "all"})
@@ -366,7 +362,7 @@ def test_choices_in_every_order(tmp_path: Path) -> None:
     scores = benchmark.score_items(task, items, golds)
     assert [score.values["accuracy"] for score in scores] == [1.0] * 5
     assert [scores[first].values["always_right"] for first in (0, 3)] == [1.0, 1.0]
-    # A question of two choices has no place C; who says C takes no choice.
+    # A question with two choices has no position C, so C takes no choice.
     scores = benchmark.score_items(task, items, [Answer(text="Answer: C")] * 5)
     assert [scores[first].values["flip_rate"] for first in (0, 3)] == [1.0, 0.0]
     assert scores[0].values["place_preference_c"] == pytest.approx(2 / 3)

@@ -12,7 +12,7 @@ def test_the_checked_in_files_are_as_generated() -> None:
     assert write_cards() == []
 
 
-def test_a_changed_and_a_missing_file_are_named_and_made_anew(tmp_path: Path) -> None:
+def test_changed_and_missing_files_are_named_and_rewritten(tmp_path: Path) -> None:
     names = list(own_datasets())
     # doclens_own, kqa_own and medcalc_own are each user's own texts: no leaderboard.
     assert len(write_cards(tmp_path)) == 3 * len(names) - 3 >= 2

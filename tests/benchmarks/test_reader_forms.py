@@ -1,4 +1,4 @@
-"""What people read at once is read, and nothing is read that they cannot tell: the forms of `measurements/reader_forms.json`."""
+"""The forms of `measurements/reader_forms.json` are read as people read them, and no other form is."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ for form in forms():
         FORMS[form.reader].append(form)
 
 LEAST = {"citations": 0.98, "letters": 0.96}
-"""Share of a reader's forms that are read as they are meant; of judges' replies 97 in 100."""
+"""Share of a reader's forms that must be read with their meaning; 0.93 for other readers."""
 FALSE = {"citations": 2}
-"""Corner brackets are quotation marks to the reader of citations, which sees none there."""
+"""Number of allowed false readings: the reader takes citations in corner brackets for quotations."""
 
 
 @pytest.mark.parametrize("reader", list(READERS))
 def test_forms_are_read_as_people_read_them(reader: str) -> None:
     assert len(FORMS[reader]) > 40
-    said = {one.text: outcome(one) for one in FORMS[reader]}
-    false = [text for text, how in said.items() if how == "false"]
+    outcomes = {form.text: outcome(form) for form in FORMS[reader]}
+    false = [text for text, reading in outcomes.items() if reading == "false"]
     assert len(false) <= FALSE.get(reader, 0), false
-    read = sum(how == "read" for how in said.values())
-    assert read >= LEAST.get(reader, 0.93) * len(said), [
-        text for text, how in said.items() if how == "unread"
+    read = sum(reading == "read" for reading in outcomes.values())
+    assert read >= LEAST.get(reader, 0.93) * len(outcomes), [
+        text for text, reading in outcomes.items() if reading == "unread"
     ]

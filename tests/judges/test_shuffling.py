@@ -23,7 +23,7 @@ from medical_tasks.judges.shuffling import (
     shuffled,
     shuffled_sentences,
 )
-from tests.benchmarks.kqa.physicians_csv import rows, said, write
+from tests.benchmarks.kqa.physicians_csv import expected_letter, rows, write
 from tests.judges.scripted import TableJudge
 
 LABELS = {"E": "entailment", "N": "neutral", "C": "contradiction"}
@@ -96,7 +96,9 @@ def _listed(question: Question) -> list[str]:
 def _by_text(question: Question) -> Verdicts:
     """Says of each statement what stands in it."""
     listed = enumerate(_listed(question), start=1)
-    return tuple((f"s{number}", LABELS[said(line)]) for number, line in listed)
+    return tuple(
+        (f"s{number}", LABELS[expected_letter(line)]) for number, line in listed
+    )
 
 
 def _by_place(question: Question) -> Verdicts:

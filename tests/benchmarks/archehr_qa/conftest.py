@@ -1,4 +1,4 @@
-"""The built demo, and a folder to work in."""
+"""A folder to work in, beside the built demo."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture(scope="package")
-def home(demos: Path) -> Path:
-    return demos
-
-
 @pytest.fixture
-def work(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
+def work_folder(demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     folder = tmp_path / "work"
     folder.mkdir()

@@ -1,6 +1,6 @@
-"""Small files of the official shape for tests.
+"""Small files in the official format.
 
-Each of their texts holds the words that no message may quote.
+Their texts contain words that no message may quote.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ EXCERPT = f"Course:\n\nHe {SECRET}. It was\nremoved."
 
 
 def sentence(name: str, paragraph: str, offset: int | str | None, text: str) -> str:
-    place = "" if offset is None else f' start_char_index="{offset}"'
-    return f'<sentence id="{name}" paragraph_id="{paragraph}"{place} length="9">\n{text}\n   </sentence>'
+    start = "" if offset is None else f' start_char_index="{offset}"'
+    return f'<sentence id="{name}" paragraph_id="{paragraph}"{start} length="9">\n{text}\n   </sentence>'
 
 
 def case(
@@ -36,7 +36,7 @@ def case(
     **changes: str,
 ) -> str:
     numbered = (
-        "\n".join(sentence(*each) for each in SENTENCES)
+        "\n".join(sentence(*fields) for fields in SENTENCES)
         if sentences is None
         else sentences
     )
@@ -58,10 +58,10 @@ def write_cases(folder: Path, *cases: str) -> Path:
     return path
 
 
-def labels(*given: str) -> list[dict[str, str]]:
+def labels(*relevance: str) -> list[dict[str, str]]:
     return [
         {"sentence_id": str(number), "relevance": label}
-        for number, label in enumerate(given, start=1)
+        for number, label in enumerate(relevance, start=1)
     ]
 
 

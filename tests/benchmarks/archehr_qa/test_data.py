@@ -1,4 +1,4 @@
-"""Rows of a split, what is built from which folders, and the items of each task."""
+"""Rows of a split, the folders that they are built from, and the items of each task."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def demo(split: str = "test") -> list[Row]:
     return list(read_rows("demo", split, {}))
 
 
-def test_a_row_with_key_and_mapping_and_without(tmp_path: Path) -> None:
+def test_a_row_with_and_without_key_and_mapping(tmp_path: Path) -> None:
     path = write_cases(tmp_path, case("1"))
     (row,) = read_rows("official", "dev", {"dev": path})
     assert list(row) == NAMES
@@ -67,7 +67,7 @@ def test_a_row_with_key_and_mapping_and_without(tmp_path: Path) -> None:
     assert row == CASES["row"]
 
 
-def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
+def test_the_splits_in_a_folder_are_built(tmp_path: Path) -> None:
     (whole,) = SOURCES
     assert (
         source_at("demo", None)
@@ -93,33 +93,33 @@ def test_what_is_built_is_what_is_there(tmp_path: Path) -> None:
     )
     alone = source_at("official", tmp_path / "1.2" / "test")
     assert alone.splits["official"] == ("test",)
-    # a folder alone may be of any release
+    # a folder of one split may be of any release
     assert alone.published_rows["official"] == {}
-    found = find_files(alone, "official", tmp_path / "1.2" / "test")
-    assert [row["id"] for row in read_rows("official", "test", found)] == [
+    files = find_files(alone, "official", tmp_path / "1.2" / "test")
+    assert [row["id"] for row in read_rows("official", "test", files)] == [
         "3",
         "4",
         "5",
     ]
-    # The later test split is built with the others or alone.
+    # The later test split can be built with the others or alone.
     tmp_path = write_twin(tmp_path / "later", seed=1, dev=1, test=1, test_2026=2)
     whole = source_at("official", tmp_path)
     assert whole.splits["official"] == ("dev", "test", "test_2026")
     assert whole.published_rows["official"] == {"dev": 20, "test": 100, "test_2026": 47}
     alone = source_at("official", tmp_path / "test-2026")
     assert alone.splits["official"] == ("test_2026",)
-    for source, place in ((whole, tmp_path), (alone, tmp_path / "test-2026")):
-        files = find_files(source, "official", place)
+    for source, folder in ((whole, tmp_path), (alone, tmp_path / "test-2026")):
+        files = find_files(source, "official", folder)
         assert [row["id"] for row in read_rows("official", "test_2026", files)] == [
             "3",
             "4",
         ]
 
 
-def write_questions(folder: Path, *ids: str, **parts: str) -> Path:
-    """A file as the organizers' checkouts have it."""
+def write_questions(folder: Path, *ids: str, **changes: str) -> Path:
+    """A file as in the organizers' checkouts, without notes."""
     return write_cases(
-        folder, *(case(each, note="", numbered="", **parts) for each in ids)
+        folder, *(case(id_, note="", numbered="", **changes) for id_ in ids)
     )
 
 
@@ -127,7 +127,7 @@ def write_questions(folder: Path, *ids: str, **parts: str) -> Path:
     "names",
     [("archehr-qa", "archehr-qa-2026"), ("archehr-qa-main", "archehr-qa-2026-main")],
 )
-def test_open_questions_are_found_from_every_place(
+def test_open_questions_are_found_from_every_folder_of_a_checkout(
     tmp_path: Path, names: tuple[str, str]
 ) -> None:
     inner = {
@@ -139,27 +139,29 @@ def test_open_questions_are_found_from_every_place(
         tmp_path.joinpath(*inner["test_2026"]), "121", question="", clinician=""
     )
     mapping = [
-        {"case_id": each, "document_id": "5_6", "document_source": "mimic-iv"}
-        for each in ("1", "2")
+        {"case_id": case_id, "document_id": "5_6", "document_source": "mimic-iv"}
+        for case_id in ("1", "2")
     ]
     write_json(tmp_path.joinpath(*inner["dev"]), "mapping", mapping)
-    places: list[tuple[Path, tuple[str, ...]]] = [(tmp_path, ("dev", "test_2026"))]
+    folders: list[tuple[Path, tuple[str, ...]]] = [(tmp_path, ("dev", "test_2026"))]
     for split, parts in inner.items():
-        places += [
+        folders += [
             (tmp_path.joinpath(*parts[:depth]), (split,))
             for depth in range(1, len(parts) + 1)
         ]
-    assert len(places) == 8
-    for place, splits in places:
-        source = source_at("questions", place)
+    assert len(folders) == 8
+    for folder, splits in folders:
+        source = source_at("questions", folder)
         assert (
             source.splits["questions"]
             == tuple(source.published_rows["questions"])
             == splits
         )
-        files = find_files(source, "questions", place)
+        files = find_files(source, "questions", folder)
         rows = {split: list(read_rows("questions", split, files)) for split in splits}
-        assert all(list(row) == NAMES for found in rows.values() for row in found)
+        assert all(
+            list(row) == NAMES for split_rows in rows.values() for row in split_rows
+        )
         if "dev" in rows:
             assert [(row["id"], row["source"]) for row in rows["dev"]] == [
                 ("1", "mimic-iv"),
@@ -177,13 +179,13 @@ def test_open_questions_are_found_from_every_place(
             }
         with pytest.raises(UsageError, match=r" as --config questions, or "):
             build_dataset(
-                "archehr_qa", source=place, config="official", out=tmp_path / "out"
+                "archehr_qa", source=folder, config="official", out=tmp_path / "out"
             )
 
 
-def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
+def test_a_release_is_refused_as_open_questions(tmp_path: Path) -> None:
     write_twin(tmp_path / "a" / "1.3", seed=1, dev=1, test=1)
-    for place in (
+    for folder in (
         tmp_path / "a",
         tmp_path / "a" / "1.3",
         tmp_path / "a" / "1.3" / "test",
@@ -191,7 +193,7 @@ def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
         with pytest.raises(
             UsageError, match=r"PhysioNet's release[,.] .*Build it as --config official"
         ):
-            source_at("questions", place)
+            source_at("questions", folder)
     for name in ("archehr-qa", "archehr-qa-main"):
         write_questions(tmp_path / "b" / name / "data" / "dev", "1")
     with pytest.raises(
@@ -201,7 +203,7 @@ def test_a_release_is_no_file_of_open_questions(tmp_path: Path) -> None:
         source_at("questions", tmp_path / "b")
 
 
-def test_open_questions_are_for_the_TASK_questions_alone(
+def test_open_questions_have_items_of_the_question_task_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write_questions(tmp_path, "121", "122", question="", clinician="")
@@ -229,15 +231,17 @@ def test_open_questions_are_for_the_TASK_questions_alone(
     assert refused == 7
 
 
-def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
+def test_splits_can_be_added_to_one_set_of_items(tmp_path: Path) -> None:
     task = SUBTASK["alignment"]
     build_dataset("archehr_qa", source=None, config="demo", out=tmp_path / "archehr_qa")
-    parts = {
+    data_of_split = {
         split: load_task_data(task, DATASET, data=tmp_path, config="demo", split=split)
         for split in ("test", "test_2026")
     }
     whole = load_task_data(task, DATASET, data=tmp_path, config="demo")
-    assert whole.items == [item for part in parts.values() for item in part.items]
+    assert whole.items == [
+        item for split_data in data_of_split.values() for item in split_data.items
+    ]
     assert [item.id for item in whole.items] == [
         str(number) for number in range(21, 29)
     ]
@@ -248,8 +252,16 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
         )
         == whole
     )
-    assert len({each.revision["rows_sha256"] for each in (whole, *parts.values())}) == 3
-    # A release of before 2026, and one whose splits have cases in common.
+    assert (
+        len(
+            {
+                loaded.revision["rows_sha256"]
+                for loaded in (whole, *data_of_split.values())
+            }
+        )
+        == 3
+    )
+    # A release from before 2026, and one whose splits have cases in common.
     write_twin(tmp_path / "old", seed=1, dev=1, test=2)
     build_old = partial(
         build_dataset,
@@ -274,22 +286,22 @@ def test_a_sum_of_splits_is_one_set_of_items(tmp_path: Path) -> None:
         load_task_data(task, DATASET, data=tmp_path)
 
 
-def test_a_split_without_a_key_is_told_of(
+def test_a_split_without_a_key_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_twin(tmp_path, seed=1, dev=1, test=1)
     (tmp_path / "test" / KEY_FILE).rename(tmp_path / "test" / "archehr-qa_key (1).json")
     assert source_at("official", tmp_path).splits["official"] == ("dev", "test")
-    said = f"note: {tmp_path / 'test'}: has no {KEY_FILE}, so that of answers to test only the form is scored\n"
-    assert capsys.readouterr().err == said
-    # Where nothing is there, it says what is needed.
-    nothing = tmp_path / "nothing"
-    nothing.mkdir()
+    message = f"note: {tmp_path / 'test'}: has no {KEY_FILE}, so that of answers to test only the form is scored\n"
+    assert capsys.readouterr().err == message
+    # The error for an empty folder lists the files.
+    empty = tmp_path / "nothing"
+    empty.mkdir()
     with pytest.raises(
         MissingError,
         match=r"lacks\n(.|\n)*dev/archehr-qa.xml(.|\n)*How to get ArchEHR-QA",
     ):
-        find_files(source_at("official", nothing), "official", nothing)
+        find_files(source_at("official", empty), "official", empty)
 
 
 WITHOUT: dict[str, dict[str, Any]] = {
@@ -304,9 +316,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
 }
 
 
-def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_case() -> (
-    None
-):
+def test_every_task_has_items_of_the_demo_and_answer_tasks_need_no_gold() -> None:
     rows = demo()
     assert (len(TASKS), len(ANSWER_TASKS)) == (8, 4)
     for task in TASKS:
@@ -327,7 +337,8 @@ def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_ca
         assert (
             len(
                 load_items(
-                    task, [{**rows[0], **lacking} for lacking in WITHOUT.values()]
+                    task,
+                    [{**rows[0], **empty_fields} for empty_fields in WITHOUT.values()],
                 )
             )
             == 3
@@ -335,25 +346,25 @@ def test_every_task_has_items_of_the_demo_and_those_with_citations_take_every_ca
 
 
 @pytest.mark.parametrize(
-    ("form", "lacking", "told"),
-    CASES["test_cases_without_their_gold_are_asked_if_they_can_be"],
+    ("form", "missing", "note"),
+    CASES["test_cases_without_gold_are_items_if_the_task_can_ask_them"],
 )
-def test_cases_without_their_gold_are_asked_if_they_can_be(
-    form: str, lacking: str, told: str, capsys: pytest.CaptureFixture[str]
+def test_cases_without_gold_are_items_if_the_task_can_ask_them(
+    form: str, missing: str, note: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     task = SUBTASK[form]
     first, second = demo()[:2]
-    lacks = {**first, **WITHOUT[lacking]}
-    asked = not told.endswith("not asked")
-    assert [item.id for item in load_items(task, [lacks, second])] == (
-        ["21", "22"] if asked else ["22"]
+    incomplete = {**first, **WITHOUT[missing]}
+    has_item = not note.endswith("not asked")
+    assert [item.id for item in load_items(task, [incomplete, second])] == (
+        ["21", "22"] if has_item else ["22"]
     )
     assert capsys.readouterr().err == (
-        f"note: {task.name}: 1 of the 2 cases {told}\n" if told else ""
+        f"note: {task.name}: 1 of the 2 cases {note}\n" if note else ""
     )
-    if not asked:
+    if not has_item:
         with pytest.raises(
             UsageError,
             match=rf"{task.name}: none of the 2 cases has .*, which it asks about\. ",
         ):
-            load_items(task, [lacks, lacks])
+            load_items(task, [incomplete, incomplete])

@@ -1,6 +1,5 @@
-"""Similarity of a note's sentences to the questions, by words and by a checkpoint.
-
-Answers without a model made of it.
+"""Similarity of a note's sentences to the questions, by words and by a checkpoint,
+and the baseline's answers from it.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.embedder import open_embedder
 from medical_tasks.runs.baselines import run_baseline
 from medical_tasks.spec import Item
-from tests.benchmarks.archehr_qa.asked_items import HEURISTIC, SENTENCES, TASK, case
+from tests.benchmarks.archehr_qa.archehr_items import HEURISTIC, SENTENCES, TASK, case
 from tests.models.tiny_embedder import TEXTS, make_bert
 
 
-def test_bm25_by_hand() -> None:
-    # Three sentences of 2, 2 and 4 words that count, 8/3 on average; "fever" is in two
+def test_bm25_calculated_by_hand() -> None:
+    # Three sentences of 2, 2 and 4 counted words, 8/3 on average; "fever" is in two
     # of them, "stone" in one.
-    found = lexical_similarities(
+    similarities = lexical_similarities(
         ["Fever, cough.", "No stone passed.", "Fever fell; walked home."],
         ["fever stone?"],
     )
@@ -49,44 +48,47 @@ def test_bm25_by_hand() -> None:
         1 / (1 + 1.5 * (0.25 + 0.75 * 2 / (8 / 3))),
         1 / (1 + 1.5 * (0.25 + 0.75 * 4 / (8 / 3))),
     )
-    assert found == pytest.approx(
+    assert similarities == pytest.approx(
         [frequent * short, rare * short, frequent * long], abs=1e-6
     )
-    assert ranked(found) == [1, 0, 2]
+    assert ranked(similarities) == [1, 0, 2]
 
 
-def test_words_are_stems_without_capitals_and_function_words() -> None:
+def test_words_are_compared_as_stems_without_case_and_function_words() -> None:
     assert lexical_similarities(["Infections."], ["INFECTION?"])[0] > 0
     assert lexical_similarities(["The patient was in it."], ["Why was she in it?"]) == [
         0.0
     ]
     assert lexical_similarities(["Given 1.5 mg."], ["What about 1 or 5?"]) == [0.0]
-    # Both questions count the same.
-    one = lexical_similarities(["fever", "cough"], ["fever"])
-    other = lexical_similarities(["fever", "cough"], ["cough"])
+    # Both questions have the same weight.
+    fever = lexical_similarities(["fever", "cough"], ["fever"])
+    cough = lexical_similarities(["fever", "cough"], ["cough"])
     both = lexical_similarities(["fever", "cough"], ["fever", "cough"])
     assert both == pytest.approx(
-        [(a + b) / 2 for a, b in zip(one, other, strict=True)], abs=1e-6
+        [(first + second) / 2 for first, second in zip(fever, cough, strict=True)],
+        abs=1e-6,
     )
 
 
-def test_which_questions_are_compared_and_where_there_is_nothing() -> None:
-    nothing: list[tuple[list[str], list[str], list[float]]] = [
+def test_compared_questions_and_empty_texts() -> None:
+    empty: list[tuple[list[str], list[str], list[float]]] = [
         ([], ["fever"], []),
         (["fever"], [], [0.0]),
     ]
-    for sentences, asked, expected in (
-        *nothing,
+    for sentences, question_texts, expected in (
+        *empty,
         (["", "--"], ["fever"], [0.0] * 2),
         (["fever"], [""], [0.0]),
     ):
-        assert lexical_similarities(sentences, asked) == expected
+        assert lexical_similarities(sentences, question_texts) == expected
     assert questions(case()) == (
         "Why did she have it?",
         "What was the cause of her fever?",
     )
-    asked_instead = questions(case(patient_question=" ", patient_narrative="a\n b"))
-    assert asked_instead == ("a b", "What was the cause of her fever?")
+    narrative_questions = questions(
+        case(patient_question=" ", patient_narrative="a\n b")
+    )
+    assert narrative_questions == ("a b", "What was the cause of her fever?")
     assert (
         questions(
             case(patient_question="", patient_narrative="", clinician_question="")
@@ -96,7 +98,7 @@ def test_which_questions_are_compared_and_where_there_is_nothing() -> None:
 
 
 @given(similarities=st.lists(st.floats(-1, 1), max_size=20))
-def test_a_ranking_falls_and_keeps_the_order_of_equals(
+def test_a_ranking_is_descending_and_stable(
     similarities: list[float],
 ) -> None:
     order = ranked(similarities)
@@ -107,7 +109,7 @@ def test_a_ranking_falls_and_keeps_the_order_of_equals(
 
 @given(count=st.integers(1, 8))
 @settings(max_examples=8)
-def test_what_is_chosen_grows_with_the_number(count: int) -> None:
+def test_a_larger_choice_contains_the_smaller(count: int) -> None:
     fewer, more = (
         Chooser(Words(), count).choose(case()),
         Chooser(Words(), count + 1).choose(case()),
@@ -117,19 +119,19 @@ def test_what_is_chosen_grows_with_the_number(count: int) -> None:
     assert list(more) == sorted(more, key=int)
 
 
-class Counted(Words):
-    """Counts the items it is asked for."""
+class Recorded(Words):
+    """Records the items whose sentences are compared."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.compared_ids: list[str] = []
 
     def of(self, items: Sequence[Item]) -> list[list[float]]:
-        self.asked += [item.id for item in items]
+        self.compared_ids += [item.id for item in items]
         return super().of(items)
 
 
 def test_an_item_is_compared_once() -> None:
-    measure = Counted()
+    measure = Recorded()
     chooser = Chooser(measure, 2)
     first = [
         chooser.choose(case("1")),
@@ -137,10 +139,10 @@ def test_an_item_is_compared_once() -> None:
         chooser.choose(case("1")),
     ]
     assert first == [("2", "5")] * 3
-    assert measure.asked == ["1", "2"]
-    # The same id with another note is another item.
+    assert measure.compared_ids == ["1", "2"]
+    # An item with the same id and another note is compared again.
     chooser.choose(case("1", sentences=["fever", *"abcd"]))
-    assert measure.asked == ["1", "2", "1"]
+    assert measure.compared_ids == ["1", "2", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -152,15 +154,15 @@ def test_embeddings_are_cosines_with_the_questions(checkpoint: str) -> None:
     item = case(
         sentences=list(TEXTS), patient_question=TEXTS[0], clinician_question=TEXTS[1]
     )
-    (found,) = Embeddings(checkpoint).of([item])
+    (similarities,) = Embeddings(checkpoint).of([item])
     vectors = open_embedder(checkpoint).embed(TEXTS)
     expected = [
         float(vector @ vectors[0] + vector @ vectors[1]) / 2 for vector in vectors
     ]
-    assert found == pytest.approx(expected, abs=2e-6)
+    assert similarities == pytest.approx(expected, abs=2e-6)
 
 
-def test_other_items_change_nothing(checkpoint: str) -> None:
+def test_embeddings_do_not_depend_on_other_items(checkpoint: str) -> None:
     items = [
         case("1"),
         case("2", sentences=[*TEXTS]),
@@ -169,19 +171,19 @@ def test_other_items_change_nothing(checkpoint: str) -> None:
     measure = Embeddings(checkpoint)
     together = measure.of(items)
     alone = [measure.of([item])[0] for item in items]
-    assert [len(each) for each in together] == [5, 5, 0]
-    for some, others in zip(together, alone, strict=True):
-        assert some == pytest.approx(others, abs=1e-5)
+    assert [len(similarities) for similarities in together] == [5, 5, 0]
+    for batched, single in zip(together, alone, strict=True):
+        assert batched == pytest.approx(single, abs=1e-5)
     assert measure.of([]) == []
     assert measure.of(
         [case(patient_question="", patient_narrative="", clinician_question="")]
     ) == [[0.0] * 5]
-    # Answers of the baseline by the same measure.
-    made = heuristic_responses(
+    # The baseline's answers with the same similarity.
+    responses = heuristic_responses(
         HEURISTIC, [case("1"), case("2")], {"embedder": checkpoint}
     )
-    assert made[0] == made[1]
-    assert made[0].count("\n") == 4
+    assert responses[0] == responses[1]
+    assert responses[0].count("\n") == 4
     assert (
         heuristic_identity(HEURISTIC, {"embedder": checkpoint})["similarity"]["model"]
         == "tiny"
@@ -204,8 +206,8 @@ def test_a_checkpoint_is_opened_once_for_prompts_and_protocol(
 
 
 def answer(item: Item) -> str:
-    (made,) = heuristic_responses(HEURISTIC, [item], {})
-    return made
+    (response,) = heuristic_responses(HEURISTIC, [item], {})
+    return response
 
 
 def noted(*sentences: str) -> Item:
@@ -220,7 +222,7 @@ def long(word: str, words: int) -> str:
     return " ".join([*word.split(), *["filler"] * (words - len(word.split()))])
 
 
-def test_answers_of_the_baseline_by_hand() -> None:
+def test_answers_of_the_baseline_derived_by_hand() -> None:
     whole = "\n".join(
         f"{' '.join(text.split())} |{number}|"
         for number, text in enumerate(SENTENCES, start=1)
@@ -230,9 +232,9 @@ def test_answers_of_the_baseline_by_hand() -> None:
     )
     for task in ANSWER_TASKS:
         assert heuristic_responses(task, [case()], {}) == [whole]
-    # The limit ends it at a whole sentence. By likeness: fever and cause (10), cause
-    # (12), and the one that shares nothing (11): 39 + 30 + 6 words, or 7. A sentence
-    # longer than an answer is passed over.
+    # The answer ends with the last whole sentence within the limit. By similarity: fever
+    # and cause (10), cause (12), and the one that shares no word (11): 39 + 30 + 6 words,
+    # or 7. A sentence longer than an answer is skipped.
     for last, ids, words in ((6, ("10", "11", "12"), 75), (7, ("10", "12"), 69)):
         item = noted(long("fever, cause", 39), long("nothing", last), long("cause", 30))
         read = read_answer(answer(item), item.fields["sentence_ids"])
@@ -247,7 +249,7 @@ def test_answers_of_the_baseline_by_hand() -> None:
 
 
 @given(lengths=st.lists(st.integers(0, 90), max_size=12), data=st.data())
-def test_an_answer_is_official_and_takes_the_most_similar(
+def test_an_answer_has_the_official_form_and_the_most_similar_sentences(
     lengths: list[int], data: st.DataObject
 ) -> None:
     vocabulary = ("fever", "cause", "kidney", "walk", "home")
@@ -257,19 +259,19 @@ def test_an_answer_is_official_and_takes_the_most_similar(
     ]
     item = noted(*sentences)
     read = read_answer(answer(item), item.fields["sentence_ids"])
-    usable = [place for place, length in enumerate(lengths) if 0 < length <= 75]
+    usable = [index for index, length in enumerate(lengths) if 0 < length <= 75]
     if not usable:
         assert read.words == 0
         return
     assert read.problems == ()
     (similarities,) = Words().of([item])
-    order = [place for place in ranked(similarities) if place in usable]
+    order = [index for index in ranked(similarities) if index in usable]
     count = len(read.citations)
-    assert sorted(read.citations) == sorted(str(10 + place) for place in order[:count])
+    assert sorted(read.citations) == sorted(str(10 + index) for index in order[:count])
     assert count == len(order) or read.words + lengths[order[count]] > 75
 
 
-def test_what_the_baseline_refuses(tmp_path: Path) -> None:
+def test_other_tasks_and_settings_have_no_heuristic_baseline(tmp_path: Path) -> None:
     for name in ("question", "evidence", "answer", "alignment"):
         with pytest.raises(
             UsageError,
@@ -281,16 +283,16 @@ def test_what_the_baseline_refuses(tmp_path: Path) -> None:
         match="'embedder' is not a setting of this task. Its settings: tries",
     ):
         heuristic_responses(TASK["together"], [case()], {"embedder": "x"})
-    # What the model's questions take has no part in it.
+    # Settings of the model's prompts change nothing.
     assert heuristic_responses(TASK["together"], [case()], {"tries": "2"}) == [
         answer(case())
     ]
-    # It is the benchmark's own baseline.
+    # The run uses the benchmark's own baseline.
     data = TaskData(
         items=[case("1"), case("2")], config="demo", folder=tmp_path, revision={}
     )
-    made = run_baseline("heuristic", HEURISTIC, data, max_samples=None)
-    assert made.responses == {"1": answer(case("1")), "2": answer(case("2"))}
+    answered = run_baseline("heuristic", HEURISTIC, data, max_samples=None)
+    assert answered.responses == {"1": answer(case("1")), "2": answer(case("2"))}
     assert HEURISTIC.baseline == "heuristic"
     with pytest.raises(UsageError, match="there is no baseline/best"):
         run_baseline("best", HEURISTIC, data, max_samples=None)

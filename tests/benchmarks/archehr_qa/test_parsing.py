@@ -1,4 +1,4 @@
-"""Replies read: grounded answers, ids and pairs."""
+"""The reading of replies: answers with citations, ids and pairs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CASES = tables(__file__, "parsing")
 KNOWN = ("1", "2", "3", "4", "5")
 
 
-@pytest.mark.parametrize(("line", "cited"), CASES["test_ways_to_cite"])
-def test_ways_to_cite(line: str, cited: str) -> None:
+@pytest.mark.parametrize(("line", "cited"), CASES["test_forms_of_citations"])
+def test_forms_of_citations(line: str, cited: str) -> None:
     read = read_answer(line, KNOWN)
     assert read.citations == tuple(cited.split())
     assert read.text == "A."
@@ -39,35 +39,35 @@ def test_ways_to_cite(line: str, cited: str) -> None:
     assert (UNKNOWN_IDS in read.problems) == bool(set(cited.split()) - set(KNOWN))
 
 
-def test_prose_sentences_and_problems() -> None:
-    for prose in CASES["test_prose_is_no_citation"]:
+def test_prose_sentences_and_problems_of_an_answer() -> None:
+    for prose in CASES["prose"]:
         read = read_answer(f"A. |1|\n{prose}", KNOWN)
         assert read.citations == ("1",), prose
         assert read.sentences[1].text.startswith(prose.rstrip("|."))
-    for text, sentences in CASES["test_sentences"]:
-        wanted = tuple(
-            Sentence(text=said, citations=tuple(cited.split()))
-            for said, cited in sentences
+    for text, sentences in CASES["sentences"]:
+        expected = tuple(
+            Sentence(text=sentence, citations=tuple(cited.split()))
+            for sentence, cited in sentences
         )
-        assert read_answer(text, KNOWN).sentences == wanted, text
-    for text, problems in CASES["test_problems"]:
+        assert read_answer(text, KNOWN).sentences == expected, text
+    for text, problems in CASES["problems"]:
         assert list(read_answer(text, KNOWN).problems) == problems, text
 
 
-def test_beyond_the_limit_nothing_counts() -> None:
+def test_words_and_citations_beyond_the_limit_do_not_count() -> None:
     lines = [f"{'a ' * 40}|1|", f"{'b ' * 35}|2|", "c |3|", "|9|"]
     read = read_answer("\n".join(lines), KNOWN)
     assert (read.citations, read.words) == (("1", "2"), 76)
-    # what is written is judged whole
+    # Problems are those of the whole answer.
     assert read.problems == (UNKNOWN_IDS, TOO_LONG, WRONG_FORM)
     assert len(read.text.split()) == WORD_LIMIT
     cut = read_answer(f"{'a ' * 74}|1|\nb c d |2|\ne |3|", KNOWN)
-    assert [(each.text[-3:], each.citations) for each in cut.sentences] == [
+    assert [(sentence.text[-3:], sentence.citations) for sentence in cut.sentences] == [
         (" a.", ("1",)),
         ("b", ("2",)),
     ]
     assert official_answer("\n".join(lines)).citations == ("1", "2", "3", "9")
-    # Ids of other kinds.
+    # Ids of other forms.
     assert read_answer("A. |s-1,1-2|", ("s-1", "1-2")).citations == ("s-1", "1-2")
     assert read_ids("1-3, x", ("1-3",)) == ("1-3", "x")
     assert read_ids("", ()) == ()
@@ -89,7 +89,7 @@ _WORDS = st.lists(
 
 
 @given(st.lists(st.tuples(_WORDS, _IDS), min_size=1, max_size=4))
-def test_the_official_form_is_read_as_officially(
+def test_the_official_form_is_read_as_by_the_script(
     lines: list[tuple[list[str], list[str]]],
 ) -> None:
     text = "\n".join(
@@ -98,7 +98,7 @@ def test_the_official_form_is_read_as_officially(
     read, official = read_answer(text, KNOWN), official_answer(text)
     assert (read.citations, read.text) == (official.citations, official.text)
     assert read.problems == ()
-    assert [each.citations for each in read.sentences] == [
+    assert [sentence.citations for sentence in read.sentences] == [
         tuple(ids) for _, ids in lines
     ]
 
@@ -125,18 +125,20 @@ def test_the_official_form_is_read_as_officially(
         )
     )
 )
-def test_any_text_has_a_reading(pieces: list[str]) -> None:
+def test_any_answer_can_be_read(pieces: list[str]) -> None:
     read = read_answer("".join(pieces), KNOWN)
     assert len(read.text.split()) <= WORD_LIMIT
-    assert read.text == " ".join(each.text for each in read.sentences if each.text)
+    assert read.text == " ".join(
+        sentence.text for sentence in read.sentences if sentence.text
+    )
     assert set(read.citations) == {
-        cited for each in read.sentences for cited in each.citations
+        cited for sentence in read.sentences for cited in sentence.citations
     }
     assert [problem for problem in PROBLEMS if problem in read.problems] == list(
         read.problems
     )
     assert (NO_CITATIONS in read.problems) == (not read.citations)
-    if not read.problems:  # of the official form: the script reads the same
+    if not read.problems:  # in the official form: the script reads the same
         official = official_answer("".join(pieces).rpartition("</think>")[2])
         assert (read.text, set(read.citations)) == (
             official.text,
@@ -147,23 +149,23 @@ def test_any_text_has_a_reading(pieces: list[str]) -> None:
 
 
 def test_evidence_and_alignment() -> None:
-    for reply, ids in CASES["test_evidence"]:
+    for reply, ids in CASES["evidence"]:
         read = read_evidence(reply, KNOWN)
         assert (read.cited, read.problems) == (tuple(ids.split()), ()), reply
-    for reply, pairs in CASES["test_alignment"]:
-        found = read_alignment(reply, KNOWN)
+    for reply, pairs in CASES["alignment"]:
+        alignment = read_alignment(reply, KNOWN)
         assert [
-            f"{number}-{cited}" for number, cited in found.cited
+            f"{number}-{cited}" for number, cited in alignment.cited
         ] == pairs.split(), reply
-        assert found.problems == ()
-    # Nothing is made up.
+        assert alignment.problems == ()
+    # Replies without ids have none.
     for reply in CASES["no_evidence"]:
         read = read_evidence(reply, KNOWN)
         assert (read.cited, read.problems) == ((), (NO_IDS,)), reply
     for reply in ("The first rests on 2.", "2, 3", '{"a": ["2"]}', "[true]"):
         none = read_alignment(reply, KNOWN)
         assert (none.cited, none.problems) == ((), (NO_IDS,))
-    # The answer's sentences are named by id or by place.
+    # The answer's sentences are named by id or by position.
     lines, record = "1: 2\n02: 3\n3: 4", '[{"answer_id": "b", "evidence_id": ["2"]}]'
     assert read_alignment(lines, KNOWN, ("a", "b")).cited == (
         ("a", "2"),
@@ -179,7 +181,7 @@ def test_evidence_and_alignment() -> None:
 
 
 @given(st.text(alphabet='0123456789|[]{}":,;-. \nabSn`é\ud800', max_size=40))
-def test_any_reply_has_a_reading(reply: str) -> None:
+def test_any_reply_can_be_read(reply: str) -> None:
     ids, pairs = read_evidence(reply, KNOWN), read_alignment(reply, KNOWN)
     assert len(set(ids.cited)) == len(ids.cited)
     assert len(set(pairs.cited)) == len(pairs.cited)
@@ -190,13 +192,13 @@ def test_any_reply_has_a_reading(reply: str) -> None:
     st.lists(st.sampled_from(KNOWN), unique=True),
     st.sampled_from([",", ", ", " ", "\n", "; "]),
 )
-def test_lists_come_back(ids: list[str], between: str) -> None:
-    assert read_evidence(between.join(ids), KNOWN).cited == tuple(ids)
+def test_written_lists_are_read_back(ids: list[str], separator: str) -> None:
+    assert read_evidence(separator.join(ids), KNOWN).cited == tuple(ids)
     assert read_evidence(f"|{','.join(ids)}|", KNOWN).cited == tuple(ids)
     lines = "\n".join(
-        f"{number}: {between.strip() or ','}".replace(": ", f": {','.join(ids)} ")
+        f"{number}: {separator.strip() or ','}".replace(": ", f": {','.join(ids)} ")
         for number in (1, 2)
     )
     assert read_alignment(lines, KNOWN).cited == tuple(
-        (name, each) for name in "12" for each in ids
+        (name, id_) for name in "12" for id_ in ids
     )

@@ -1,4 +1,4 @@
-"""The twin and the demo: official shape, the same bytes each time, and what the paper says of a case."""
+"""The twin and the demo: files in the official format, and cases as the paper describes them."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ from medical_tasks.benchmarks.archehr_qa.release import (
 )
 
 TWIN = twin_cases(seed=6, cases=100)
-DEMO = [each for cases in demo_cases().values() for each in cases]
+DEMO = [case for cases in demo_cases().values() for case in cases]
 
 
-@pytest.mark.parametrize("made", [TWIN, DEMO], ids=["twin", "demo"])
-def test_written_and_read_back(
-    tmp_path: Path, made: list[FullCase], capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("full_cases", [TWIN, DEMO], ids=["twin", "demo"])
+def test_written_cases_are_read_back(
+    tmp_path: Path, full_cases: list[FullCase], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    write_split(tmp_path, made)
+    write_split(tmp_path, full_cases)
     cases = read_cases(tmp_path / "archehr-qa.xml")
-    assert cases == [each.case for each in made]
+    assert cases == [full_case.case for full_case in full_cases]
     assert read_key(tmp_path / "archehr-qa_key.json", cases) == {
-        each.case.id: each.key for each in made
+        full_case.case.id: full_case.key for full_case in full_cases
     }
-    assert capfd.readouterr().err == ""  # the offsets are the places
-    write_split(tmp_path, made, answers=False)
+    assert capfd.readouterr().err == ""  # the offsets are right
+    write_split(tmp_path, full_cases, answers=False)
     early = read_key(tmp_path / "archehr-qa_key.json", cases)
     assert early == {
-        each.case.id: CaseKey(relevance=each.key.relevance) for each in made
+        full_case.case.id: CaseKey(relevance=full_case.key.relevance)
+        for full_case in full_cases
     }
-    # Each case is as the paper says.
-    for each in made:
-        key = each.key
+    # Each case is as the paper describes it.
+    for full_case in full_cases:
+        key = full_case.key
         words = len(key.clinician_answer.split())
-        assert 60 <= words <= 75, each.case.id
+        assert 60 <= words <= 75, full_case.case.id
         assert key.clinician_answer == " ".join(
             sentence.text for sentence in key.answer_sentences
         )
@@ -51,11 +52,13 @@ def test_written_and_read_back(
         essential = {
             name for name, label in key.relevance.items() if label == "essential"
         }
-        assert essential <= cited, each.case.id
+        assert essential <= cited, full_case.case.id
         assert all(key.relevance[name] != "not-relevant" for name in cited), (
-            each.case.id
+            full_case.case.id
         )
-        assert all(phrase in each.case.narrative for phrase in each.case.phrases)
-        assert len({sentence.text for sentence in each.case.sentences}) == len(
-            each.case.sentences
+        assert all(
+            phrase in full_case.case.narrative for phrase in full_case.case.phrases
+        )
+        assert len({sentence.text for sentence in full_case.case.sentences}) == len(
+            full_case.case.sentences
         )

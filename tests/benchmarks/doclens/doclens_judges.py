@@ -1,9 +1,8 @@
-"""Judges for DocLens whose every word is scripted, and what a prompt asked them."""
+"""Judges for DocLens with scripted replies, and a reader of the prompts that they get."""
 
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 from medical_tasks.benchmarks.doclens.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.doclens.judging import Unit, UnitVerdict, judge_units
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS, read_sentences
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     Call,
     JudgeOptions,
@@ -26,6 +24,7 @@ from medical_tasks.judges.base import (
 )
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item
+from tests.benchmarks.common import judge_session
 from tests.benchmarks.doclens.task_items import BY_NAME
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED
@@ -37,8 +36,7 @@ PLACES = {
     "citations": "citation_evaluation/prompts",
     "sections": "data_processing",
 }
-"""Our folders of the authors' files to those of their repository, in which all of its commits have
-them."""
+"""Our folders of the authors' files, and the folders of their repository in all of its commits."""
 
 MAKE: list[dict[str, Any]] = [
     {"role": "system", "content": "From __MIN_CLAIM__ to __MAX_CLAIM__."},
@@ -81,13 +79,13 @@ tables[ 'objective_results' ] = results
 tables[ 'assessment_and_plan' ] = plan
 raise SystemExit('this code is never run')
 """
-"""Tables of headings in the form of theirs."""
+"""Tables of headings in the authors' form."""
 
 
 def synthetic_checkout(
     folder: Path, claims: str = PLACES["claims"], citations: str = PLACES["citations"]
 ) -> Path:
-    """Files of their form, in words of our own."""
+    """Files in the authors' form, with texts of our own."""
     files: dict[str, list[dict[str, Any]]] = {}
     for family in ("acibench", "general", "meqsum", "mimic"):
         sections = (
@@ -105,15 +103,15 @@ def synthetic_checkout(
             files[f"{claims}/{family}_{kind}.json"] = JUDGE
             files[f"{claims}/{family}_{kind}_Mistral.json"] = LINES
         files[f"{citations}/{family}_citation_entail_Mistral.json"] = LINES
-    for place, content in files.items():
-        path = folder / place
+    for file_name, content in files.items():
+        path = folder / file_name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content, indent=2), encoding="utf-8")
     return with_tagger(folder)
 
 
 def with_tagger(folder: Path) -> Path:
-    """The folder, with a file of the form of their tagger."""
+    """Adds a file in the form of the authors' tagger."""
     path = folder / PLACES["sections"] / "sectiontagger.py"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(TAGGER, encoding="utf-8")
@@ -121,12 +119,12 @@ def with_tagger(folder: Path) -> Path:
 
 
 def checkout(folder: Path) -> Path:
-    """The authors' prompts as their repository lays them out."""
+    """Links the authors' prompts to the paths in their repository."""
     for ours in ("generation", "claims", "citations"):
         theirs = PLACES[ours]
-        place = folder / theirs
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(PROMPTS / ours)
+        link = folder / theirs
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(PROMPTS / ours)
     return with_tagger(folder)
 
 
@@ -135,42 +133,48 @@ WHY = "So it says."
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What one call asks, read from a prompt of ours.
+class PromptContent:
+    """The content of one of our prompts.
 
-    `things` are claims by id, or cited texts by number.
+    `listed` are claims by id, or cited texts by number.
     """
 
     kind: str
     text: str
-    things: Mapping[str, str] = field(default_factory=dict)
+    listed: Mapping[str, str] = field(default_factory=dict)
     about: str = ""
 
 
-def asked(call: Call | Question) -> Asked:
+def prompt_content(call: Call | Question) -> PromptContent:
     content = str(call.messages[0]["content"])
-    parts = {
+    fields = {
         head: body
-        for head, _, body in (part.partition(":\n") for part in content.split("\n\n"))
-    }
-    if "Question A" in parts:
-        kind = "same" if "in essence the same" in content else "question"
-        return Asked(
-            kind, json.loads(parts["Question A"]), about=json.loads(parts["Question B"])
+        for head, _, body in (
+            paragraph.partition(":\n") for paragraph in content.split("\n\n")
         )
-    if "Sentence" in parts:
-        return Asked(
+    }
+    if "Question A" in fields:
+        kind = "same" if "in essence the same" in content else "question"
+        return PromptContent(
+            kind,
+            json.loads(fields["Question A"]),
+            about=json.loads(fields["Question B"]),
+        )
+    if "Sentence" in fields:
+        return PromptContent(
             "citation",
             "",
-            _lines(parts["Cited, each behind its number"]),
-            json.loads(parts["Sentence"]),
+            _lines(fields["Cited, each behind its number"]),
+            json.loads(fields["Sentence"]),
         )
-    text = json.loads(parts["Text"])
-    if "Claim" in parts:
-        return Asked("claim", text, about=json.loads(parts["Claim"]))
-    if "Claims, each behind its id" in parts:
-        return Asked("claims", text, _lines(parts["Claims, each behind its id"]))
-    return Asked("make", text)
+    text = json.loads(fields["Text"])
+    if "Claim" in fields:
+        return PromptContent("claim", text, about=json.loads(fields["Claim"]))
+    if "Claims, each behind its id" in fields:
+        return PromptContent(
+            "claims", text, _lines(fields["Claims, each behind its id"])
+        )
+    return PromptContent("make", text)
 
 
 def _lines(body: str) -> dict[str, str]:
@@ -180,7 +184,7 @@ def _lines(body: str) -> dict[str, str]:
     }
 
 
-def made(*claims: str) -> str:
+def claims_reply(*claims: str) -> str:
     return json.dumps({"claims": list(claims)})
 
 
@@ -190,13 +194,13 @@ def verdict(entailed: bool, explanation: str = WHY) -> str:
 
 def verdicts(entailed: Mapping[str, bool]) -> str:
     entries = [
-        {"id": name, "explanation": WHY, "entailed": one}
-        for name, one in entailed.items()
+        {"id": name, "explanation": WHY, "entailed": value}
+        for name, value in entailed.items()
     ]
     return json.dumps({"verdicts": entries})
 
 
-def cited(entailed: bool, *provenance: int) -> str:
+def citation_reply(entailed: bool, *provenance: int) -> str:
     return json.dumps(
         {"explanation": WHY, "provenance": list(provenance), "entailed": entailed}
     )
@@ -211,37 +215,48 @@ def official_entries(
     )
 
 
-def says(text: str, claim: str) -> bool:
+def entails(text: str, claim: str) -> bool:
     """The perfect judge of texts whose claims are their sentences."""
     return claim.rstrip(".?").casefold() in text.casefold()
 
 
 def perfect(call: Call) -> str:
-    """Takes a text apart at full stops.
+    """A judge that splits texts at full stops.
 
-    What holds the words entails them; a citation counts if it holds any of them.
+    A text entails a claim if it contains its words; a citation counts if it contains any of them.
     """
-    about = asked(call)
-    if about.kind == "make":
-        return made(
-            *(part.strip() + "." for part in about.text.split(".") if part.strip())
+    content = prompt_content(call)
+    if content.kind == "make":
+        return claims_reply(
+            *(
+                sentence.strip() + "."
+                for sentence in content.text.split(".")
+                if sentence.strip()
+            )
         )
-    if about.kind == "claims":
+    if content.kind == "claims":
         return verdicts(
-            {name: says(about.text, claim) for name, claim in about.things.items()}
+            {
+                name: entails(content.text, claim)
+                for name, claim in content.listed.items()
+            }
         )
-    if about.kind == "citation":
-        words = set(about.about.casefold().rstrip(".?").split())
-        of = {
+    if content.kind == "citation":
+        words = set(content.about.casefold().rstrip(".?").split())
+        source_words = {
             int(number): set(text.casefold().split())
-            for number, text in about.things.items()
+            for number, text in content.listed.items()
         }
-        provenance = [number for number, known in of.items() if words & known]
-        return cited(words <= set().union(*of.values()), *provenance)
+        provenance = [
+            number
+            for number, cited_words in source_words.items()
+            if words & cited_words
+        ]
+        return citation_reply(words <= set().union(*source_words.values()), *provenance)
     return verdict(
-        says(about.text, about.about)
-        if about.kind != "same"
-        else about.text == about.about
+        entails(content.text, content.about)
+        if content.kind != "same"
+        else content.text == content.about
     )
 
 
@@ -276,7 +291,7 @@ class Judged:
     session: JudgeSession
 
     @property
-    def one(self) -> UnitVerdict:
+    def verdict(self) -> UnitVerdict:
         assert len(self.verdicts) == 1
         return self.verdicts[0]
 
@@ -296,24 +311,22 @@ def judge(
     reasks: int = 1,
     **options: Any,
 ) -> Judged:
-    """Judges units by a scripted judge behind a real session with a store of its own."""
+    """Judges units with a scripted judge in a real session with an empty store."""
     backend = ScriptedBackend(script, reads=reads)
-    path = Path(tempfile.mkdtemp(dir=folder)) / "judge.sqlite"
-    with Store(path) as store:
-        session = JudgeSession(backend, JudgeOptions(reasks=reasks), store, quiet=True)
+    with judge_session(folder, backend, JudgeOptions(reasks=reasks)) as session:
         judging = Judging(judge=session, prompts=prompts, mode=mode)
         return Judged(judge_units(units, judging, **options), backend, session)
 
 
-def said_in(text: str, said: str) -> bool:
-    """Whether a text holds what is said, white space apart."""
-    return " ".join(said.split()) in " ".join(text.split())
+def contains(text: str, phrase: str) -> bool:
+    """Whether a text contains a phrase, up to white space."""
+    return " ".join(phrase.split()) in " ".join(text.split())
 
 
 class PerfectJudge(TableJudge):
-    """Reads the prompts and says what holds by `entails`, in which None is a server's failure."""
+    """Reads our prompts and decides by `entails`, whose None is a failed request."""
 
-    def __init__(self, entails: Callable[[str, str], bool | None] = said_in) -> None:
+    def __init__(self, entails: Callable[[str, str], bool | None] = contains) -> None:
         super().__init__(self._value)
         self.entails = entails
         self.rounds: list[int] = []
@@ -323,47 +336,56 @@ class PerfectJudge(TableJudge):
         return super().ask(questions)
 
     def _value(self, question: Question) -> Any:
-        reply = self._reply(asked(question))
+        reply = self._reply(prompt_content(question))
         value = None if reply is None else question.read(reply)
         assert not isinstance(value, Unreadable), value
         return value
 
-    def _reply(self, about: Asked) -> str | None:
-        if about.kind == "make":
-            return made(
-                *list(dict.fromkeys(one.text for one in read_sentences(about.text)))[
-                    :30
-                ]
-            )
-        if about.kind == "claims":
-            known = {
-                name: self.entails(about.text, claim)
-                for name, claim in about.things.items()
+    def _reply(self, content: PromptContent) -> str | None:
+        if content.kind == "make":
+            sentences = read_sentences(content.text)
+            claims = dict.fromkeys(sentence.text for sentence in sentences)
+            return claims_reply(*list(claims)[:30])
+        if content.kind == "claims":
+            labels = {
+                name: self.entails(content.text, claim)
+                for name, claim in content.listed.items()
             }
-            answered = {name: said for name, said in known.items() if said is not None}
+            answered = {
+                name: entailed
+                for name, entailed in labels.items()
+                if entailed is not None
+            }
             return verdicts(answered) if answered else None
-        said = self.entails(
-            " ".join(about.things.values()) if about.kind == "citation" else about.text,
-            about.about,
-        )
-        if said is None or about.kind != "citation":
-            return None if said is None else verdict(said)
-        alone = [
-            int(number)
-            for number, text in about.things.items()
-            if self.entails(text, about.about)
-        ]
-        return cited(said, *((alone or map(int, about.things)) if said else ()))
+        if content.kind == "citation":
+            sources = {int(number): text for number, text in content.listed.items()}
+            entailed, provenance = _provenance(content.about, sources, self.entails)
+            return None if entailed is None else citation_reply(entailed, *provenance)
+        entailed = self.entails(content.text, content.about)
+        return None if entailed is None else verdict(entailed)
+
+
+def _provenance(
+    sentence: str,
+    sources: Mapping[int, str],
+    entails: Callable[[str, str], bool | None],
+) -> tuple[bool | None, list[int]]:
+    """Whether sources together entail a sentence, and those that do alone, or else all."""
+    entailed = entails(" ".join(sources.values()), sentence)
+    if not entailed:
+        return entailed, []
+    alone = [number for number, text in sources.items() if entails(text, sentence)]
+    return entailed, alone or list(sources)
 
 
 def cited_by_itself(text: str, first: int = 0) -> tuple[str, list[str]]:
-    """Writes a text whose sentences cite a source that is they themselves, from number `first` on; and the sentences."""
+    """A text in which each sentence cites itself as a source, numbered from `first`; and the sentences."""
     sentences = read_sentences(text)
     cited = "".join(
-        f"{one.raw.rstrip()} [{first + place}]{one.raw[len(one.raw.rstrip()) :]}"
-        for place, one in enumerate(sentences)
+        f"{sentence.raw.rstrip()} [{first + number}]{sentence.raw[len(sentence.raw.rstrip()) :]}"
+        for number, sentence in enumerate(sentences)
     )
-    return cited, [one.text for one in sentences]
+    return cited, [sentence.text for sentence in sentences]
 
 
 def text_item(
@@ -374,9 +396,9 @@ def text_item(
     form: str = "text",
     **fields: Any,
 ) -> Item:
-    """Makes an item of a task."""
+    """An item of a task."""
     section = fields.pop("section", "")
-    known = {
+    values = {
         "form": form,
         "reference": reference,
         "sentences": list(sentences),
@@ -384,7 +406,7 @@ def text_item(
     }
     return Item(
         id=name,
-        fields=known,
+        fields=values,
         groups={"section": section} if section else {},
         cluster=name,
     )
@@ -393,51 +415,48 @@ def text_item(
 def official_reply(
     content: str, entails: Callable[[str, str], bool | None]
 ) -> str | None:
-    """Answers a question by the authors' prompts for GPT, by its last message.
+    """Replies to the last message of the authors' prompts for GPT.
 
-    None where `entails` is.
+    None if `entails` returns None.
     """
     if not content.startswith("{"):
-        sentences = [one.text for one in read_sentences(content)]
+        sentences = [sentence.text for sentence in read_sentences(content)]
         return "\n".join(
-            f"Claim {place}: {text}" for place, text in enumerate(sentences, start=1)
+            f"Claim {number}: {text}" for number, text in enumerate(sentences, start=1)
         )
-    asked = json.loads(content)
-    first, second = asked.values()
-    if "claims" in asked:
-        known = [(claim, entails(first, claim)) for claim in second]
-        if any(said is None for _, said in known):
+    request = json.loads(content)
+    first, second = request.values()
+    if "claims" in request:
+        labels = [(claim, entails(first, claim)) for claim in second]
+        if any(entailed is None for _, entailed in labels):
             return None
-        return official_entries(*((claim, int(bool(said))) for claim, said in known))
-    whole = (
-        first if isinstance(second, str) else " ".join(one["content"] for one in second)
-    )
-    said = entails(whole, second if isinstance(second, str) else first)
-    if said is None:
-        return None
+        return official_entries(
+            *((claim, int(bool(entailed))) for claim, entailed in labels)
+        )
     if isinstance(second, str):
-        return json.dumps({"explanation": WHY, "prediction": int(said)})
-    alone = [int(one["idx"]) for one in second if entails(one["content"], first)]
-    provenance = (alone or [int(one["idx"]) for one in second]) if said else []
-    return json.dumps(
-        {
+        entailed = entails(first, second)
+        reply: dict[str, Any] = {"explanation": WHY, "prediction": int(bool(entailed))}
+    else:
+        sources = {int(source["idx"]): source["content"] for source in second}
+        entailed, provenance = _provenance(first, sources, entails)
+        reply = {
             "explanation": WHY,
             "provenance": provenance,
-            "entailment_prediction": int(said),
+            "entailment_prediction": int(bool(entailed)),
         }
-    )
+    return None if entailed is None else json.dumps(reply)
 
 
 class OfficialJudge(TableJudge):
-    """Is asked with the authors' prompts for GPT, and says what holds by `entails`, in which None is a server's failure."""
+    """Reads the authors' prompts for GPT and decides by `entails`, whose None is a failed request."""
 
-    def __init__(self, entails: Callable[[str, str], bool | None] = said_in) -> None:
+    def __init__(self, entails: Callable[[str, str], bool | None] = contains) -> None:
         super().__init__(self._value)
         self.entails = entails
 
-    def said(self, name: str) -> str:
+    def message(self, name: str) -> str:
         """The last message of a question."""
-        (question,) = [one for one in self.asked if one.id == name]
+        (question,) = [question for question in self.asked if question.id == name]
         return str(question.messages[-1]["content"])
 
     def _value(self, question: Question) -> Any:

@@ -21,7 +21,7 @@ NOTES = {
     ),
     "12": (("2120-01-09", "Fever of 39 since Tuesday. Urine grew Escherichia coli."),),
 }
-"""By patient the date and text of each note."""
+"""The date and text of each note, by patient."""
 
 PROPOSITIONS = (
     # id, patient, author, kind, claim, three clinicians, truth
@@ -45,7 +45,7 @@ Table = list[list[str]]
 
 
 def verifact() -> dict[str, Table]:
-    """The three files by name, as pandas writes them, with columns that nobody needs."""
+    """The three files by name, as pandas writes them, with unused columns."""
     propositions = [
         ["proposition_id", "subject_id", "author_type", "proposition_type", "text"]
     ]
@@ -55,15 +55,26 @@ def verifact() -> dict[str, Table]:
             "verdict1 verdict2 verdict3 adjudicated_verdict human_gt"
         ).split()
     ]
-    for name, patient, author, kind, claim, said, truth in PROPOSITIONS:
+    for name, patient, author, kind, claim, letters, truth in PROPOSITIONS:
         propositions.append([name, patient, author, kind, claim])
-        given = [LABELS[each] for each in said]
+        verdict_labels = [LABELS[letter] for letter in letters]
         verdicts.append(
-            [name, claim, author, kind, "r1", "r2", "r3", *given, "", LABELS[truth]]
+            [
+                name,
+                claim,
+                author,
+                kind,
+                "r1",
+                "r2",
+                "r3",
+                *verdict_labels,
+                "",
+                LABELS[truth],
+            ]
         )
     notes = [["ROW_ID", "SUBJECT_ID", "HADM_ID", "CHARTDATE", "CHARTTIME", "TEXT"]]
     for patient, some in NOTES.items():
-        # The later note first: a record is put in order by its dates.
+        # The later note comes first: the reader must sort notes by date.
         for number, (date, text) in enumerate(some[::-1]):
             notes.append([str(number), patient, "7.0", date, "", text])
     return {
@@ -95,7 +106,7 @@ PREMISES = {
 
 
 def factehr(pairs: Sequence[tuple[str, str, str, str]] = PAIRS) -> Table:
-    """The pairs as R writes them: with the rows' numbers in a column without a name."""
+    """The pairs as R writes them, with row numbers in a column without a name."""
     columns = "doc_id dataset_name note_type prompt index entailment_type model_name"
     table = [
         ["", *columns.split(), "premise", "hypothesis", "human_pred", "entailment_pred"]

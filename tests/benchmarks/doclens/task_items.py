@@ -1,4 +1,4 @@
-"""Tasks by name, their rows of the demo, and rows of radiology reports and of own texts in the datasets' columns."""
+"""Tasks by name, rows of their demos, and rows of radiology reports and own texts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.case_tables import tables
 
 
 def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
-    """What `cases/NAME.json` holds, or the rows of a test of it.
+    """The content of `cases/NAME.json`, or the rows of one test in it.
 
-    A text among them says of the next row why it is there.
+    A text among them is a comment on the next row.
     """
-    held = tables(__file__, name)
+    table = tables(__file__, name)
     if not test:
-        return held
-    rows = [tuple(row) for row in held[test] if not isinstance(row, str)]
+        return table
+    rows = [tuple(row) for row in table[test] if not isinstance(row, str)]
     assert rows, test
     rows = [as_tuples(row) for row in rows] if tuples else rows
     return rows if len(rows[0]) > 1 else [row[0] for row in rows]
@@ -44,9 +44,9 @@ def official_notes(path: Path) -> dict[str, str]:
 
 
 def as_tuples(value: Any) -> Any:
-    """The same with tuples for lists."""
+    """A copy with tuples in place of lists."""
     if isinstance(value, dict):
-        return {name: as_tuples(one) for name, one in value.items()}
+        return {name: as_tuples(item) for name, item in value.items()}
     return tuple(map(as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
@@ -83,11 +83,11 @@ def report(
 
 def reports(split: str) -> list[dict[str, Any]]:
     """Three of each kind for `train`, one for `test`."""
-    first, each = (100, 3) if split == "train" else (900, 1)
+    first, per_kind = (100, 3) if split == "train" else (900, 1)
     return [
-        report(first + 10 * place + more, *kind)
-        for place, kind in enumerate(KINDS)
-        for more in range(each)
+        report(first + 10 * kind_number + more, *kind)
+        for kind_number, kind in enumerate(KINDS)
+        for more in range(per_kind)
     ]
 
 
@@ -133,7 +133,7 @@ OUTCOMES = st.sampled_from([True, False, None])
 
 @st.composite
 def sentences(draw: st.DrawFn) -> SentenceVerdict:
-    """Verdicts on sentences, as they can be."""
+    """Possible verdicts on sentences."""
     entailed = draw(OUTCOMES)
     supports = draw(
         st.lists(st.just(False) if entailed is False else OUTCOMES, max_size=3)

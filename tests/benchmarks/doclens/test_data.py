@@ -1,7 +1,4 @@
-"""ACI-BENCH and MeQSum: rows of the official files, what is refused, the demos.
-
-And the items of every form.
-"""
+"""ACI-BENCH, MeQSum and own texts: rows of the files, refused files, demos, and items of every form."""
 
 from __future__ import annotations
 
@@ -40,6 +37,7 @@ from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, Row
+from tests.benchmarks.common import write_csv
 from tests.benchmarks.doclens.task_items import (
     BY_NAME,
     cases,
@@ -57,7 +55,7 @@ FILES = {
     "validation": "valid.csv",
     "test1": "clinicalnlp_taskB_test1.csv",
 }
-MORE_FILES = {"test2": "clinicalnlp_taskC_test2.csv", "test3": "clef_taskC_test3.csv"}
+
 NAMES = [column.name for column in ACI_COLUMNS]
 
 
@@ -71,21 +69,16 @@ def official_row(number: int = 1, **changes: str) -> dict[str, str]:
     }
 
 
-def write_csv(path: Path, rows: list[dict[str, str]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, ACI_OFFICIAL_COLUMNS)
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
+def write_visits(folder: Path, *rows: dict[str, str]) -> Path:
+    return write_csv(folder / "x.csv", ACI_OFFICIAL_COLUMNS, rows)
 
 
 def rows_of(path: Path) -> list[Row]:
     return list(read_aci_rows("doclens", "test1", {"test1": path}))
 
 
-def test_a_row(tmp_path: Path) -> None:
-    (row,) = rows_of(write_csv(tmp_path / "x.csv", [official_row()]))
+def test_a_row_of_aci_bench(tmp_path: Path) -> None:
+    (row,) = rows_of(write_visits(tmp_path, official_row()))
     assert list(row) == NAMES
     assert row == {
         "id": "X001",
@@ -99,28 +92,30 @@ def test_a_row(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("changes", "message"), cases("data", "test_a_wrong_row"))
-def test_a_wrong_row(tmp_path: Path, changes: dict[str, str], message: str) -> None:
-    path = write_csv(tmp_path / "x.csv", [official_row(1), official_row(2, **changes)])
+@pytest.mark.parametrize(
+    ("changes", "message"), cases("data", "test_a_wrong_row_of_aci_bench_is_refused")
+)
+def test_a_wrong_row_of_aci_bench_is_refused(
+    tmp_path: Path, changes: dict[str, str], message: str
+) -> None:
+    path = write_visits(tmp_path, official_row(1), official_row(2, **changes))
     with pytest.raises(
         UsageError, match=rf"x.csv: row 3, {message}.* Download the file again"
     ):
         rows_of(path)
 
 
-def test_odd_dialogues_are_kept_whole(
+def test_unusual_dialogues_are_kept_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As the release has them: no speaker at first or amid, empty turns, a mark of the transcriber; and a checkout of Windows."""
+    """As in the release: text before a speaker, empty turns, a transcriber's mark; and line ends of Windows."""
     dialogue = "hi , susan .\n[patient]\n\n[ inaudible ] yes\n[DOCTOR] ok ."
-    files = {
-        "test1": [
-            official_row(1),
-            official_row(2, dialogue=dialogue),
-            official_row(3, dialogue="Hello.\n[patient] a"),
-        ]
-    }
-    path = write_csv(tmp_path / "x.csv", files["test1"])
+    path = write_visits(
+        tmp_path,
+        official_row(1),
+        official_row(2, dialogue=dialogue),
+        official_row(3, dialogue="Hello.\n[patient] a"),
+    )
     rows = rows_of(path)
     assert rows[1]["turns"] == [
         "hi , susan .",
@@ -128,8 +123,8 @@ def test_odd_dialogues_are_kept_whole(
         "[DOCTOR] ok .",
     ]
     assert "\n".join(rows[1]["turns"]) == dialogue
-    said = capsys.readouterr().err
-    assert said.startswith(
+    stderr = capsys.readouterr().err
+    assert stderr.startswith(
         "note: x.csv: X002, X003: the dialogue begins before anybody is named; the text before it "
         "is turn 0"
     )
@@ -147,7 +142,7 @@ def test_odd_dialogues_are_kept_whole(
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_release(tmp_path: Path) -> None:
+def test_the_release_of_aci_bench(tmp_path: Path) -> None:
     built = build_dataset(
         "aci_bench", source=FOLDER, config="doclens", out=tmp_path / "aci_bench"
     )
@@ -161,16 +156,21 @@ def test_the_release(tmp_path: Path) -> None:
             official = list(csv.DictReader(stream, strict=True))
         rows = built_rows(built.folder, "doclens", split, spec=ACI_BENCH)
         assert [(row["id"], row["dataset"], row["note"]) for row in rows] == [
-            (each["encounter_id"], each["dataset"], each["note"]) for each in official
+            (
+                official_row["encounter_id"],
+                official_row["dataset"],
+                official_row["note"],
+            )
+            for official_row in official
         ]
         assert ["\n".join(row["turns"]) for row in rows] == [
-            each["dialogue"] for each in official
+            official_row["dialogue"] for official_row in official
         ]
         speakers = Counter(
             turn.split("]")[0] + "]" for row in rows for turn in row["turns"]
         )
         assert set(speakers) <= {"[doctor]", "[patient]", "[patient_guest]"}
-        # In all these notes the sections come in order.
+        # In all these notes the sections are in order.
         assert ["".join(row[section] for section in SECTIONS) for row in rows] == [
             row["note"] for row in rows
         ]
@@ -183,12 +183,12 @@ MEQSUM_FILES = {
     "test": "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx",
 }
 SIZES = {"train": 1000, "validation": 50, "test": 100}
-SUMS = {
+SHA256 = {
     "train": "80a3a152f53b8765a6679e1b0340e35a045d72171a01907a77dbb5270be62596",
     "validation": "49fcd248f9fb316c3a25a0f643fac963be639717b151ea4516b6c8c2a43b5e3e",
     "test": "d8343d3e7879cb033b301cb92572f0b8c7e2179ec74cdb83c14d8d4576cb0cf8",
 }
-"""Of ids, questions and summaries as openpyxl 3.1.5 reads them, each cell as a text."""
+"""Hashes of ids, questions and summaries as openpyxl 3.1.5 reads them, each cell as a text."""
 MEQSUM_NAMES = [column.name for column in MEQSUM_COLUMNS]
 
 
@@ -201,21 +201,22 @@ def questions_of(path: Path, split: str) -> list[Row]:
 
 
 @pytest.mark.parametrize(
-    ("split", "cells", "row"), cases("data", "test_rows_of_questions")
+    ("split", "cells", "row"), cases("data", "test_rows_of_meqsum")
 )
-def test_rows_of_questions(
+def test_rows_of_meqsum(
     tmp_path: Path, split: str, cells: list[str], row: list[Any]
 ) -> None:
     path = write_xlsx(tmp_path / "x.xlsx", sheet(split, [tuple(cells)]))
-    assert [list(found.items()) for found in questions_of(path, split)] == [
-        list(zip(MEQSUM_NAMES, row, strict=True))
-    ]
+    assert [
+        list(question_row.items()) for question_row in questions_of(path, split)
+    ] == [list(zip(MEQSUM_NAMES, row, strict=True))]
 
 
 @pytest.mark.parametrize(
-    ("row", "message"), cases("data", "test_a_wrong_row_of_questions", tuples=True)
+    ("row", "message"),
+    cases("data", "test_a_wrong_row_of_meqsum_is_refused", tuples=True),
 )
-def test_a_wrong_row_of_questions(
+def test_a_wrong_row_of_meqsum_is_refused(
     tmp_path: Path, row: tuple[str, ...], message: str
 ) -> None:
     path = write_xlsx(tmp_path / "x.xlsx", sheet("test", [("2", "a", "b"), row]))
@@ -230,7 +231,7 @@ def test_a_wrong_row_of_questions(
         questions_of(path, "train")
 
 
-def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
+def test_files_are_found_at_their_paths_in_the_repositories(tmp_path: Path) -> None:
     folder = tmp_path / "official"
     for split, name in MEQSUM_FILES.items():
         more = ("x",) * (len(MEQSUM_OFFICIAL_COLUMNS[split]) - 3)
@@ -253,7 +254,7 @@ def test_files_as_their_repositories_have_them(tmp_path: Path) -> None:
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_release_of_questions(tmp_path: Path) -> None:
+def test_the_release_of_meqsum(tmp_path: Path) -> None:
     built = build_dataset(
         "meqsum", source=MEQSUM_FOLDER, config="full", out=tmp_path / "meqsum"
     )
@@ -261,14 +262,14 @@ def test_the_release_of_questions(tmp_path: Path) -> None:
     rows = {
         split: built_rows(built.folder, "full", split, spec=MEQSUM) for split in SIZES
     }
-    for split, each in rows.items():
-        texts = [[row["id"], row["question"], row["summary"]] for row in each]
-        assert hashlib.sha256(json.dumps(texts).encode()).hexdigest() == SUMS[split]
+    for split, split_rows in rows.items():
+        texts = [[row["id"], row["question"], row["summary"]] for row in split_rows]
+        assert hashlib.sha256(json.dumps(texts).encode()).hexdigest() == SHA256[split]
     questions = {
-        split: [" ".join(row["question"].lower().split()) for row in each]
-        for split, each in rows.items()
+        split: [" ".join(row["question"].lower().split()) for row in split_rows]
+        for split, split_rows in rows.items()
     }
-    # One question of the test set is among the training questions as well.
+    # One question of the test set is also a training question.
     assert (
         sum(question in set(questions["train"]) for question in questions["test"]) == 1
     )
@@ -317,13 +318,13 @@ def test_items_of_each_form() -> None:
         "sentences": row["sentences"],
         "reference": row["impression"],
     }
-    asked = demo_rows(BY_NAME["meqsum"], "test")[0]
-    wanted = {
+    question = demo_rows(BY_NAME["meqsum"], "test")[0]
+    expected = {
         "form": "question",
-        "sentences": asked["sentences"],
-        "reference": asked["summary"],
+        "sentences": question["sentences"],
+        "reference": question["summary"],
     }
-    assert items_of("meqsum")[0].fields == wanted
+    assert items_of("meqsum")[0].fields == expected
     own = items_of("doclens_own")[0]
     assert (own.id, own.fields["reference"]) == ("a", "Gout. Allopurinol started.")
 
@@ -335,12 +336,16 @@ def write(path: Path, content: Any) -> Path:
     return path
 
 
-def test_rows(tmp_path: Path) -> None:
-    records, rows, sections = zip(*cases("own_data", "test_rows"), strict=True)
+def test_rows_of_own_texts(tmp_path: Path) -> None:
+    records, rows, sections = zip(
+        *cases("own_data", "test_rows_of_own_texts"), strict=True
+    )
     path = write(tmp_path / "n.json", f"\ufeff{json.dumps(records)}")
     names = [column.name for column in OWN_COLUMNS]
-    found = [list(row.items()) for row in read_own_rows("own", "test", {"test": path})]
-    assert found == [list(zip(names, row, strict=True)) for row in rows]
+    read_rows = [
+        list(row.items()) for row in read_own_rows("own", "test", {"test": path})
+    ]
+    assert read_rows == [list(zip(names, row, strict=True)) for row in rows]
     assert tuple(text.sections for text in read_own_texts(path)) == sections
     table = [
         ["ID", "Input", "Reference", "reference_plan"],
@@ -359,9 +364,9 @@ def test_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    cases("own_data", "test_bad_files_by_message_without_a_word_of_them"),
+    cases("own_data", "test_bad_files_of_own_texts_are_refused_without_a_quotation"),
 )
-def test_bad_files_by_message_without_a_word_of_them(
+def test_bad_files_of_own_texts_are_refused_without_a_quotation(
     tmp_path: Path, content: Any, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message) as caught:
@@ -375,7 +380,7 @@ def test_bad_files_by_message_without_a_word_of_them(
         read_own_texts(tmp_path / "latin.json")
 
 
-def test_the_demo_has_sources_of_both_kinds() -> None:
+def test_the_demo_has_sources_with_and_without_numbers() -> None:
     rows = list(read_own_rows("demo", "test", {}))
     assert (
         [row["id"] for row in rows]
@@ -389,7 +394,7 @@ def test_the_demo_has_sources_of_both_kinds() -> None:
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_authors_files_are_such_files() -> None:
+def test_the_authors_files_are_read_as_own_texts() -> None:
     folder = SHARED / "data" / "doclens"
     plain = read_own_texts(folder / "ACI-Bench-TestSet-1_clean.json")
     divided = read_own_texts(folder / "ACI-Bench-TestSet-1_clean.claim_min1max30.json")
@@ -400,15 +405,18 @@ def test_the_authors_files_are_such_files() -> None:
     assert [text.sentences for text in plain] == [text.sentences for text in divided]
 
 
-@pytest.mark.parametrize(("source", "sentences"), cases("own_data", "test_sentences"))
-def test_sentences(source: str, sentences: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("source", "sentences"), cases("own_data", "test_sentences_of_a_source")
+)
+def test_sentences_of_a_source(source: str, sentences: list[str]) -> None:
     assert source_sentences(source) == sentences
 
 
 @pytest.mark.parametrize(
-    ("source", "message"), cases("own_data", "test_numbers_that_are_not_the_places")
+    ("source", "message"),
+    cases("own_data", "test_wrong_numbers_of_sentences_are_refused"),
 )
-def test_numbers_that_are_not_the_places(source: str, message: str) -> None:
+def test_wrong_numbers_of_sentences_are_refused(source: str, message: str) -> None:
     with pytest.raises(NumberingError, match=message) as caught:
         source_sentences(source)
     assert "SECRET" not in str(caught.value)
@@ -422,7 +430,7 @@ def test_numbers_that_are_not_the_places(source: str, message: str) -> None:
         min_size=1,
     )
 )
-def test_numbering_and_reading_give_the_sentences_back(sentences: list[str]) -> None:
+def test_numbered_sentences_are_read_back(sentences: list[str]) -> None:
     source = "\n".join(
         f"[{number}] {sentence}" for number, sentence in enumerate(sentences)
     )

@@ -1,7 +1,4 @@
-"""The tasks under lighteval and inspect.
-
-Worked examples from the built split, and four questions of a visit's row.
-"""
+"""The tasks in lighteval: the four sections of a visit's row, and worked examples from the built split."""
 
 from __future__ import annotations
 
@@ -39,27 +36,29 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def made(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
+def configs(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> dict[str, Any]:
     """lighteval's configurations of the notes' tasks, by name."""
     from medical_tasks.harness.lighteval_adapter import task_configs
 
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(home))
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
-    asked = tuple(task for task in TASKS if task.dataset == "aci_bench")
-    found = {config.name: config for config in task_configs(asked)}
-    assert sorted(found) == sorted(
-        name for task in asked for name in (task.name, task.harness_name)
+    note_tasks = tuple(task for task in TASKS if task.dataset == "aci_bench")
+    configs_by_name = {config.name: config for config in task_configs(note_tasks)}
+    assert sorted(configs_by_name) == sorted(
+        name for task in note_tasks for name in (task.name, task.harness_name)
     )
-    return found
+    return configs_by_name
 
 
 def docs(config: Any) -> list[Any]:
-    """What lighteval makes of a configuration, from rows as it would load them."""
+    """The documents that lighteval makes from a configuration and the rows of the demo."""
     from lighteval.tasks.lighteval_task import LightevalTask
 
     class Split:
-        """Gives new rows each time, as datasets does."""
+        """Yields new rows each time, as datasets does."""
 
         def __iter__(self) -> Any:
             yield from map(
@@ -71,33 +70,33 @@ def docs(config: Any) -> list[Any]:
     return list(task.eval_docs())
 
 
-def test_lighteval_asks_for_each_section_once(made: dict[str, Any]) -> None:
+def test_lighteval_asks_for_each_section_once(configs: dict[str, Any]) -> None:
     for name in ("aci_bench_section", "medical:aci_bench_section_two_shot"):
         task = BY_NAME[name.removeprefix("medical:")]
         items = {item.id: item for item in items_of(task.name)}
         prompts = load_prompts(task, exemplars=exemplar_rows(task))
-        found = docs(made[name])
-        assert len(found) == len(items) == 24
-        assert {doc.id for doc in found} == set(items)
-        for doc in found:
+        eval_docs = docs(configs[name])
+        assert len(eval_docs) == len(items) == 24
+        assert {doc.id for doc in eval_docs} == set(items)
+        for doc in eval_docs:
             item = items[doc.id]
             assert doc.query == prompts.render(item)[0]["content"]
             assert doc.choices == [gold_response(task, item)]
-            # What the scorer makes of the row.
+            # The scorer makes the same item from the row.
             assert load_items(task, [doc.specific])[doc.specific["__place"]] == item
             doc.id = "7"
             assert copy.deepcopy(doc).id == dataclasses.asdict(doc)["id"] == item.id
             json.dumps(dataclasses.asdict(doc)["specific"])
 
 
-def test_a_pass_that_was_cut_off_loses_no_section(made: dict[str, Any]) -> None:
-    config = made["aci_bench_section"]
+def test_an_interrupted_pass_skips_no_section(configs: dict[str, Any]) -> None:
+    config = configs["aci_bench_section"]
     (row, *_) = exemplar_rows(BY_NAME["aci_bench_one_shot"])
     with pytest.raises(UsageError, match="worked examples are part of a task here"):
         config.prompt_function({**row, "__few_shots": True}, config.name)
-    seen = [
+    prompted_ids = [
         config.prompt_function(dict(row), config.name).specific["__id"]
         for _ in range(6)
     ]
-    named = [f"{row['id']}/{section}" for section in SECTIONS]
-    assert seen == [*named, *named[:2]]
+    section_ids = [f"{row['id']}/{section}" for section in SECTIONS]
+    assert prompted_ids == [*section_ids, *section_ids[:2]]

@@ -1,4 +1,4 @@
-"""Claims that clinicians labelled: both published forms, what is wrong with one, and a judge asked about them."""
+"""Claims that clinicians labelled: both published forms, wrong files, and a judge's labels of the claims."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_both(folder: Path) -> list[LabelledClaim]:
     return with_passages(claims, folder / "reference_ehr/ehr_noteevents.csv.gz")
 
 
-def test_verifact_in_its_published_form(tmp_path: Path) -> None:
+def test_verifact_is_read_in_its_published_form(tmp_path: Path) -> None:
     claims = read_both(write_verifact(tmp_path))
     assert labels(claims) == {
         "p1": ("entailment", "llm"),
@@ -69,23 +69,23 @@ def test_verifact_in_its_published_form(tmp_path: Path) -> None:
     assert "chest" not in claims[-1].text
 
 
-def test_passages_are_those_that_share_most_with_a_claim() -> None:
+def test_passages_share_most_words_with_a_claim() -> None:
     others = " ".join(f"Day {number} was quiet." for number in range(30))
     record = Record([("2101-01-01", f"{others} Lithium was stopped. {others}")])
     assert record.passages("Lithium was stopped for a while.", 1) == (
         "2101-01-01: Lithium was stopped."
     )
-    # What was copied from note to note stands once, where it stood first.
+    # A sentence copied from note to note appears once, at its first place.
     record = Record([("2101-01-02", "No fever."), ("2101-01-03", "No fever. Home.")])
     assert record.passages("Home").splitlines() == [
         "2101-01-02: No fever.",
         "2101-01-03: Home.",
     ]
-    # A claim that shares no word is judged all the same.
+    # A claim that shares no word has a passage, too.
     assert len(record.passages("zebra", 1).splitlines()) == 1
 
 
-def test_factehr_in_its_published_form(tmp_path: Path) -> None:
+def test_factehr_is_read_in_its_published_form(tmp_path: Path) -> None:
     claims = read_factehr(write_factehr(tmp_path))
     assert [(claim.claim, claim.gold) for claim in claims] == [
         (hypothesis, "entailment" if label == "1" else "not_entailment")
@@ -99,7 +99,7 @@ def test_factehr_in_its_published_form(tmp_path: Path) -> None:
 
 
 Change = tuple[str, int, str, str]
-"""A file, a row of its table, a column, and what stands there."""
+"""A file, a row of its table, a column, and the wrong cell."""
 VERDICTS = "propositions/human_verdicts.csv.gz"
 WRONG: list[tuple[Change, str]] = [
     (
@@ -141,7 +141,7 @@ WRONG: list[tuple[Change, str]] = [
 
 
 @pytest.mark.parametrize(("change", "message"), WRONG)
-def test_a_wrong_form_is_named_by_file_column_and_value(
+def test_a_wrong_cell_is_named_by_file_column_and_value(
     change: Change, message: str, tmp_path: Path
 ) -> None:
     name, row, column, value = change
@@ -149,19 +149,19 @@ def test_a_wrong_form_is_named_by_file_column_and_value(
     table = tables[name]
     table[row][table[0].index(column)] = value
     read = read_factehr if name == FACTEHR else read_both
-    place = (
+    path = (
         write_factehr(tmp_path, table)
         if name == FACTEHR
         else write_verifact(tmp_path, tables)
     )
     with pytest.raises(MedicalTasksError) as caught:
-        read(place)
+        read(path)
     assert message in str(caught.value)
     assert "chest pain" not in str(caught.value)
 
 
 class ClaimJudge:
-    """Says of each claim what a function says, asked singly or in batches."""
+    """Decides each claim by a function, singly or in batches."""
 
     name, comparable = "scripted", True
     reads: Literal["prompt", "pair"] = "prompt"
@@ -188,41 +188,43 @@ class ClaimJudge:
 
 
 @pytest.mark.parametrize("mode", ["single", "batched"])
-def test_a_judge_is_asked_as_scoring_asks(
+def test_claims_are_judged_as_in_scoring(
     mode: Literal["single", "batched"], tmp_path: Path
 ) -> None:
     claims, _, _ = read_demo()
     judge = ClaimJudge(lambda claim: "Ms Ortega" in claim)
     judging = Judging(judge=judge, prompts=PROMPTS, mode=mode)
-    given = judge_claims(claims, judging)
-    assert given == [
+    judged = judge_claims(claims, judging)
+    assert judged == [
         "entailment" if "Ms Ortega" in claim.claim else "not_entailment"
         for claim in claims
     ]
     assert len(judge.asked) == (4 if mode == "batched" else len(claims))
-    # In reverse, the claims on a text come in another order, and labels stay with them.
-    assert judge_claims(claims, judging, backwards=True) == given
+    # Backwards, the claims on a text are in reverse order, and keep their labels.
+    assert judge_claims(claims, judging, backwards=True) == judged
     if mode == "batched":
         assert judge.asked[0] != judge.asked[4]
 
 
-def test_what_has_no_verdict_says_why() -> None:
+def test_a_missing_verdict_has_a_reason() -> None:
     claims, _, _ = read_demo()
     broken = [
         claims[0],
         LabelledClaim(id="x", gold="entailment", cluster="x", text="down", claim="c"),
     ]
-    given = judge_claims(
+    judged = judge_claims(
         broken, Judging(judge=ClaimJudge(lambda _: True), prompts=PROMPTS)
     )
-    assert given[0] == "entailment"
-    assert isinstance(given[1], Unscored)
-    assert given[1].reason == "judge: http 500"
+    assert judged[0] == "entailment"
+    assert isinstance(judged[1], Unscored)
+    assert judged[1].reason == "judge: http 500"
 
 
 @pytest.fixture
-def record(demo_home: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The demos' home has no record of checks."""
+def empty_checks_file(
+    demo_home: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checks are recorded in a file of the test."""
     monkeypatch.setattr(
         "medical_tasks.judges.checks.checks_file", lambda: tmp_path / "checks.json"
     )
@@ -231,7 +233,7 @@ def record(demo_home: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 CHECK = "judge-check doclens --judge lexical --out check --source".split()
 
 
-@pytest.mark.usefixtures("record")
+@pytest.mark.usefixtures("empty_checks_file")
 def test_a_check_by_author_and_label(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,13 +254,13 @@ def test_a_check_by_author_and_label(
     }
     counts = figures["two_way"]["confusion"]["counts"]
     assert [sum(row) for row in counts] == [2, 3]
-    # Clinicians agree on 11 of 15 pairs (SSS, NNA, AAN, SSN, AAA; N and A are one).
+    # Clinicians agree on 13 of 15 pairs (SSS, NNA, AAN, SSN, AAA; N and A are one class).
     assert figures["people"]["two_way"]["pairwise_agreement"]["value"] == pytest.approx(
         13 / 15
     )
-    told = capsys.readouterr().out
-    assert "recall, not_entailment" in told
-    # No text of a note, and no claim, is in what was written.
+    stdout = capsys.readouterr().out
+    assert "recall, not_entailment" in stdout
+    # The written files contain no note and no claim.
     written = "".join(
         path.read_text(errors="replace") for path in Path("check").rglob("*.json*")
     )
@@ -266,36 +268,31 @@ def test_a_check_by_author_and_label(
         assert text not in written
 
 
-@pytest.mark.usefixtures("record")
-def test_labels_of_either_set_stay_on_this_machine(
+@pytest.mark.usefixtures("empty_checks_file")
+def test_labels_are_not_sent_to_a_remote_judge(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAR_BASE_URL", "https://far.example/v1")
     monkeypatch.setenv("FAR_API_KEY", "k")
     path = write_factehr(tmp_path / "factehr")
-    words = [
-        "judge-check",
-        "doclens",
-        "--source",
-        str(path),
-        "--judge",
-        "openai-api/far/j",
-    ]
-    assert main(words) == 4
+    check = f"judge-check doclens --source {path} --judge openai-api/far/j"
+    assert main(check.split()) == 4
     assert (
         "VeriFact-BHC (PhysioNet-Credentialed) and FactEHR" in capsys.readouterr().err
     )
 
 
-@pytest.mark.usefixtures("record")
-def test_labels_correct_claim_figures(
+@pytest.mark.usefixtures("empty_checks_file")
+def test_labels_correct_claim_metrics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     assert main("build aci_bench --config demo".split()) == 0
-    # Of 40 claims that are not entailed the judge finds the eight of known words so.
+    # Of 40 claims that are not entailed the judge takes the eight with shared words for entailed.
     denied = ["The patient has asthma."] * 8 + [f"No gout {n} seen." for n in range(32)]
-    claims = [("The patient has asthma.", "1")] * 80 + [(each, "0") for each in denied]
+    claims = [("The patient has asthma.", "1")] * 80 + [
+        (claim, "0") for claim in denied
+    ]
     pairs = [
         (f"d{number}", "recall", claim, label)
         for number, (claim, label) in enumerate(claims)
@@ -306,15 +303,15 @@ def test_labels_correct_claim_figures(
     assert main([*run, "--calibration", "check", "--out", "r"]) == 0
     metrics = read_results(Path("r"))["tasks"]["aci_bench"]["metrics"]
     for name in ("claim_recall", "claim_precision"):
-        said = metrics[f"{name}_corrected"]["calibration"]
-        assert said["set"] == "doclens"
+        calibration = metrics[f"{name}_corrected"]["calibration"]
+        assert calibration["set"] == "doclens"
         assert metrics[f"{name}_corrected"]["value"] == pytest.approx(1.0)
-        assert "They are of another task" in said["said"]
+        assert "They are of another task" in calibration["said"]
     capsys.readouterr()
-    # The last check of the judge is shown beside the run.
+    # A run reports the judge's last check.
     assert main([*run, "--out", "again"]) == 0
     assert "judge lexical: checked on doclens (120 pairs" in capsys.readouterr().out
-    # Invented claims correct nothing.
+    # A check on invented claims is no correction.
     assert (
         main("judge-check doclens --judge lexical --out demo --config demo".split())
         == 0
@@ -325,7 +322,7 @@ def test_labels_correct_claim_figures(
     )
 
 
-@pytest.mark.usefixtures("record")
+@pytest.mark.usefixtures("empty_checks_file")
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -338,7 +335,7 @@ def test_labels_correct_claim_figures(
         ("--config demo --style plain", 2, "--style: only for judge-check"),
     ],
 )
-def test_what_is_missing_or_wrong_is_said(
+def test_missing_files_and_wrong_options_are_refused(
     words: str,
     code: int,
     message: str,

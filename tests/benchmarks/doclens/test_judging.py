@@ -1,4 +1,4 @@
-"""What is asked about outputs, in which rounds and how often, and what is known in the end, whatever the replies."""
+"""The judge's questions about outputs, their rounds and number, and the verdicts, also of missing replies."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from medical_tasks.guard.private_store import redact_value
 from medical_tasks.judges.base import Call, Judging, NoReply
 from medical_tasks.judges.case import UNREADABLE
 from medical_tasks.judges.recorded import RecordedJudge
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.doclens.doclens_judges import (
     OWN,
     WHY,
-    asked,
     by_pair,
-    cited,
+    citation_reply,
+    claims_reply,
     judge,
-    made,
     perfect,
+    prompt_content,
     unit,
     verdict,
     verdicts,
@@ -43,23 +44,27 @@ from tests.judges.scripted import TableJudge
 SOURCES = ("the knee hurts", "since monday", "no fever", "take ibuprofen")
 OUTPUT = "The knee hurts [0]. No fever [2]. Rest."
 REFERENCE = "The knee hurts. Take ibuprofen. No fever. Since Monday."
-ONE = unit(output=OUTPUT, reference=REFERENCE, sources=SOURCES)
+UNIT = unit(output=OUTPUT, reference=REFERENCE, sources=SOURCES)
 
 
-def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
-    done = judge(tmp_path, [ONE], perfect)
-    made = {
-        call.question.id: list(asked(call).things.values())
+def test_claims_and_citations_of_a_text_are_judged(tmp_path: Path) -> None:
+    done = judge(tmp_path, [UNIT], perfect)
+    claims = {
+        call.question.id: list(prompt_content(call).listed.values())
         for call in done.backend.calls
     }
-    assert made["v1/plan/recall/batch"] == [
+    assert claims["v1/plan/recall/batch"] == [
         "The knee hurts.",
         "Take ibuprofen.",
         "No fever.",
         "Since Monday.",
     ]
-    assert made["v1/plan/precision/batch"] == ["The knee hurts.", "No fever.", "Rest."]
-    assert done.one.section == Section(
+    assert claims["v1/plan/precision/batch"] == [
+        "The knee hurts.",
+        "No fever.",
+        "Rest.",
+    ]
+    assert done.verdict.section == Section(
         reference_claims=(True, False, True, False),
         output_claims=(True, True, False),
         sentences=(
@@ -68,14 +73,14 @@ def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
             SentenceVerdict(entailed=False),
         ),
     )
-    assert done.one.reasons == ()
-    # Without its markers the output is judged.
-    assert {asked(call).text for call in done.backend.calls} == {
+    assert done.verdict.reasons == ()
+    # The output is judged without its citation markers.
+    assert {prompt_content(call).text for call in done.backend.calls} == {
         "The knee hurts. No fever. Rest.",
         REFERENCE,
         "",
     }
-    # Claims of both sides; then both directions and the two sentences that cite,
+    # Claims of both texts; then both directions and the two sentences with citations,
     # together.
     assert done.backend.rounds == [2, 4]
     assert done.ids == [
@@ -85,7 +90,7 @@ def test_a_text_its_claims_and_its_citations(tmp_path: Path) -> None:
 
 
 def always(label: str, call: Call) -> str:
-    """A judge's reply that is the same to every question."""
+    """The same reply to every question."""
     return label
 
 
@@ -106,17 +111,17 @@ def _note(name: str) -> list[Unit]:
     ]
 
 
-def test_the_calls_a_note_takes(tmp_path: Path) -> None:
-    """docs/doclens_scoring.md: a section takes a call a side for its claims and one a side for all verdicts on them, and
-    each sentence that cites takes one."""
+def test_the_number_of_calls_for_a_note(tmp_path: Path) -> None:
+    """docs/doclens_scoring.md: a section needs a call for the claims of each text and one for their verdicts, and
+    each sentence with citations needs one."""
     note = _note("v1")
     done = judge(tmp_path, note, perfect)
     assert done.backend.rounds == [8, 8 + 8]
-    given = {one.id: ("A fact.",) * 20 for one in note}
-    done = judge(tmp_path, note, perfect, reference_claims=given)
+    reference_claims = {note_unit.id: ("A fact.",) * 20 for note_unit in note}
+    done = judge(tmp_path, note, perfect, reference_claims=reference_claims)
     assert done.backend.rounds == [4, 8 + 8]
-    # Twenty notes go in the same two rounds.
-    notes = [one for number in range(20) for one in _note(f"v{number}")]
+    # Twenty notes need the same two rounds.
+    notes = [note_unit for number in range(20) for note_unit in _note(f"v{number}")]
     assert judge(tmp_path, notes, perfect).backend.rounds == [160, 320]
     # Claim by claim: two claims in each reference, three in each output.
     single = judge(tmp_path, note, perfect, mode="single")
@@ -124,16 +129,16 @@ def test_the_calls_a_note_takes(tmp_path: Path) -> None:
     assert single.verdicts == judge(tmp_path, note, perfect).verdicts
 
 
-# Nothing on a side
+# Empty texts
 
 
 @pytest.mark.parametrize("blank", ["", f"\n{EMPTY} "])
-def test_nobody_is_asked_what_a_blank_text_entails(tmp_path: Path, blank: str) -> None:
+def test_a_blank_text_needs_no_judge(tmp_path: Path, blank: str) -> None:
     output = judge(
         tmp_path, [unit(output=blank, reference=REFERENCE, sources=SOURCES)], perfect
     )
     assert output.ids == ["v1/plan/reference/claims"]
-    assert output.one.section == Section(
+    assert output.verdict.section == Section(
         reference_claims=(False,) * 4, output_claims=()
     )
     reference = judge(
@@ -144,16 +149,16 @@ def test_nobody_is_asked_what_a_blank_text_entails(tmp_path: Path, blank: str) -
         "v1/plan/sentence/0",
         "v1/plan/sentence/1",
     ]
-    section = reference.one.section
+    section = reference.verdict.section
     assert (section.reference_claims, section.output_claims) == ((), (False,) * 3)
 
 
-def test_nothing_against_nothing_asks_nothing_and_markers_alone_are_an_unsupported_sentence(
+def test_two_empty_texts_need_no_judge_and_markers_alone_are_an_unsupported_sentence(
     tmp_path: Path,
 ) -> None:
     for form in ("text", "question"):
         done = judge(tmp_path, [unit(form=form)], perfect)
-        assert (done.backend.rounds, done.one.section) == (
+        assert (done.backend.rounds, done.verdict.section) == (
             [],
             Section(reference_claims=(), output_claims=()),
         )
@@ -162,56 +167,58 @@ def test_nothing_against_nothing_asks_nothing_and_markers_alone_are_an_unsupport
         tmp_path, [unit(output="[0][1]", reference=REFERENCE, sources=SOURCES)], perfect
     )
     assert done.ids == ["v1/plan/reference/claims"]
-    assert done.one.section.sentences == (unsupported(2),)
+    assert done.verdict.section.sentences == (unsupported(2),)
 
 
-def test_what_the_source_does_not_have(tmp_path: Path) -> None:
-    one = unit(
+def test_a_citation_of_a_missing_source_is_unsupported(tmp_path: Path) -> None:
+    judged_unit = unit(
         output="No fever [2][9]. The knee hurts [9].",
         reference="Rest.",
         sources=SOURCES,
     )
-    done = judge(tmp_path, [one], perfect)
-    assert done.one.section.sentences == (
+    done = judge(tmp_path, [judged_unit], perfect)
+    assert done.verdict.section.sentences == (
         SentenceVerdict(entailed=True, supports=(True, False)),
         unsupported(1),
     )
     (call,) = [call for call in done.backend.calls if "/sentence/" in call.question.id]
-    assert asked(call).things == {"2": "no fever"}
+    assert prompt_content(call).listed == {"2": "no fever"}
 
 
-# Claims that are there already
+# Claims from files
 
 
-def test_claims_of_files_are_taken_as_they_are(tmp_path: Path) -> None:
+def test_claims_of_files_are_judged_unchanged(tmp_path: Path) -> None:
     done = judge(
         tmp_path,
-        [ONE],
+        [UNIT],
         perfect,
         reference_claims={"v1/plan": ("No fever.", "No fever.", "Nausea.")},
         output_claims={"v1/plan": ()},
     )
     assert done.backend.rounds == [3]
-    assert done.one.section.reference_claims == (True, True, False)
-    assert done.one.section.output_claims == ()
+    assert done.verdict.section.reference_claims == (True, True, False)
+    assert done.verdict.section.output_claims == ()
     (batch,) = [
-        asked(call) for call in done.backend.calls if asked(call).kind == "claims"
+        prompt_content(call)
+        for call in done.backend.calls
+        if prompt_content(call).kind == "claims"
     ]
-    # the one that appears twice is asked about once
-    assert batch.things == {"c1": "No fever.", "c2": "Nausea."}
+    # The repeated claim is judged once.
+    assert batch.listed == {"c1": "No fever.", "c2": "Nausea."}
 
 
 # Judges of entailment
 
 
-def test_a_judge_of_entailment_reads_sentences_as_claims(tmp_path: Path) -> None:
-    done = judge(tmp_path, [ONE], by_pair, reads="pair", mode="batched")
-    assert done.one.section.reference_claims == (True, False, True, False)
+def test_a_judge_of_entailment_takes_sentences_as_claims(tmp_path: Path) -> None:
+    done = judge(tmp_path, [UNIT], by_pair, reads="pair", mode="batched")
+    assert done.verdict.section.reference_claims == (True, False, True, False)
     assert done.backend.rounds == [4 + 3 + 2]
     assert {call.question.pair is None for call in done.backend.calls} == {False}
     for label in ("neutral", "contradiction", "not_entailment"):
         reply = partial(always, label)
-        section = judge(tmp_path, [ONE], reply, reads="pair").one.section
+        section = judge(tmp_path, [UNIT], reply, reads="pair").verdict.section
         assert section.reference_claims == (False,) * 4
         assert section.sentences == (unsupported(1), unsupported(1), unsupported(0))
 
@@ -220,14 +227,14 @@ def test_a_judge_of_entailment_reads_sentences_as_claims(tmp_path: Path) -> None
     entails=st.sets(st.sets(st.integers(0, 3), min_size=1).map(frozenset)),
     k=st.integers(0, 4),
 )
-def test_citation_precision_asks_no_more_than_its_definition(
+def test_citation_precision_needs_only_the_questions_of_its_definition(
     entails: set[frozenset[int]], k: int
 ) -> None:
-    def say(question: Any) -> bool:
+    def decide(question: Any) -> bool:
         return frozenset(map(int, question.pair.premise.split())) in entails
 
     output = "Rest " + "".join(f"[{i}]" for i in range(k))
-    table, done = by_pairs(say, unit(output=output, sources=("0", "1", "2", "3")))
+    table, done = by_pairs(decide, unit(output=output, sources=("0", "1", "2", "3")))
     low, high = BOUNDS[k]
     assert len(table.asked) <= high
     assert len(table.asked) == low or done.section.sentences[0].entailed
@@ -236,21 +243,23 @@ def test_citation_precision_asks_no_more_than_its_definition(
     (sentence,) = done.section.sentences
     assert sentence.entailed is (full in entails)
     if sentence.entailed:
-        wanted = tuple(
+        expected = tuple(
             k == 1 or frozenset({i}) in entails or (full - {i}) not in entails
             for i in range(k)
         )
-        assert sentence.supports == wanted
+        assert sentence.supports == expected
 
 
 def by_pairs(
-    say: Callable[[Any], bool | None], one: Unit
+    decide: Callable[[Any], bool | None], judged_unit: Unit
 ) -> tuple[TableJudge, UnitVerdict]:
-    """A judge of entailment, and what it made of an output's sentences."""
-    table = TableJudge(say)
+    """A judge of entailment, and its verdicts on an output's sentences."""
+    table = TableJudge(decide)
     table.reads = "pair"
     (done,) = judge_units(
-        [one], Judging(judge=table, prompts=OWN), output_claims={one.id: ()}
+        [judged_unit],
+        Judging(judge=table, prompts=OWN),
+        output_claims={judged_unit.id: ()},
     )
     return table, done
 
@@ -269,7 +278,7 @@ def test_the_premise_is_in_the_order_of_the_source() -> None:
     )
 
 
-def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
+def test_sentences_of_all_units_are_judged_in_the_same_rounds(tmp_path: Path) -> None:
     units = [
         unit(
             f"u{i}",
@@ -283,14 +292,14 @@ def test_sentences_of_all_units_take_each_step_together(tmp_path: Path) -> None:
         units,
         by_pair,
         reads="pair",
-        output_claims={one.id: () for one in units},
+        output_claims={judged_unit.id: () for judged_unit in units},
     )
-    # All five ask the same, so a round has one unit's questions: together and single;
-    # each alone; pairs without one.
+    # All five have the same questions, so a round has those of one unit: all and single citations;
+    # each alone; all but one.
     assert done.backend.rounds == [2, 3, 3]
-    assert {one.section.sentences[0].supports for one in done.verdicts} == {
-        (True, True, False)
-    }
+    assert {
+        judged_unit.section.sentences[0].supports for judged_unit in done.verdicts
+    } == {(True, True, False)}
 
 
 BOUNDS = {0: (0, 0), 1: (1, 1), 2: (1, 3), 3: (1, 7), 4: (1, 9)}
@@ -300,21 +309,23 @@ BOUNDS = {0: (0, 0), 1: (1, 1), 2: (1, 3), 3: (1, 7), 4: (1, 9)}
 @pytest.mark.parametrize(
     ("missing", "entailed", "supports"), cases("judging", "missing", tuples=True)
 )
-def test_missing_answers_stay_open_where_they_decide(
+def test_missing_verdicts_that_decide_stay_open(
     missing: Any, entailed: Any, supports: Any
 ) -> None:
-    def say(question: Any) -> bool | None:
+    def decide(question: Any) -> bool | None:
         numbers = set(map(int, question.pair.premise.split()))
         return None if missing and numbers == set(missing) else {0, 1} <= numbers
 
-    table, done = by_pairs(say, unit(output="Rest [0][1][2].", sources=("0", "1", "2")))
+    table, done = by_pairs(
+        decide, unit(output="Rest [0][1][2].", sources=("0", "1", "2"))
+    )
     assert done.section.sentences == (
         SentenceVerdict(entailed=entailed, supports=supports),
     )
     assert bool(done.reasons) is (None in supports)
     if missing is None:
-        said = [question.pair.premise for question in table.asked if question.pair]
-        assert said == ["0 1 2", "0", "1", "2", "1 2", "0 2", "0 1"]
+        premises = [question.pair.premise for question in table.asked if question.pair]
+        assert premises == ["0 1 2", "0", "1", "2", "1 2", "0 2", "0 1"]
 
 
 # MeQSum
@@ -331,23 +342,27 @@ def _question(output: str, reference: str) -> Unit:
 
 
 @pytest.mark.parametrize(
-    ("recall", "precision", "same", "found"),
+    ("recall", "precision", "same", "expected"),
     [
         (True, False, False, (True, False)),
         (False, True, False, (False, True)),
         (False, False, True, (True, True)),
     ],
 )
-def test_questions_are_judged_both_ways_and_for_sameness(
-    tmp_path: Path, recall: bool, precision: bool, same: bool, found: tuple[bool, bool]
+def test_questions_are_judged_in_both_directions_and_for_equivalence(
+    tmp_path: Path,
+    recall: bool,
+    precision: bool,
+    same: bool,
+    expected: tuple[bool, bool],
 ) -> None:
     values = {"q1/recall": recall, "q1/precision": precision, "q1/same": same}
 
     def script(call: Call) -> str:
-        about = asked(call)
+        content = prompt_content(call)
         return (
-            cited(True, 1)
-            if about.kind == "citation"
+            citation_reply(True, 1)
+            if content.kind == "citation"
             else verdict(values[call.question.id])
         )
 
@@ -358,17 +373,20 @@ def test_questions_are_judged_both_ways_and_for_sameness(
             script,
             mode=mode,
         )
-        # no claims are made, and all is asked at once
+        # There are no claims, and all questions are in one round.
         assert done.backend.rounds == [4]
-        assert (done.one.section.reference_claims, done.one.section.output_claims) == (
-            (found[0],),
-            (found[1],),
+        assert (
+            done.verdict.section.reference_claims,
+            done.verdict.section.output_claims,
+        ) == (
+            (expected[0],),
+            (expected[1],),
         )
-        assert done.one.section.sentences == (
+        assert done.verdict.section.sentences == (
             SentenceVerdict(entailed=True, supports=(True,)),
         )
     ways = {
-        call.question.id: (asked(call).text, asked(call).about)
+        call.question.id: (prompt_content(call).text, prompt_content(call).about)
         for call in done.backend.calls
     }
     assert (
@@ -377,7 +395,7 @@ def test_questions_are_judged_both_ways_and_for_sameness(
     assert ways["q1/precision"] == ("What helps?", "What helps the knee?")
 
 
-def test_questions_for_judges_of_entailment_and_without_an_answer(
+def test_questions_with_a_judge_of_entailment_and_empty_questions(
     tmp_path: Path,
 ) -> None:
     done = judge(
@@ -386,26 +404,29 @@ def test_questions_for_judges_of_entailment_and_without_an_answer(
         by_pair,
         reads="pair",
     )
-    assert done.ids == ["q1/recall", "q1/precision"]  # sameness is not asked for
-    assert (done.one.section.reference_claims, done.one.section.output_claims) == (
+    assert done.ids == ["q1/recall", "q1/precision"]  # equivalence is not judged
+    assert (
+        done.verdict.section.reference_claims,
+        done.verdict.section.output_claims,
+    ) == (
         (True,),
         (False,),
     )
     empty = judge(tmp_path, [_question(" ", "What helps?")], perfect)
-    assert (empty.backend.rounds, empty.one.section) == (
+    assert (empty.backend.rounds, empty.verdict.section) == (
         [],
         Section(reference_claims=(False,), output_claims=()),
     )
     assert judge(
         tmp_path, [_question("What helps?", "")], perfect
-    ).one.section.output_claims == (False,)
+    ).verdict.section.output_claims == (False,)
 
 
 @pytest.mark.parametrize(
     ("reference", "same", "claims", "reasons"),
     cases("judging", "missing_on_a_question", tuples=True),
 )
-def test_a_missing_verdict_on_a_question_matters_only_where_it_can(
+def test_a_missing_verdict_on_a_question_is_open_only_if_it_decides(
     tmp_path: Path, reference: str, same: bool, claims: Any, reasons: tuple[str, ...]
 ) -> None:
     def script(call: Call) -> str | NoReply:
@@ -417,16 +438,16 @@ def test_a_missing_verdict_on_a_question_matters_only_where_it_can(
 
     done = judge(tmp_path, [_question("What helps?", reference)], script)
     assert (
-        (done.one.section.reference_claims, done.one.section.output_claims),
-        done.one.reasons,
+        (done.verdict.section.reference_claims, done.verdict.section.output_claims),
+        done.verdict.reasons,
     ) == (claims, reasons)
 
 
-# What is refused
+# Refused input
 
 
 @pytest.mark.parametrize(("mode", "style", "message"), cases("judging", "refused"))
-def test_combinations_are_refused_before_anybody_is_asked(
+def test_wrong_combinations_are_refused_before_the_first_call(
     mode: Any, style: str, message: str
 ) -> None:
     table = TableJudge({})
@@ -434,73 +455,73 @@ def test_combinations_are_refused_before_anybody_is_asked(
         judge_units([], Judging(judge=table, prompts=OWN, mode=mode), style=style)
     assert judge_units([], Judging(judge=table, prompts=OWN, mode="batched")) == []
     with pytest.raises(UsageError, match="same id"):
-        judge_units([ONE, ONE], Judging(judge=table, prompts=OWN))
+        judge_units([UNIT, UNIT], Judging(judge=table, prompts=OWN))
     assert table.asked == []
 
 
 @pytest.mark.parametrize("style", ["json_cot", "json", "cot", "plain"])
-def test_every_style_says_the_same(tmp_path: Path, style: str) -> None:
+def test_every_style_gives_the_same_verdicts(tmp_path: Path, style: str) -> None:
     def script(call: Call) -> str:
-        about = asked(call)
-        if about.kind == "make":
+        content = prompt_content(call)
+        if content.kind == "make":
             return perfect(call)
-        said = json.loads(perfect(call))
+        values = json.loads(perfect(call))
         if style.startswith("json"):
             if style == "json":
-                said.pop("explanation")
-            return json.dumps(said)
-        lines = [f"explanation: {said['explanation']}"] if style == "cot" else []
-        if about.kind == "citation":
+                values.pop("explanation")
+            return json.dumps(values)
+        lines = [f"explanation: {values['explanation']}"] if style == "cot" else []
+        if content.kind == "citation":
             lines.append(
-                "provenance: " + (", ".join(map(str, said["provenance"])) or "none")
+                "provenance: " + (", ".join(map(str, values["provenance"])) or "none")
             )
-        return "\n".join((*lines, f"entailed: {'yes' if said['entailed'] else 'no'}"))
+        return "\n".join((*lines, f"entailed: {'yes' if values['entailed'] else 'no'}"))
 
-    done = judge(tmp_path, [ONE], script, mode="single", style=style)
-    assert done.verdicts == judge(tmp_path, [ONE], perfect).verdicts
+    done = judge(tmp_path, [UNIT], script, mode="single", style=style)
+    assert done.verdicts == judge(tmp_path, [UNIT], perfect).verdicts
     assert done.session.stats.reasked == 0
 
 
 CLAIMS = ("Pain.", "Fever.", "Cough.")
-GIVEN = unit(output="Pain and cough.", reference="Pain.", sources=())
+CLAIMS_UNIT = unit(output="Pain and cough.", reference="Pain.", sources=())
 
 
 def _recall(
     folder: Path, script: Callable[[Call], str | NoReply], **options: Any
 ) -> Any:
-    """Judges three given claims of the reference, and none of the output."""
+    """Judges `CLAIMS` of the reference, and no claim of the output."""
     return judge(
         folder,
-        [GIVEN],
+        [CLAIMS_UNIT],
         script,
-        reference_claims={GIVEN.id: CLAIMS},
-        output_claims={GIVEN.id: ()},
+        reference_claims={CLAIMS_UNIT.id: CLAIMS},
+        output_claims={CLAIMS_UNIT.id: ()},
         **options,
     )
 
 
 def test_unknown_and_repeated_ids_are_never_verdicts(tmp_path: Path) -> None:
     def script(call: Call) -> str:
-        about = asked(call)
-        if about.kind == "claim":
+        content = prompt_content(call)
+        if content.kind == "claim":
             return verdict(False)
         if len(call.messages) == 1:
-            return verdicts({**dict.fromkeys(about.things, True), "c99": True})
+            return verdicts({**dict.fromkeys(content.listed, True), "c99": True})
         return json.dumps(
             {
                 "verdicts": [
-                    {"id": "c1", "explanation": WHY, "entailed": each}
-                    for each in (True, False)
+                    {"id": "c1", "explanation": WHY, "entailed": entailed}
+                    for entailed in (True, False)
                 ]
             }
         )
 
     done = _recall(tmp_path, script)
-    assert done.backend.rounds == [1, 1, 3]  # asked, asked again, then one by one
-    assert done.one.section.reference_claims == (False, False, False)
+    assert done.backend.rounds == [1, 1, 3]  # asked, asked again, then singly
+    assert done.verdict.section.reference_claims == (False, False, False)
 
 
-def test_claims_that_could_not_be_made_and_a_sentence_without_a_verdict_are_not_known(
+def test_missing_claims_and_a_sentence_without_a_verdict_stay_open(
     tmp_path: Path,
 ) -> None:
     def script(call: Call) -> str | NoReply:
@@ -509,37 +530,42 @@ def test_claims_that_could_not_be_made_and_a_sentence_without_a_verdict_are_not_
         return "Yes." if call.question.id.endswith("/sentence/0") else perfect(call)
 
     done = judge(tmp_path, [unit(output="Pain.", reference="Pain. Fever.")], script)
-    assert (done.one.section.reference_claims, done.one.section.output_claims) == (
+    assert (
+        done.verdict.section.reference_claims,
+        done.verdict.section.output_claims,
+    ) == (
         (True, False),
         None,
     )
-    assert done.one.reasons == ("judge: timeout",)
-    one = unit(
+    assert done.verdict.reasons == ("judge: timeout",)
+    cited_unit = unit(
         output="Pain [0][7]. Fever [1].", reference="Rest.", sources=("pain", "fever")
     )
-    done = judge(tmp_path, [one], script, output_claims={one.id: ()})
-    assert done.one.section.sentences == (
+    done = judge(tmp_path, [cited_unit], script, output_claims={cited_unit.id: ()})
+    assert done.verdict.section.sentences == (
         SentenceVerdict(entailed=None, supports=(None, False)),
         SentenceVerdict(entailed=True, supports=(True,)),
     )
-    assert done.one.reasons == (UNREADABLE,)
+    assert done.verdict.reasons == (UNREADABLE,)
 
 
-@pytest.mark.parametrize("reply", ["1. Pain\n2. Fever", made(*map(str, range(31)))])
-def test_claims_that_cannot_be_read_are_asked_for_again(
-    tmp_path: Path, reply: str
-) -> None:
+@pytest.mark.parametrize(
+    "reply", ["1. Pain\n2. Fever", claims_reply(*map(str, range(31)))]
+)
+def test_unreadable_claims_are_asked_for_again(tmp_path: Path, reply: str) -> None:
     def script(call: Call) -> str:
         return reply if len(call.messages) == 1 else perfect(call)
 
     done = judge(tmp_path, [unit(output="Pain.", reference="Pain.")], script)
     assert (
-        done.one.section.reference_claims == done.one.section.output_claims == (True,)
+        done.verdict.section.reference_claims
+        == done.verdict.section.output_claims
+        == (True,)
     )
     never = judge(
         tmp_path, [unit(output="Pain.", reference="Pain.")], lambda call: reply
     )
-    assert (never.one.section.reference_claims, never.one.reasons) == (
+    assert (never.verdict.section.reference_claims, never.verdict.reasons) == (
         None,
         (UNREADABLE,),
     )
@@ -548,65 +574,76 @@ def test_claims_that_cannot_be_read_are_asked_for_again(
 @pytest.mark.parametrize(
     ("values", "message"), cases("judging_faults", "recorded", tuples=True)
 )
-def test_recorded_verdicts_of_another_kind_are_refused(
+def test_stored_verdicts_of_another_type_are_refused(
     values: dict[str, Any], message: str
 ) -> None:
-    known: dict[str, Any] = {
+    stored: dict[str, Any] = {
         "u/reference/claims": '["Pain.", "Rest."]',
         "u/output/claims": '["Pain."]',
         "u/recall/batch": (True, False),
         "u/precision/batch": (True,),
         "u/sentence/0": (True, (0,)),
     }
-    one = unit("u", output="Pain [0].", reference="Pain. Rest.", sources=("pain",))
-    judging = Judging(judge=TableJudge(known), prompts=OWN, mode="batched")
-    (found,) = judge_units([one], judging)
-    assert (found.section.reference_claims, found.section.output_claims) == (
+    judged_unit = unit(
+        "u", output="Pain [0].", reference="Pain. Rest.", sources=("pain",)
+    )
+    judging = Judging(judge=TableJudge(stored), prompts=OWN, mode="batched")
+    (unit_verdict,) = judge_units([judged_unit], judging)
+    assert (
+        unit_verdict.section.reference_claims,
+        unit_verdict.section.output_claims,
+    ) == (
         (True, False),
         (True,),
     )
     with pytest.raises(UsageError, match=message):
         judge_units(
-            [one],
-            Judging(judge=TableJudge(known | values), prompts=OWN, mode="batched"),
+            [judged_unit],
+            Judging(judge=TableJudge(stored | values), prompts=OWN, mode="batched"),
         )
-    single = Judging(judge=TableJudge(known | {"u/recall/0": "yes"}), prompts=OWN)
+    single = Judging(judge=TableJudge(stored | {"u/recall/0": "yes"}), prompts=OWN)
     with pytest.raises(
         UsageError, match="^the verdict of the question u/recall/0 is neither"
     ):
-        judge_units([one], single)
+        judge_units([judged_unit], single)
 
 
-def test_what_a_private_run_keeps_holds_no_text_and_is_scored_again(
+def test_stored_verdicts_of_a_private_run_have_no_text_and_score_again(
     tmp_path: Path,
 ) -> None:
-    one = unit(
+    judged_unit = unit(
         output="Pain [0]. Fever [0][1].",
         reference="Pain. Rest.",
         sources=("pain", "fever"),
     )
     claims: dict[str, Any] = {
-        "reference_claims": {one.id: ("Pain", "Rest")},
-        "output_claims": {one.id: ("Pain", "Fever")},
+        "reference_claims": {judged_unit.id: ("Pain", "Rest")},
+        "output_claims": {judged_unit.id: ("Pain", "Fever")},
     }
-    made_too = judge(
+    with_claims = judge(
         tmp_path,
-        [one],
-        lambda call: made("Fracture") if asked(call).kind == "make" else perfect(call),
+        [judged_unit],
+        lambda call: (
+            claims_reply("Fracture")
+            if prompt_content(call).kind == "make"
+            else perfect(call)
+        ),
     )
-    assert [redact_value(row["value"]) for row in made_too.session.rows[:2]] == ["", ""]
-    done = judge(tmp_path, [one], perfect, **claims)
+    assert [redact_value(row["value"]) for row in with_claims.session.rows[:2]] == [
+        "",
+        "",
+    ]
+    done = judge(tmp_path, [judged_unit], perfect, **claims)
     rows = [
         {**row, "text": "", "value": redact_value(row["value"])}
         for row in done.session.rows
     ]
-    kept = tmp_path / "verdicts.jsonl"
-    kept.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    judging = Judging(judge=RecordedJudge(kept), prompts=OWN, mode="batched")
-    assert judge_units([one], judging, **claims) == done.verdicts
+    path = write_jsonl(tmp_path / "verdicts.jsonl", rows)
+    judging = Judging(judge=RecordedJudge(path), prompts=OWN, mode="batched")
+    assert judge_units([judged_unit], judging, **claims) == done.verdicts
 
 
-def test_of_a_verdict_in_two_parts_the_known_one_counts(tmp_path: Path) -> None:
+def test_an_entailed_sentence_without_provenance_counts(tmp_path: Path) -> None:
     two = unit(
         output="The knee hurts since Monday [0][1].",
         reference=REFERENCE,
@@ -614,11 +651,13 @@ def test_of_a_verdict_in_two_parts_the_known_one_counts(tmp_path: Path) -> None:
     )
 
     def without_provenance(call: Call) -> str:
-        return cited(True) if "/sentence/" in call.question.id else perfect(call)
+        return (
+            citation_reply(True) if "/sentence/" in call.question.id else perfect(call)
+        )
 
     done = judge(tmp_path, [two], without_provenance)
-    (sentence,) = done.one.section.sentences
+    (sentence,) = done.verdict.section.sentences
     assert sentence == SentenceVerdict(entailed=True, supports=(None, None))
-    assert done.one.reasons == (UNREADABLE,)
-    # Asked again as often as may be, since a whole verdict is better.
+    assert done.verdict.reasons == (UNREADABLE,)
+    # The sentence is asked again, since its verdict is incomplete.
     assert sum("/sentence/" in call.question.id for call in done.backend.calls) == 2

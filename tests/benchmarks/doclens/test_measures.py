@@ -1,4 +1,4 @@
-"""The four metrics by hand and by law, and files of claims."""
+"""The four metrics by hand and by their properties, and files of claims."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def _claims(letters: str | None) -> tuple[bool | None, ...] | None:
 
 
 def _section(reference: str | None, output: str | None, *sentences: str) -> Section:
-    """Writes a section by letters.
+    """A section in letters.
 
-    A sentence is its own letter and those of its citations (`t:tf`).
+    A sentence is its letter and those of its citations (`t:tf`).
     """
     verdicts = tuple(
         SentenceVerdict(
@@ -63,21 +63,21 @@ def _section(reference: str | None, output: str | None, *sentences: str) -> Sect
 
 def _limits(*sections: Section) -> list[Limits]:
     tallies = total(
-        section_tallies(section, str(place)) for place, section in enumerate(sections)
+        section_tallies(section, str(number)) for number, section in enumerate(sections)
     )
     assert tuple(tallies) == METRICS
     return [tally.limits for tally in tallies.values()]
 
 
-def _same(one: Sequence[float], other: Sequence[float]) -> bool:
+def _same(first: Sequence[float], second: Sequence[float]) -> bool:
     return all(
-        a == b or (math.isnan(a) and math.isnan(b))
-        for a, b in zip(one, other, strict=True)
+        x == y or (math.isnan(x) and math.isnan(y))
+        for x, y in zip(first, second, strict=True)
     )
 
 
 @pytest.mark.parametrize(
-    ("section", "wanted"),
+    ("section", "expected"),
     [
         # Claims 2 of 3 and 1 of 2; sentences 2 of 4 (the third cites nothing);
         # citations 3 of 5.
@@ -88,7 +88,7 @@ def _same(one: Sequence[float], other: Sequence[float]) -> bool:
         (
             ("t?f?", "??", "t:t?", "?:?f"),
             [(0.25, 0.75), (0.0, 1.0), (0.5, 1.0), (0.25, 0.75)],
-        ),  # missing ones are limits
+        ),  # missing verdicts give limits
         (
             ("fff", ""),
             [(0.0, 0.0), NAN, (0.0, 0.0), NAN],
@@ -97,14 +97,16 @@ def _same(one: Sequence[float], other: Sequence[float]) -> bool:
         (
             ("", "ff", "f:"),
             [NAN, (0.0, 0.0), (0.0, 0.0), NAN],
-        ),  # nothing was to be said, and nothing is cited
+        ),  # an empty reference, and no citations
     ],
 )
-def test_by_hand(section: tuple[str, ...], wanted: list[Limits]) -> None:
-    assert all(map(_same, _limits(_section(*section)), wanted))
+def test_metrics_calculated_by_hand(
+    section: tuple[str, ...], expected: list[Limits]
+) -> None:
+    assert all(map(_same, _limits(_section(*section)), expected))
 
 
-def test_claims_that_could_not_be_made_may_be_up_to_thirty_and_no_citation_supports_what_is_unsupported() -> (
+def test_missing_claims_may_be_up_to_thirty_and_an_unsupported_sentence_has_no_support() -> (
     None
 ):
     with pytest.raises(
@@ -114,14 +116,14 @@ def test_claims_that_could_not_be_made_may_be_up_to_thirty_and_no_citation_suppo
         SentenceVerdict(entailed=False, supports=(None,))
     missing = _section("t", None, "t:t")
     assert _limits(missing)[1] == (0.0, 1.0)
-    # Beside two known claims of which one is entailed: 1 of 32 to 31 of 32.
+    # With two more claims of which one is entailed: 1 of 32 to 31 of 32.
     assert _limits(missing, _section("t", "tf", "t:t"))[1] == (1 / 32, 31 / 32)
     assert _limits(_section(None, "t", "t:t"))[0] == (0.0, 1.0)
 
 
-def test_sections_and_the_pool_count_claims_not_examples() -> None:
-    # The checked case "gpt_two_sections": pooled in a section, and over all; but an
-    # uncited sentence is nan, not 0, of nothing.
+def test_metrics_pool_claims_not_examples() -> None:
+    # The authors' case "gpt_two_sections", pooled in a section and over all; but a
+    # ratio of 0 claims is nan, not 0.
     subjective = _section("tft", "tttf", "t:tft", "f:f"), _section("ff", "t", "f:")
     plan = _section("t", "", "t:tt"), _section("", "")
     assert [limits[0] for limits in _limits(*subjective)] == [0.4, 0.8, 1 / 3, 0.5]
@@ -138,9 +140,9 @@ def test_sections_and_the_pool_count_claims_not_examples() -> None:
 
 @pytest.mark.parametrize(
     ("recall", "precision", "same", "values"),
-    cases("measures", "test_meqsum", tuples=True),
+    cases("measures", "test_claims_of_a_question", tuples=True),
 )
-def test_meqsum(
+def test_claims_of_a_question(
     recall: bool | None,
     precision: bool | None,
     same: bool | None,
@@ -155,16 +157,18 @@ def test_meqsum(
 
 
 @given(st.lists(SECTION_VERDICTS, max_size=4))
-def test_limits_lie_in_order_between_0_and_1_whatever_the_order(
+def test_limits_are_between_0_and_1_and_do_not_depend_on_the_order(
     sections: list[Section],
 ) -> None:
-    turned = [
+    reversed_sections = [
         Section(
-            reference_claims=_turned(section.reference_claims),
-            output_claims=_turned(section.output_claims),
+            reference_claims=_reversed(section.reference_claims),
+            output_claims=_reversed(section.output_claims),
             sentences=tuple(
-                SentenceVerdict(entailed=each.entailed, supports=each.supports[::-1])
-                for each in section.sentences[::-1]
+                SentenceVerdict(
+                    entailed=sentence.entailed, supports=sentence.supports[::-1]
+                )
+                for sentence in section.sentences[::-1]
             ),
         )
         for section in sections[::-1]
@@ -174,48 +178,52 @@ def test_limits_lie_in_order_between_0_and_1_whatever_the_order(
         0 <= low <= high <= 1 or (math.isnan(low) and math.isnan(high))
         for low, high in limits
     )
-    assert all(map(_same, limits, _limits(*turned)))
+    assert all(map(_same, limits, _limits(*reversed_sections)))
 
 
-def _turned(claims: tuple[bool | None, ...] | None) -> tuple[bool | None, ...] | None:
+def _reversed(claims: tuple[bool | None, ...] | None) -> tuple[bool | None, ...] | None:
     return None if claims is None else claims[::-1]
 
 
 @given(SECTION_VERDICTS)
-def test_a_verdict_that_is_missing_lies_within_what_it_can_be(section: Section) -> None:
-    # Every way of filling in gives a value between the limits, and some reach both of
+def test_limits_are_those_of_all_completions(section: Section) -> None:
+    # Every completion gives a value between the limits, and some reach
     # them.
     if section.reference_claims is None or section.output_claims is None:
         return
-    for place, claims in ((0, section.reference_claims), (1, section.output_claims)):
-        low, high = _limits(section)[place]
+    for index, claims in ((0, section.reference_claims), (1, section.output_claims)):
+        low, high = _limits(section)[index]
         values = [
-            _limits(Section(reference_claims=filled, output_claims=filled))[place]
+            _limits(Section(reference_claims=filled, output_claims=filled))[index]
             for filled in _filled(claims)
         ]
-        assert all(one == other or math.isnan(one) for one, other in values)
+        assert all(low_ == high_ or math.isnan(low_) for low_, high_ in values)
         if claims:
             assert (min(values)[0], max(values)[0]) == (low, high)
 
 
 def _filled(claims: tuple[bool | None, ...]) -> list[tuple[bool, ...]]:
     return list(
-        itertools.product(*[(False, True) if one is None else (one,) for one in claims])
+        itertools.product(
+            *[(False, True) if claim is None else (claim,) for claim in claims]
+        )
     )
 
 
 @given(SECTION_VERDICTS, st.data())
-def test_a_better_verdict_is_never_a_worse_score(
+def test_a_better_verdict_never_lowers_the_score(
     section: Section, data: st.DataObject
 ) -> None:
     better = Section(
         reference_claims=_improved(section.reference_claims, data),
         output_claims=_improved(section.output_claims, data),
         sentences=tuple(
-            SentenceVerdict(entailed=True, supports=_improved(one.supports, data) or ())
+            SentenceVerdict(
+                entailed=True, supports=_improved(sentence.supports, data) or ()
+            )
             if data.draw(st.booleans())
-            else one
-            for one in section.sentences
+            else sentence
+            for sentence in section.sentences
         ),
     )
     for (low, high), (other_low, other_high) in zip(
@@ -231,7 +239,7 @@ def _improved(
     return (
         None
         if claims is None
-        else tuple(True if data.draw(st.booleans()) else one for one in claims)
+        else tuple(True if data.draw(st.booleans()) else claim for claim in claims)
     )
 
 
@@ -244,17 +252,19 @@ def _write(folder: Path, content: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("side", "row", "record"), cases("measures", "test_records"))
-def test_records(
+@pytest.mark.parametrize(
+    ("side", "row", "record"), cases("measures", "test_records_of_claims_are_read")
+)
+def test_records_of_claims_are_read(
     tmp_path: Path, side: Side, row: dict[str, Any], record: dict[str, Any]
 ) -> None:
-    wanted = ClaimRecord(**record | {"claims": as_tuples(record["claims"])})
-    assert read_claim_file(_write(tmp_path, [row]), side=side) == (wanted,)
+    expected = ClaimRecord(**record | {"claims": as_tuples(record["claims"])})
+    assert read_claim_file(_write(tmp_path, [row]), side=side) == (expected,)
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_the_released_file_is_read_as_it_is(tmp_path: Path) -> None:
+def test_the_released_file_is_read_and_written(tmp_path: Path) -> None:
     records = read_claim_file(
         SHARED / "data" / "doclens" / "ACI-Bench-TestSet-1_clean.claim_min1max30.json"
     )
@@ -263,7 +273,7 @@ def test_the_released_file_is_read_as_it_is(tmp_path: Path) -> None:
         tuple(record.claims) == tuple(record.texts) == NOTE_SECTIONS
         for record in records
     )
-    # A section has claims if it has a text, and not more than asked for.
+    # A section has claims if it has a text, and not more than the maximum.
     pairs = [
         (record.texts[section], record.claims[section])
         for record in records
@@ -275,9 +285,11 @@ def test_the_released_file_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), cases("measures", "test_files_of_another_form")
+    ("content", "message"), cases("measures", "test_files_of_another_form_are_refused")
 )
-def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> None:
+def test_files_of_another_form_are_refused(
+    tmp_path: Path, content: Any, message: str
+) -> None:
     with pytest.raises(UsageError, match=message) as error:
         read_claim_file(_write(tmp_path, content))
     assert SECRET not in str(error.value)
@@ -289,16 +301,17 @@ def test_files_of_another_form(tmp_path: Path, content: Any, message: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("reply", "claims"), cases("measures", "test_replies", tuples=True)
+    ("reply", "claims"),
+    cases("measures", "test_claims_are_read_from_replies", tuples=True),
 )
-def test_replies(reply: str, claims: tuple[str, ...]) -> None:
-    assert _made(reply) == list(claims)
+def test_claims_are_read_from_replies(reply: str, claims: tuple[str, ...]) -> None:
+    assert _read_claims(reply) == list(claims)
 
 
 @pytest.mark.parametrize(
-    ("reply", "problem"), cases("measures", "test_replies_that_cannot_be_read")
+    ("reply", "problem"), cases("measures", "test_unreadable_replies")
 )
-def test_replies_that_cannot_be_read(reply: str, problem: str) -> None:
+def test_unreadable_replies(reply: str, problem: str) -> None:
     read = read_made(reply)
     assert isinstance(read, Unreadable)
     assert problem in read.problem
@@ -306,15 +319,17 @@ def test_replies_that_cannot_be_read(reply: str, problem: str) -> None:
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=30))
 def test_no_claim_is_lost(claims: list[str]) -> None:
-    read = _made(json.dumps({"claims": claims}))
+    read = _read_claims(json.dumps({"claims": claims}))
     assert read == list(dict.fromkeys(" ".join(claim.split()) for claim in claims))
 
 
-def _made(reply: str) -> Any:
+def _read_claims(reply: str) -> Any:
     read = read_made(reply)
     return read if isinstance(read, Unreadable) else json.loads(read)
 
 
-@pytest.mark.parametrize(("reply", "claims"), cases("measures", "test_official_claims"))
-def test_official_claims(reply: str, claims: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("reply", "claims"), cases("measures", "test_official_reading_of_claims")
+)
+def test_official_reading_of_claims(reply: str, claims: list[str]) -> None:
     assert official_claims(reply) == claims

@@ -6,7 +6,6 @@ import csv
 import gzip
 import hashlib
 import io
-import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -38,6 +37,7 @@ from medical_tasks.benchmarks.doclens.mimic_report import (
     read_report,
 )
 from medical_tasks.errors import UsageError
+from tests.benchmarks.common import write_csv, write_jsonl
 from tests.benchmarks.doclens.task_items import cases
 
 SECRET = "swallowed a marble"
@@ -72,7 +72,7 @@ def reports(path: Path) -> list[Candidate | LeftOut]:
     return list(stream_reports(path))
 
 
-def test_a_twin(tmp_path: Path) -> None:
+def test_rows_of_a_twin(tmp_path: Path) -> None:
     path = (
         write_twin(tmp_path, seed=4, notes=500, ct_mr=0.6, compresslevel=1) / NOTES_FILE
     )
@@ -80,39 +80,39 @@ def test_a_twin(tmp_path: Path) -> None:
         note.cells["ROW_ID"]: note for note in twin_notes(seed=4, notes=500, ct_mr=0.6)
     }
     assert len(notes) == 500
-    found = [each for each in reports(path) if isinstance(each, Candidate)]
-    assert [each.id for each in found] == [
+    usable = [report for report in reports(path) if isinstance(report, Candidate)]
+    assert [candidate.id for candidate in usable] == [
         key for key, note in notes.items() if note.sentences
     ]
-    assert len(found) > 150
+    assert len(usable) > 150
     rows = read_note_rows(path, sample=50, train_each=4)
-    assert {split: len(each) for split, each in rows.items()} == {
+    assert {split: len(split_rows) for split, split_rows in rows.items()} == {
         "train": 24,
         "test": 50,
     }
-    for each in (*rows["train"], *rows["test"]):
-        assert list(each) == [column.name for column in MIMIC_COLUMNS]
-        note = notes[each["id"]]
-        assert (each["modality"], each["anatomy"], each["patient_id"]) == (
+    for read_row in (*rows["train"], *rows["test"]):
+        assert list(read_row) == [column.name for column in MIMIC_COLUMNS]
+        note = notes[read_row["id"]]
+        assert (read_row["modality"], read_row["anatomy"], read_row["patient_id"]) == (
             note.modality,
             note.anatomy,
             note.cells["SUBJECT_ID"],
         )
-        assert tuple(each["sentences"]) == note.sentences
-        assert " ".join(each["impression"].split()) == note.impression
+        assert tuple(read_row["sentences"]) == note.sentences
+        assert " ".join(read_row["impression"].split()) == note.impression
     counts = Counter(
         (note.modality, note.anatomy) for note in notes.values() if note.sentences
     )
     for kind, number in Counter(
-        (each["modality"], each["anatomy"]) for each in rows["test"]
+        (read_row["modality"], read_row["anatomy"]) for read_row in rows["test"]
     ).items():
-        assert abs(number - 50 * counts[kind] / len(found)) < 1
-    assert {each["patient_id"] for each in rows["train"]}.isdisjoint(
-        each["patient_id"] for each in rows["test"]
+        assert abs(number - 50 * counts[kind] / len(usable)) < 1
+    assert {read_row["patient_id"] for read_row in rows["train"]}.isdisjoint(
+        read_row["patient_id"] for read_row in rows["test"]
     )
 
 
-def test_the_order_of_the_file_does_not_count(tmp_path: Path) -> None:
+def test_the_sample_does_not_depend_on_the_order_of_the_file(tmp_path: Path) -> None:
     cells = [
         [note.cells[name] for name in NOTE_COLUMNS]
         for note in twin_notes(seed=5, notes=300, ct_mr=0.7)
@@ -127,7 +127,7 @@ def test_the_order_of_the_file_does_not_count(tmp_path: Path) -> None:
     )
 
 
-def test_which_rows_count(tmp_path: Path) -> None:
+def test_reports_that_are_used_and_left_out(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         row(1),
@@ -155,19 +155,19 @@ def test_a_file_is_read_once_and_again_when_it_changes(
     path = write(tmp_path, *(row(number) for number in range(8)), row(8, ISERROR="1"))
     rows = read_note_rows(path, sample=3, train_each=2)
     assert read_note_rows(path, sample=3, train_each=2) is rows
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
-        told.count(
+        stderr.count(
             "8 reports can be used (CT abdomen 8), 1 are left out (marked as an error by its "
             "hospital 1)."
         )
         == 1
     )
-    assert SECRET not in told
+    assert SECRET not in stderr
     write(tmp_path, *(row(number) for number in range(10, 20)))
     assert {
-        int(each["id"]) >= 10
-        for each in read_note_rows(path, sample=3, train_each=2)["test"]
+        int(read_row["id"]) >= 10
+        for read_row in read_note_rows(path, sample=3, train_each=2)["test"]
     } == {True}
 
 
@@ -185,13 +185,15 @@ def test_a_file_is_read_once_and_again_when_it_changes(
         ),
     ],
 )
-def test_wrong_ids(tmp_path: Path, change: dict[str, str], message: str) -> None:
+def test_wrong_ids_are_refused(
+    tmp_path: Path, change: dict[str, str], message: str
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         reports(write(tmp_path, row(1, **change)))
     assert SECRET not in str(caught.value)
 
 
-def test_too_few(tmp_path: Path) -> None:
+def test_too_few_reports_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, row(1), row(2, TEXT=TEXT.replace("IMPRESSION", "OPINION")))
     with pytest.raises(
         UsageError,
@@ -209,7 +211,7 @@ def test_too_few(tmp_path: Path) -> None:
         read_note_rows(path, sample=1)
 
 
-def test_damaged_files(tmp_path: Path) -> None:
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, *(row(number) for number in range(50)))
     whole = path.read_bytes()
     path.write_bytes(whole[:-12])
@@ -241,31 +243,24 @@ def cells(number: int, **changes: Any) -> Cells:
 
 
 def whole(number: int, **changes: Any) -> Cells:
-    known = {
+    values = {
         "patient_id": f"p{number}",
         "modality": "CT",
         "anatomy": "abdomen",
         "split": "test" if number % 2 else "train",
     }
-    return cells(number, **known) | changes
+    return cells(number, **values) | changes
 
 
 def write_table(folder: Path, rows: Sequence[Cells], form: str = "csv") -> Path:
     path = folder / f"reports.{form}"
     if form == "jsonl":
-        path.write_text(
-            "".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8"
-        )
-        return path
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
+        return write_jsonl(path, rows)
+    return write_csv(path, list(rows[0]), rows)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_a_table_with_splits_is_taken_as_it_stands(tmp_path: Path, form: str) -> None:
+def test_a_table_with_splits_is_read(tmp_path: Path, form: str) -> None:
     short = whole(
         3,
         findings="A\n marble.",
@@ -318,20 +313,23 @@ def test_a_table_without_splits_is_sampled(
         split: list(read_table_rows(path, split, sample=10, train_each=5))
         for split in ("train", "test")
     }
-    assert {split: len(each) for split, each in drawn.items()} == {
+    assert {split: len(drawn_row) for split, drawn_row in drawn.items()} == {
         "train": 5,
         "test": 10,
     }
-    assert {each["modality"] + each["anatomy"] for each in drawn["test"]} == {
-        "unknownunknown"
-    }
-    assert all(each["patient_id"] == f"report {each['id']}" for each in drawn["test"])
-    assert {each["id"] for each in drawn["test"]}.isdisjoint(
-        each["id"] for each in drawn["train"]
+    assert {
+        drawn_row["modality"] + drawn_row["anatomy"] for drawn_row in drawn["test"]
+    } == {"unknownunknown"}
+    assert all(
+        drawn_row["patient_id"] == f"report {drawn_row['id']}"
+        for drawn_row in drawn["test"]
     )
-    told = capsys.readouterr().err
+    assert {drawn_row["id"] for drawn_row in drawn["test"]}.isdisjoint(
+        drawn_row["id"] for drawn_row in drawn["train"]
+    )
+    stderr = capsys.readouterr().err
     assert (
-        told.count(
+        stderr.count(
             "30 reports can be used (unknown 30), 1 are left out (impression that only points"
         )
         == 1
@@ -344,7 +342,7 @@ def test_a_table_without_splits_is_sampled(
 
 
 @pytest.mark.parametrize("unknown", [None, ""])
-def test_a_row_without_a_patient_is_nobody_elses(
+def test_a_row_without_a_patient_has_a_patient_of_its_own(
     tmp_path: Path, unknown: str | None
 ) -> None:
     rows = [
@@ -353,10 +351,12 @@ def test_a_row_without_a_patient_is_nobody_elses(
         whole(2, modality=None, anatomy=None),
     ]
     numbers = [row | {"id": int(row["id"].removeprefix("r"))} for row in rows]
-    for form, each in (("csv", rows), ("jsonl", rows), ("jsonl", numbers)):
-        path = write_table(tmp_path, each, form)
-        told = {row["id"]: row["patient_id"] for row in read_table_rows(path, "test")}
-        assert told == {"7": "report 7", "8": "7"}
+    for form, table_rows in (("csv", rows), ("jsonl", rows), ("jsonl", numbers)):
+        path = write_table(tmp_path, table_rows, form)
+        patients = {
+            row["id"]: row["patient_id"] for row in read_table_rows(path, "test")
+        }
+        assert patients == {"7": "report 7", "8": "7"}
         assert [row["modality"] for row in read_table_rows(path, "train")] == [
             "unknown"
         ]
@@ -385,17 +385,23 @@ def test_patients_in_both_splits_are_noted(
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-@pytest.mark.parametrize(("rows", "message"), cases("mimic_data", "test_bad_tables"))
-def test_bad_tables(tmp_path: Path, rows: list[Cells], message: str, form: str) -> None:
+@pytest.mark.parametrize(
+    ("rows", "message"), cases("mimic_data", "test_bad_tables_are_refused")
+)
+def test_bad_tables_are_refused(
+    tmp_path: Path, rows: list[Cells], message: str, form: str
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         list(read_table_rows(write_table(tmp_path, rows, form), "test"))
     assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("cells", "form", "message"), cases("mimic_data", "test_wrong_forms")
+    ("cells", "form", "message"), cases("mimic_data", "test_wrong_cells_are_refused")
 )
-def test_wrong_forms(tmp_path: Path, cells: Cells, form: str, message: str) -> None:
+def test_wrong_cells_are_refused(
+    tmp_path: Path, cells: Cells, form: str, message: str
+) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         list(read_table_rows(write_table(tmp_path, [cells], form), "test"))
     assert SECRET not in str(caught.value)
@@ -403,7 +409,7 @@ def test_wrong_forms(tmp_path: Path, cells: Cells, form: str, message: str) -> N
         list(read_table_rows(tmp_path / "none.csv", "test"))
 
 
-def test_the_demo_is_of_the_form_that_notes_give() -> None:
+def test_the_demo_has_rows_like_those_of_notes() -> None:
     for split in SPLITS:
         rows = list(read_mimic_rows("demo", split, {}))
         assert len(rows) == 12
@@ -440,14 +446,16 @@ def drawn(
     sampler = Sampler(
         sample=sample, train_each=train_each, train_kinds=TRAIN_KINDS, seed=seed
     )
-    for each in reports:
-        sampler.add(each)
+    for report in reports:
+        sampler.add(report)
     return sampler.split()
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=14), st.data())
-def test_laws_of_shares(numbers: list[int], data: st.DataObject) -> None:
-    counts = {Kind("CT", str(place)): number for place, number in enumerate(numbers)}
+def test_largest_remainders_are_within_one_of_proportion(
+    numbers: list[int], data: st.DataObject
+) -> None:
+    counts = {Kind("CT", str(index)): number for index, number in enumerate(numbers)}
     size = data.draw(st.integers(0, sum(numbers)))
     shares = largest_remainder(counts, size)
     assert sum(shares.values()) == size
@@ -459,43 +467,46 @@ def test_laws_of_shares(numbers: list[int], data: st.DataObject) -> None:
 def by_rank(split: str, reports: list[Candidate]) -> list[Candidate]:
     return sorted(
         reports,
-        key=lambda each: hashlib.sha256(f"0/{split}/{each.id}".encode()).digest(),
+        key=lambda report: hashlib.sha256(f"0/{split}/{report.id}".encode()).digest(),
     )
 
 
 @settings(max_examples=30)
 @example(1, 1)  # a patient with all reports has no train split
 @given(st.integers(0, 1000), st.integers(5, 200))
-def test_it_is_what_holding_everything_gives(seed: int, patients: int) -> None:
+def test_the_sample_equals_one_drawn_from_all_reports(seed: int, patients: int) -> None:
     reports = candidates(seed, patients=patients, reports=150)
     of_kind: dict[Kind, list[Candidate]] = defaultdict(list)
-    for each in reports:
-        of_kind[each.kind].append(each)
-    shares = largest_remainder({kind: len(each) for kind, each in of_kind.items()}, 20)
+    for report in reports:
+        of_kind[report.kind].append(report)
+    counts = {kind: len(same_kind) for kind, same_kind in of_kind.items()}
+    shares = largest_remainder(counts, 20)
     test = [
-        each
+        report
         for kind, share in shares.items()
-        for each in by_rank("test", of_kind[kind])[:share]
+        for report in by_rank("test", of_kind[kind])[:share]
     ]
-    patients_of_test = {each.patient_id for each in test}
+    patients_of_test = {report.patient_id for report in test}
     train = []
     for kind in (HEAD, CHEST):
         first: dict[str, Candidate] = {}
-        for each in by_rank("train", of_kind[kind]):
-            first.setdefault(each.patient_id, each)
+        for report in by_rank("train", of_kind[kind]):
+            first.setdefault(report.patient_id, report)
         train += [
-            each for each in first.values() if each.patient_id not in patients_of_test
+            report
+            for report in first.values()
+            if report.patient_id not in patients_of_test
         ][:5]
     random.Random(seed).shuffle(reports)
-    found = drawn(reports)
-    assert found["test"] == sorted(test, key=lambda each: int(each.id))
-    assert found["train"] == sorted(train, key=lambda each: int(each.id))
+    sample = drawn(reports)
+    assert sample["test"] == sorted(test, key=lambda report: int(report.id))
+    assert sample["train"] == sorted(train, key=lambda report: int(report.id))
 
 
-def test_what_is_held_does_not_grow() -> None:
+def test_the_sampler_holds_a_bounded_number_of_reports() -> None:
     sampler = Sampler(sample=4, train_each=3, train_kinds=(HEAD,), seed=0)
-    for each in candidates(2, patients=5_000, reports=20_000):
-        sampler.add(each)
+    for candidate in candidates(2, patients=5_000, reports=20_000):
+        sampler.add(candidate)
     assert sampler.counts.total() == 20_000
     assert all(4 <= len(lowest._held) <= 8 for lowest in sampler._test.values())
     assert 7 <= len(sampler._train[HEAD]._held) <= 14

@@ -1,7 +1,4 @@
-"""What a radiology report is of, its sections, its lines joined.
-
-And the synthetic twin of the file of notes.
-"""
+"""The kind of a radiology report, its sections and joined lines; and the words of the synthetic twin."""
 
 from __future__ import annotations
 
@@ -66,8 +63,8 @@ def test_a_whole_note() -> None:
         )
 
 
-@pytest.mark.parametrize("text", cases("mimic_report", "test_layouts"))
-def test_layouts(text: str) -> None:
+@pytest.mark.parametrize("text", cases("mimic_report", "test_layouts_of_a_report"))
+def test_layouts_of_a_report(text: str) -> None:
     assert read_report(text) == Report(findings=SEEN, impression=MEANS)
 
 
@@ -85,15 +82,15 @@ MARKS = st.sampled_from((":", " :", "  :", " - ", " -- ", "\n"))
 def test_headings_in_any_case(
     first: Callable[[str], str],
     second: Callable[[str], str],
-    mark: str,
-    between: str,
-    behind: str,
+    separator: str,
+    line_end: str,
+    space: str,
 ) -> None:
-    # behind a sentence on its line a heading has a colon
-    between = between if ":" in mark else f"\n{between}"
+    # A heading after a sentence on the same line has a colon.
+    line_end = line_end if ":" in separator else f"\n{line_end}"
     text = (
-        f" FINAL REPORT\n COMPARISON: None.{between}{first('findings')}{mark}{behind}{SEEN}"
-        f"{between}{second('impression')}{mark}{behind}{MEANS}\n"
+        f" FINAL REPORT\n COMPARISON: None.{line_end}{first('findings')}{separator}{space}{SEEN}"
+        f"{line_end}{second('impression')}{separator}{space}{MEANS}\n"
     )
     assert read_report(text) == Report(findings=SEEN, impression=MEANS)
 
@@ -112,11 +109,11 @@ VERSIONS = (
     CASES,
     st.sampled_from(("\n", "\n\n", "\n \n   ", "\n *** ", "\n [")),
 )
-def test_another_reading_behind_the_report_is_no_part_of_it(
-    name: str, version: str, case: Callable[[str], str], between: str
+def test_another_reading_after_the_report_is_left_out(
+    name: str, version: str, case: Callable[[str], str], line_end: str
 ) -> None:
-    said = "Nothing acute that was seen here by whoever looked at all of this first."
-    text = f"{report()[:-1]}{between}{case(name)}{version.format(said, said)}\n"
+    reading = "Nothing acute that was seen here by whoever looked at all of this first."
+    text = f"{report()[:-1]}{line_end}{case(name)}{version.format(reading, reading)}\n"
     assert read_report(text) == Report(findings=SEEN, impression=MEANS)
 
 
@@ -124,16 +121,16 @@ def test_another_reading_behind_the_report_is_no_part_of_it(
     "prose", cases("mimic_report", "test_prose_about_another_reading_stays")
 )
 def test_prose_about_another_reading_stays(prose: str) -> None:
-    found = read_report(report(impression=f"{MEANS} {prose}"))
-    assert isinstance(found, Report)
-    assert found.impression.split() == f"{MEANS} {prose}".split()
+    result = read_report(report(impression=f"{MEANS} {prose}"))
+    assert isinstance(result, Report)
+    assert result.impression.split() == f"{MEANS} {prose}".split()
 
 
 @pytest.mark.parametrize("examined", cases("mimic_report", "examined"))
-def test_findings_under_what_was_examined(examined: str) -> None:
-    """Where no heading says findings, as the parser of MEDIQA 2021 (task 3) takes them.
+def test_findings_under_the_name_of_the_examination(examined: str) -> None:
+    """As in the parser of MEDIQA 2021 (task 3), if there is no heading of findings.
 
-    Else the heading is a title.
+    Otherwise the heading is a title.
     """
     alone = f" FINAL REPORT\n HISTORY: Fall.\n\n {examined}: {SEEN}\n\n IMPRESSION: {MEANS}\n"
     assert read_report(alone) == Report(findings=SEEN, impression=MEANS)
@@ -157,7 +154,7 @@ def test_findings_under_what_was_examined(examined: str) -> None:
         assert read_report(alone.replace(examined, other)) is LeftOut.NO_FINDINGS
 
 
-def test_several_findings_are_joined_and_prose_is_no_heading() -> None:
+def test_several_findings_are_joined_and_prose_is_not_a_heading() -> None:
     text = f"HEAD FINDINGS: {SEEN}\nIncidental\nfindings: a cyst. History of stroke.\nNECK FINDINGS: Clear.\nIMPRESSION: {MEANS}"
     assert read_report(text) == Report(
         findings=f"{SEEN} Incidental findings: a cyst. History of stroke.\n\nClear.",
@@ -165,8 +162,10 @@ def test_several_findings_are_joined_and_prose_is_no_heading() -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "reason"), cases("mimic_report", "test_left_out"))
-def test_left_out(text: str, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "reason"), cases("mimic_report", "test_reports_that_are_left_out")
+)
+def test_reports_that_are_left_out(text: str, reason: str) -> None:
     assert read_report(text) is LeftOut(reason)
 
 
@@ -178,15 +177,17 @@ PIECES = cases("mimic_report")["PIECES"]
     st.lists(st.sampled_from((*PIECES, SEEN, MEANS)), max_size=25),
     st.sampled_from(("\n", " ")),
 )
-def test_no_word_is_made_up_or_doubled(pieces: list[str], between: str) -> None:
-    text = between.join(pieces)
-    found = read_report(text)
-    if isinstance(found, Report):
+def test_no_word_is_added_or_repeated(pieces: list[str], separator: str) -> None:
+    text = separator.join(pieces)
+    result = read_report(text)
+    if isinstance(result, Report):
         words = Counter(text.split())
-        used = Counter(f"{found.findings} {found.impression}".split())
+        used = Counter(f"{result.findings} {result.impression}".split())
         assert used <= words
-        assert not {"FINDINGS:", "IMPRESSION:", "(Over)"} & set(used) or between == " "
-        assert "FINAL" not in used or between == " "
+        assert (
+            not {"FINDINGS:", "IMPRESSION:", "(Over)"} & set(used) or separator == " "
+        )
+        assert "FINAL" not in used or separator == " "
 
 
 @pytest.mark.parametrize(
@@ -196,13 +197,13 @@ def test_no_word_is_made_up_or_doubled(pieces: list[str], between: str) -> None:
         " FINDINGS:\n" + "x\n\n" * 50_000,
     ],
 )  # fmt: skip
-def test_long_texts_are_no_trap(text: str) -> None:
-    # Time that grows with the square of the length would take minutes: the suite's time
-    # limit ends it.
+def test_long_texts_take_linear_time(text: str) -> None:
+    # Quadratic time would be minutes; the suite's time
+    # limit would stop it.
     assert isinstance(read_report(text), LeftOut)
 
 
-def test_kinds() -> None:
+def test_kinds_of_descriptions() -> None:
     kinds = {
         description: Kind(*kind) for description, kind in cases("mimic_report", "kinds")
     }
@@ -223,49 +224,55 @@ def test_kinds() -> None:
     st.permutations(["CT", "HEAD", "W/O", "CONTRAST", "PORT"]),
     st.sampled_from([" ", "/", ", ", " - "]),
 )
-def test_the_order_of_words_does_not_count(words: list[str], between: str) -> None:
-    assert kind_of(between.join(words)) == Kind("CT", "head")
+def test_the_kind_does_not_depend_on_the_order_of_words(
+    words: list[str], separator: str
+) -> None:
+    assert kind_of(separator.join(words)) == Kind("CT", "head")
 
 
 @given(st.text(max_size=60))
-def test_any_text(description: str) -> None:
-    found = kind_of(description)
-    assert isinstance(found, LeftOut) or (
-        found.modality in MODALITIES and found.anatomy in ANATOMIES
+def test_any_description_has_a_kind_or_a_reason(description: str) -> None:
+    kind = kind_of(description)
+    assert isinstance(kind, LeftOut) or (
+        kind.modality in MODALITIES and kind.anatomy in ANATOMIES
     )
 
 
-@pytest.mark.parametrize(("text", "joined"), cases("mimic_report", "test_cases"))
-def test_cases(text: str, joined: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "joined"), cases("mimic_report", "test_lines_are_joined")
+)
+def test_lines_are_joined(text: str, joined: str) -> None:
     assert joined_lines(text) == joined
 
 
 @pytest.mark.parametrize(
-    ("findings", "sentences"), cases("mimic_report", "test_sentences")
+    ("findings", "sentences"), cases("mimic_report", "test_sentences_of_findings")
 )
-def test_sentences(findings: str, sentences: list[str]) -> None:
+def test_sentences_of_findings(findings: str, sentences: list[str]) -> None:
     assert report_sentences(findings) == sentences
 
 
 @given(st.text(st.sampled_from(list("ab1. \n-:A)")), max_size=60))
-def test_laws(text: str) -> None:
+def test_joined_lines_and_sentences_keep_every_word(text: str) -> None:
     joined = joined_lines(text)
     assert joined.split() == text.split()
     assert joined_lines(joined).split() == joined.split()
     sentences = report_sentences(joined)
     assert " ".join(sentences).split() == text.split()
-    assert all(each == " ".join(each.split()) and each for each in sentences)
+    assert all(
+        sentence == " ".join(sentence.split()) and sentence for sentence in sentences
+    )
 
 
-def test_its_words() -> None:
+def test_the_twin_has_words_for_every_examination() -> None:
     words = twin_words()
     examinations = words["examinations"]
-    assert {Kind(each.modality, each.anatomy) for each in examinations} == {
-        kind_of(each.description) for each in examinations
-    }
+    assert {
+        Kind(examination.modality, examination.anatomy) for examination in examinations
+    } == {kind_of(examination.description) for examination in examinations}
     assert len(examinations) == 16
     assert (
         set(words["seen"])
         == set(words["normal"])
-        == {each.anatomy for each in examinations}
+        == {examination.anatomy for examination in examinations}
     )

@@ -1,4 +1,4 @@
-"""The authors' decisions, against what their scripts made of invented texts and scripted judges (`../shared/fixtures/doclens`)."""
+"""The authors' decisions, compared with their scripts' results on invented texts (`../shared/fixtures/doclens`)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from medical_tasks.benchmarks.doclens.official_scoring import (
     official_ids,
     official_segments,
     official_sentences,
+    official_sources,
     remove_citations_official,
 )
 from medical_tasks.judges.base import Unreadable
-from tests.benchmarks.doclens.their_scores import official_scores, official_sources
+from tests.benchmarks.doclens.their_scores import official_scores
 from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
@@ -38,9 +39,9 @@ SPLITS: dict[str, SplitMethod] = {
     "mistral_citation_never_parses": "sent",
 }
 CRASHES = {"gpt_citation_bad_json", "mistral_citation_never_parses"}
-"""The cases in which their aggregation ends with a KeyError."""
+"""The cases in which the authors' aggregation ends with a KeyError."""
 TRIES = 15
-"""How often their script asks Mistral for a reply that it can read."""
+"""How often the authors' script asks Mistral again for a readable reply."""
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +58,9 @@ def generation() -> dict[str, Any]:
 
 
 def _case(expected: dict[str, Any], name: str) -> dict[str, Any]:
-    (case,) = [one for one in expected["end_to_end"] if one["name"] == name]
-    found: dict[str, Any] = case
-    return found
+    (case,) = [entry for entry in expected["end_to_end"] if entry["name"] == name]
+    content: dict[str, Any] = case
+    return content
 
 
 def _sentences(row: dict[str, Any], method: SplitMethod) -> list[OfficialSentence]:
@@ -68,7 +69,7 @@ def _sentences(row: dict[str, Any], method: SplitMethod) -> list[OfficialSentenc
     )
 
 
-def test_every_case_is_one_of_these(expected: dict[str, Any]) -> None:
+def test_the_fixtures_have_these_cases(expected: dict[str, Any]) -> None:
     kinds = {
         key: len(value) for key, value in expected.items() if isinstance(value, list)
     }
@@ -105,7 +106,7 @@ def test_citations_are_removed_and_outputs_and_claims_split(
 
 
 @pytest.mark.parametrize("name", SPLITS)
-def test_sentences_are_those_of_the_score_files(
+def test_sentences_equal_those_of_the_score_files(
     expected: dict[str, Any], generation: dict[str, Any], name: str
 ) -> None:
     case = _case(expected, name)
@@ -128,26 +129,27 @@ def test_sentences_are_those_of_the_score_files(
             if isinstance(record["cited_sents"], str):
                 assert record["cited_sents"] == _shown(sentence, sources)
             elif record["cited_sents"]:
-                assert [one["content"] for one in record["cited_sents"]] == [
-                    sources[n] for n in sentence.citations
-                ]
+                assert [
+                    cited_sentence["content"]
+                    for cited_sentence in record["cited_sents"]
+                ] == [sources[n] for n in sentence.citations]
     assert f"Wrong format count: {refused}/{total}" in case["counts"]
 
 
 def _shown(sentence: OfficialSentence, sources: dict[int, str]) -> str:
     return "\n".join(
-        f"[{place}] {sources[number]}"
-        for place, number in enumerate(sentence.citations)
+        f"[{index}] {sources[number]}"
+        for index, number in enumerate(sentence.citations)
     )
 
 
 @pytest.mark.parametrize("name", SPLITS)
-def test_judged_from_the_text_to_the_score(
+def test_citation_scores_equal_those_of_the_scripts(
     expected: dict[str, Any], generation: dict[str, Any], name: str
 ) -> None:
     case = _case(expected, name)
     calls = iter(case["calls"])
-    made = {
+    judged = {
         example: [
             _judged(sentence, calls, official_sources(row["input"]))
             for sentence in _sentences(row, SPLITS[name])
@@ -157,62 +159,62 @@ def test_judged_from_the_text_to_the_score(
     }
     assert next(calls, None) is None
     for example, records in case["saved"]["full"].items():
-        for mine, record in zip(made[example], records, strict=True):
-            assert mine["citations"] == record["citations"]
-            assert mine.get("entailment_prediction") == record.get(
+        for ours, record in zip(judged[example], records, strict=True):
+            assert ours["citations"] == record["citations"]
+            assert ours.get("entailment_prediction") == record.get(
                 "entailment_prediction"
             )
-            if mine.get("entailment_prediction"):
-                held = set(record["citations"]) & set(record["provenance"])
-                assert set(mine["provenance"]) == held
+            if ours.get("entailment_prediction"):
+                supporting = set(record["citations"]) & set(record["provenance"])
+                assert set(ours["provenance"]) == supporting
     if name in CRASHES:
         assert case["aggregate"] == {"error": "KeyError: 'entailment_prediction'"}
         with pytest.raises(KeyError, match="entailment_prediction"):
-            official_scores(citations={"full": made})
+            official_scores(citations={"full": judged})
     else:
-        assert official_scores(citations={"full": made}) == case["aggregate"]
+        assert official_scores(citations={"full": judged}) == case["aggregate"]
 
 
 def _judged(
     sentence: OfficialSentence, calls: Iterator[dict[str, Any]], sources: dict[int, str]
 ) -> dict[str, Any]:
-    """A record as in their score files, of what is read from the replies.
+    """A record as in the authors' score files, from the replies.
 
-    Mistral is asked again until one can be read.
+    Mistral is asked again until a reply is readable.
     """
     record: dict[str, Any] = {"citations": list(sentence.citations)}
     if not sentence.judged:
         return record | {"entailment_prediction": 0}
     call = next(calls)
     if "user" in call:
-        asked = json.loads(call["user"])
-        assert asked["generated_sentence"] == sentence.target
+        request = json.loads(call["user"])
+        assert request["generated_sentence"] == sentence.target
         assert [
-            int(one["idx"]) for one in asked["sentence_in_clinical_report"]
+            int(source["idx"]) for source in request["sentence_in_clinical_report"]
         ] == list(sentence.citations)
-        said = gpt_cited(
+        reading = gpt_cited(
             call["response"] if call["response"] != "__FAIL__" else "",
             sentence.citations,
         )
     else:
-        for one in itertools.islice(itertools.chain([call], calls), TRIES):
-            assert one["tail"].endswith(
+        for attempt in itertools.islice(itertools.chain([call], calls), TRIES):
+            assert attempt["tail"].endswith(
                 f"{_shown(sentence, sources)}\nsentence_in_report: {sentence.target}"
             )
-            said = mistral_cited(one["response"], sentence.citations)
-            if not isinstance(said, Unreadable):
+            reading = mistral_cited(attempt["response"], sentence.citations)
+            if not isinstance(reading, Unreadable):
                 break
-    if isinstance(said, Unreadable):
+    if isinstance(reading, Unreadable):
         return record
-    held = [
+    supporting = [
         number
-        for number, holds in zip(sentence.citations, said[1], strict=True)
+        for number, holds in zip(sentence.citations, reading[1], strict=True)
         if holds
     ]
-    return record | {"entailment_prediction": int(said[0]), "provenance": held}
+    return record | {"entailment_prediction": int(reading[0]), "provenance": supporting}
 
 
-def test_gpt_claims_from_reply_to_record(
+def test_verdicts_on_gpt_claims_equal_the_records(
     expected: dict[str, Any], generation: dict[str, Any]
 ) -> None:
     case = _case(expected, "gpt_claim_recall")
@@ -221,27 +223,27 @@ def test_gpt_claims_from_reply_to_record(
         target = remove_citations_official(row["output"])
         saved = case["saved"]["full"].get(example, [])
         if not target:
-            assert [one["entailment_prediction"] for one in saved] == [0, 0]
+            assert [record["entailment_prediction"] for record in saved] == [0, 0]
             continue
         call = next(calls)
         assert json.loads(call["user"])["clinical_report"] == target
         assert gpt_claims(call["response"]) == tuple(
-            one["entailment_prediction"] == 1 for one in saved
+            record["entailment_prediction"] == 1 for record in saved
         )
     assert next(calls, None) is None
 
 
-def test_gpt_questions_from_reply_to_record(expected: dict[str, Any]) -> None:
+def test_verdicts_on_gpt_questions_equal_the_records(expected: dict[str, Any]) -> None:
     case = _case(expected, "gpt_meqsum_recall")
     saved = case["saved"]["full"]
     assert len(case["calls"]) == len(saved) == 3
     for call, records in zip(case["calls"], saved.values(), strict=True):
         assert gpt_question(call["response"]) == tuple(
-            one["entailment_prediction"] == 1 for one in records
+            record["entailment_prediction"] == 1 for record in records
         )
 
 
-def test_mistral_is_asked_fifteen_times(expected: dict[str, Any]) -> None:
+def test_unreadable_mistral_replies_have_no_verdict(expected: dict[str, Any]) -> None:
     case = _case(expected, "mistral_claim_never")
     records = case["saved"]["full"]["e1"]
     assert len(case["calls"]) == TRIES * len(records) == 30

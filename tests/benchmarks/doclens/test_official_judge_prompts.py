@@ -1,7 +1,4 @@
-"""The authors' prompts for judges.
-
-How they are read from a checkout, filled, and how their replies are read.
-"""
+"""The authors' prompts for judges and for models: reading from a checkout, filling, and the reading of replies."""
 
 from __future__ import annotations
 
@@ -29,11 +26,11 @@ from medical_tasks.benchmarks.doclens.official_prompts import official_division
 from medical_tasks.benchmarks.doclens.official_scoring import (
     judge_official,
     official_claims,
+    official_sources,
 )
 from medical_tasks.benchmarks.doclens.pieces import SECTIONS
 from medical_tasks.benchmarks.doclens.prompts import load_prompts
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     Call,
     JudgeOptions,
@@ -43,7 +40,7 @@ from medical_tasks.judges.base import (
     Reply,
     Unreadable,
 )
-from medical_tasks.judges.session import JudgeSession
+from tests.benchmarks.common import judge_session
 from tests.benchmarks.doclens.doclens_judges import (
     MAKE,
     PLACES,
@@ -55,7 +52,6 @@ from tests.benchmarks.doclens.doclens_judges import (
     unit,
 )
 from tests.benchmarks.doclens.task_items import BY_NAME, cases, items_of
-from tests.benchmarks.doclens.their_scores import official_sources
 from tests.case_tables import json_of
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
@@ -74,34 +70,36 @@ def _load(folder: Path, task: str = "aci_bench") -> JudgePrompts:
     return load_judge_prompts(BY_NAME[task], "official", folder)
 
 
-def _said(question: Question) -> list[tuple[str, str]]:
+def _messages(question: Question) -> list[tuple[str, str]]:
     return [
         (str(message["role"]), str(message["content"])) for message in question.messages
     ]
 
 
 @pytest.mark.parametrize(
-    "given", [".", "..", "prompts", "claim_evaluation", "claim_evaluation/prompts"]
+    "subfolder", [".", "..", "prompts", "claim_evaluation", "claim_evaluation/prompts"]
 )
-def test_they_are_found_in_asynthetic_checkout(tmp_path: Path, given: str) -> None:
+def test_official_prompts_are_found_in_a_checkout(
+    tmp_path: Path, subfolder: str
+) -> None:
     (synthetic_checkout(tmp_path / "DocLens") / "prompts").mkdir()
-    place = tmp_path / "DocLens" / given
+    folder = tmp_path / "DocLens" / subfolder
     for task, files in {
         "aci_bench": 12,
         "aci_bench_section_two_shot": 11,
         "mimic_rrs": 5,
         "meqsum": 6,
     }.items():
-        prompts = _load(place, task)
+        prompts = _load(folder, task)
         assert (prompts.name, len(prompts.texts)) == ("official", files)
-    assert len({_load(place, task).sha256 for task in FAMILIES}) == 4
+    assert len({_load(folder, task).sha256 for task in FAMILIES}) == 4
 
 
-def test_claims_are_made_by_the_sections_own_prompt(tmp_path: Path) -> None:
+def test_each_section_has_its_own_prompt_for_claims(tmp_path: Path) -> None:
     maker = QuestionMaker(_load(synthetic_checkout(tmp_path)), "json_cot")
     question = maker.make("q", text="The note.", form="note", section="subjective")
-    assert _said(question) == [
-        ("system", "From __1__ to __30__."),  # as their script leaves it
+    assert _messages(question) == [
+        ("system", "From __1__ to __30__."),  # as in the authors' script
         ("user", 'A "note".'),
         ("assistant", "Claim 1: A."),
         ("user", "The note."),
@@ -117,7 +115,7 @@ def test_claims_are_made_by_the_sections_own_prompt(tmp_path: Path) -> None:
 def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> None:
     maker = QuestionMaker(_load(synthetic_checkout(tmp_path)), "json_cot")
     question = maker.claims("q", text='A "b".', claims=["C.", "D."], form="note")
-    assert _said(question) == [
+    assert _messages(question) == [
         ("system", "Judge {all}."),
         ("user", '{"note": "A.", "claims": ["B."]}'),
         ("assistant", '[{"claim": "B.", "entailment_prediction": 0}]'),
@@ -127,7 +125,7 @@ def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> 
     question = maker.citation(
         "q", sentence="Pain.", cited=cited, form="section", section="subjective"
     )
-    assert json.loads(_said(question)[-1][1]) == {
+    assert json.loads(_messages(question)[-1][1]) == {
         "sentence_in_note": "Pain.",
         "conversational_turns": [
             {"idx": "3", "speaker": "doctor", "content": "does it hurt"},
@@ -136,21 +134,21 @@ def test_judged_texts_are_sent_as_json_and_examples_as_turns(tmp_path: Path) -> 
     }
     questions = QuestionMaker(_load(tmp_path, "meqsum"), "json_cot")
     same = questions.questions("q", "same", first="A?", second="B?")
-    assert _said(same)[-1] == ("user", '{"question A": "A?", "question B": "B?"}')
+    assert _messages(same)[-1] == ("user", '{"question A": "A?", "question B": "B?"}')
     assert (
         same.pair,
         questions.questions("q", "question", first="A?", second="B?").pair is None,
     ) == (None, False)
 
 
-def test_slots_are_filled_all_at_once(tmp_path: Path) -> None:
+def test_slots_in_filled_texts_are_kept(tmp_path: Path) -> None:
     maker = QuestionMaker(_load(synthetic_checkout(tmp_path), "doclens_own"), "cot")
     claim = maker.claim("q", text="__CLAIM__", claim="__TEXT__", form="text")
-    assert _said(claim) == [("user", "Text: __CLAIM__\nClaim: __TEXT__\n\n")]
+    assert _messages(claim) == [("user", "Text: __CLAIM__\nClaim: __TEXT__\n\n")]
     cited = maker.citation(
         "q", sentence="S.", cited=[(7, "a"), (4, "b")], form="text", section="full"
     )
-    assert _said(cited) == [("user", "Text: [0] a\n[1] b\nClaim: S.\n\n")]
+    assert _messages(cited) == [("user", "Text: [0] a\n[1] b\nClaim: S.\n\n")]
     assert cited.read("explanation: x\nprovenance: [0]\nentailment_prediction: 1") == (
         True,
         (7,),
@@ -167,7 +165,7 @@ def test_bad_files_are_named(tmp_path: Path, broken: Any, message: str) -> None:
     )
     with pytest.raises(UsageError, match=f"mimic_claim_entail.json.*{message}"):
         _load(tmp_path, "mimic_rrs")
-    assert _load(tmp_path, "meqsum").name == "official"  # which does not need it
+    assert _load(tmp_path, "meqsum").name == "official"  # does not need the file
 
 
 def test_bad_slots_are_named(tmp_path: Path) -> None:
@@ -196,7 +194,7 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
             UsageError, match=r"sectiontagger.py: has no tables .* Download it"
         ):
             _load(tmp_path)
-    assert _load(tmp_path, "aci_bench_section").texts  # which needs none
+    assert _load(tmp_path, "aci_bench_section").texts  # needs no tagger
     (citations / "acibench_subjective_citation_entail.json").write_bytes(b"\xff")
     with pytest.raises(
         UsageError, match=r"not UTF-8 \(byte 0xff\)\. Download it again"
@@ -210,7 +208,7 @@ def test_bad_slots_are_named(tmp_path: Path) -> None:
         _load(tmp_path)
 
 
-def test_styles_they_do_not_have_are_refused(tmp_path: Path) -> None:
+def test_styles_without_official_prompts_are_refused(tmp_path: Path) -> None:
     judging = Judging(
         judge=TableJudge({}),
         prompts=_load(synthetic_checkout(tmp_path)),
@@ -228,9 +226,9 @@ def test_styles_they_do_not_have_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("note", "sections"),
-    cases("official_judge_prompts", "test_notes_are_divided_by_their_tables"),
+    cases("official_judge_prompts", "test_notes_are_divided_by_the_authors_tables"),
 )
-def test_notes_are_divided_by_their_tables(
+def test_notes_are_divided_by_the_authors_tables(
     tmp_path: Path, note: str, sections: dict[str, str]
 ) -> None:
     divide = official_division(_load(synthetic_checkout(tmp_path)).texts)
@@ -245,26 +243,26 @@ def test_notes_are_divided_by_their_tables(
         )
     )
 )
-def test_no_part_of_a_note_is_lost_or_doubled(lines: list[str]) -> None:
+def test_a_divided_note_keeps_every_character_once(lines: list[str]) -> None:
     divide = official_division({"data_processing/sectiontagger.py": TAGGER})
     assert divide is not None
     note = "\n".join(lines)
     parts = divide(note).values()
-    assert all(part in note for part in parts)
+    assert all(text in note for text in parts)
     assert Counter("".join(parts)) == Counter(note)
 
 
-# Together
+# Prompts and scoring together
 
 
-def shares_words(text: str, said: str) -> bool:
-    return any(word in text for word in said.strip(".").split())
+def shares_words(text: str, phrase: str) -> bool:
+    return any(word in text for word in phrase.strip(".").split())
 
 
-def test_official_figures_are_the_scripts_decisions_on_first_replies(
+def test_official_metrics_use_the_scripts_reading_of_first_replies(
     tmp_path: Path,
 ) -> None:
-    one = unit(
+    note_unit = unit(
         "v1/subjective",
         section="subjective",
         form="note",
@@ -274,14 +272,14 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(
     )
     cut = Reply(key="", text="x", finish="length")
 
-    def says(call: Call) -> str | Reply:
+    def script(call: Call) -> str | Reply:
         content = str(call.messages[-1]["content"])
         good = official_reply(content, shares_words) or ""
         if call.question.id.endswith("/claims"):
             return good
         if "claims" in json.loads(content):
-            # In a fence theirs is no JSON, and the text leaves the average; ours is
-            # read.
+            # The authors' script reads no JSON in a fence and leaves the text out of the
+            # average; ours reads it.
             return (
                 good
                 if "Rest" in content.partition("claims")[2]
@@ -292,20 +290,18 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(
                 {"explanation": "x", "provenance": [9999], "entailment_prediction": 1}
             )
         if "Cough" in content:
-            return '{"entailment_prediction": 1}'  # their script ends here
+            return '{"entailment_prediction": 1}'  # the authors' script ends here
         return cut if "Chill" in content else good
 
     prompts = _load(synthetic_checkout(tmp_path))
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(
-            ScriptedBackend(says), JudgeOptions(reasks=0), store, quiet=True
-        )
+    backend = ScriptedBackend(script)
+    with judge_session(tmp_path, backend, JudgeOptions(reasks=0)) as session:
         judging = Judging(judge=session, prompts=prompts, mode="batched")
-        sane = judge_units([one], judging)
+        ours = judge_units([note_unit], judging)
         calls = session.stats.calls
-        (theirs,) = judge_official([one], judging)
-    assert sane[0].section.output_claims == (True, False, False, False)
-    assert [sentence.entailed for sentence in sane[0].section.sentences] == [
+        (theirs,) = judge_official([note_unit], judging)
+    assert ours[0].section.output_claims == (True, False, False, False)
+    assert [sentence.entailed for sentence in ours[0].section.sentences] == [
         True,
         None,
         True,
@@ -313,8 +309,8 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(
     ]
     tallies = {
         name: (
-            sum(one.hits for one in tally.verdicts),
-            sum(one.hits + one.missing for one in tally.verdicts),
+            sum(note_unit.hits for note_unit in tally.verdicts),
+            sum(note_unit.hits + note_unit.missing for note_unit in tally.verdicts),
             tally.counts.of,
         )
         for name, tally in theirs.tallies.items()
@@ -326,7 +322,7 @@ def test_official_figures_are_the_scripts_decisions_on_first_replies(
         "citation_precision": (1, 3, 4),
     }
     assert theirs.reasons == ("judge: unreadable reply", "judge: cut reply")
-    assert session.stats.calls - calls <= 4  # what is asked alike shares its replies
+    assert session.stats.calls - calls <= 4  # equal questions share their replies
 
 
 # The authors' own files
@@ -344,38 +340,40 @@ def test_the_authors_files_are_read(tmp_path: Path) -> None:
         _load(tmp_path / "aci_bench_section", "aci_bench_section"), "json_cot"
     )
     for section in SECTIONS:
-        made = maker.make("q", text="NOTE", form="note", section=section)
+        question = maker.make("q", text="NOTE", form="note", section=section)
         raw = json_of(
             PROMPTS / "claims" / f"acibench_{section}_subclaim_generation.json"
         )
-        assert [content for _, content in _said(made)[1:]] == [
-            *(one["content"] for one in raw[1:-1]),
+        assert [content for _, content in _messages(question)[1:]] == [
+            *(message["content"] for message in raw[1:-1]),
             "NOTE",
         ]
-        assert "at least __1__ at most __30__" in _said(made)[0][1]
-        # Their worked examples are claims that are read as they read them.
-        examples = [content for role, content in _said(made) if role == "assistant"]
+        assert "at least __1__ at most __30__" in _messages(question)[0][1]
+        # The claims of the worked examples are read as by the authors.
+        examples = [
+            content for role, content in _messages(question) if role == "assistant"
+        ]
         assert examples
         for example in examples:
-            value = made.read(example)
+            value = question.read(example)
             assert isinstance(value, str)
             assert len(json.loads(value)) == len(official_claims(example))
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_their_worked_replies_are_readable() -> None:
-    """Each worked example of theirs is a reply to the question before it, and reads as it says."""
+def test_the_authors_worked_replies_are_readable() -> None:
+    """Each worked example is read as a reply to the question before it."""
     read: list[Any] = []
     value: Any
     for path in sorted((PROMPTS / "claims").glob("*_claim_entail*.json")):
         messages = json_of(path)
-        for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
+        for question, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
             text = json.dumps(reply["content"])
-            if "claims" in asked["content"]:
-                value = read_official_batch(text, asked["content"]["claims"])
+            if "claims" in question["content"]:
+                value = read_official_batch(text, question["content"]["claims"])
                 assert value == tuple(
-                    one["entailment_prediction"] == 1 for one in reply["content"]
+                    entry["entailment_prediction"] == 1 for entry in reply["content"]
                 )
             else:
                 value = read_official_object(text)
@@ -384,11 +382,11 @@ def test_their_worked_replies_are_readable() -> None:
     assert len(read) >= 5
     for path in sorted((PROMPTS / "citations").glob("*_citation_entail.json")):
         messages = json_of(path)
-        for asked, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
+        for question, reply in zip(messages[1:-1:2], messages[2:-1:2], strict=True):
             numbers = [
-                int(one["idx"])
-                for one in next(
-                    v for v in asked["content"].values() if isinstance(v, list)
+                int(entry["idx"])
+                for entry in next(
+                    v for v in question["content"].values() if isinstance(v, list)
                 )
             ]
             value = read_official_cited(json.dumps(reply["content"]), numbers)
@@ -402,8 +400,8 @@ def test_their_worked_replies_are_readable() -> None:
 
 @pytest.mark.upstream
 @needs_shared
-def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
-    """From the outputs of `generation.json` to the calls that their scripts made of them, word for word."""
+def test_questions_equal_those_of_the_authors_scripts(tmp_path: Path) -> None:
+    """The questions about the outputs of `generation.json` equal the scripts' calls, word for word."""
     cases = json_of(FIXTURES / "expected.json")["end_to_end"]
     calls = {case["name"]: case["calls"] for case in cases}
     rows = json_of(FIXTURES / "generation.json")
@@ -416,20 +414,20 @@ def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
         )
         for row in rows
     ]
-    given: dict[Any, dict[str, list[str]]] = {
+    claims: dict[Any, dict[str, list[str]]] = {
         side: {row["example_id"]: row[f"subclaims_{side}"] for row in rows}
         for side in ("reference", "output")
     }
     prompts = _load(checkout(tmp_path), "doclens_own")
 
-    def asked(style: str) -> dict[str, str]:
+    def prompts_of_style(style: str) -> dict[str, str]:
         judge = TableJudge({})
         judge_official(
-            units, Judging(judge=judge, prompts=prompts), style=style, claims=given
+            units, Judging(judge=judge, prompts=prompts), style=style, claims=claims
         )
-        return {one.id: _said(one)[-1][1] for one in judge.asked}
+        return {question.id: _messages(question)[-1][1] for question in judge.asked}
 
-    gpt = asked("json_cot")
+    gpt = prompts_of_style("json_cot")
     recall = [text for name, text in gpt.items() if name.endswith("/recall")]
     cited = [text for name, text in gpt.items() if name.rpartition("/")[2].isdigit()]
     assert Counter(recall) == Counter(
@@ -438,10 +436,12 @@ def test_what_is_asked_is_what_their_scripts_ask(tmp_path: Path) -> None:
     assert Counter(cited) == Counter(
         call["user"] for call in calls["gpt_citation_split_citation"]
     )
-    # Of Mistral's calls the ends are kept; one that cannot be read is made again.
+    # The fixture has the ends of Mistral's calls; a call with an unreadable reply is repeated.
     tails = {call["tail"].strip() for call in calls["mistral_citation_citation"]}
     mistral = {
-        text.strip() for name, text in asked("cot").items() if name.count("/") == 2
+        text.strip()
+        for name, text in prompts_of_style("cot").items()
+        if name.count("/") == 2
     }
     assert len(tails) == len(mistral) > 20
     assert all(any(text.endswith(tail) for tail in tails) for text in mistral)
@@ -454,13 +454,13 @@ NAMES = {
     "meqsum": 2,
     "mimic": 12,
 }
-"""Their files, each with the examples it has."""
+"""The authors' files for models, each with its number of examples."""
 
 Messages = list[dict[str, Any]]
 
 
 def messages(name: str, pairs: int) -> Messages:
-    """Of the authors' form, in words of our own."""
+    """Messages in the authors' form, with texts of our own."""
     examples = [
         {
             "role": "system",
@@ -477,37 +477,39 @@ def messages(name: str, pairs: int) -> Messages:
     ]
 
 
-def write(folder: Path, change: Callable[[Messages], Any] = lambda made: None) -> Path:
-    """All fourteen files; `change` may alter a file's messages or return others."""
+def write(
+    folder: Path, change: Callable[[Messages], Any] = lambda file_messages: None
+) -> Path:
+    """Writes all fourteen files; `change` may alter a file's messages or return others."""
     folder.mkdir(parents=True)
     for name, examples in NAMES.items():
         for ending, pairs in (("", examples), ("_dummy", 1)):
-            made = messages(f"{name}{ending}", pairs)
-            changed = change(made)
-            text = json.dumps(made if changed is None else changed)
+            file_messages = messages(f"{name}{ending}", pairs)
+            changed = change(file_messages)
+            text = json.dumps(file_messages if changed is None else changed)
             (folder / f"{name}_annotated-citation{ending}.json").write_text(
                 text, encoding="utf-8"
             )
     return folder
 
 
-@pytest.mark.parametrize("place", ["prompts", ".", "DocLens/prompts"])
-def test_the_messages(tmp_path: Path, place: str) -> None:
-    write(tmp_path / "up" / place) if place != "." else write(tmp_path / "up")
+@pytest.mark.parametrize("subfolder", ["prompts", ".", "DocLens/prompts"])
+def test_messages_of_official_prompts(tmp_path: Path, subfolder: str) -> None:
+    write(tmp_path / "up" / subfolder) if subfolder != "." else write(tmp_path / "up")
     for name, stem in (("aci_bench", "acibench"), ("meqsum", "meqsum")):
         item = items_of(name)[0]
-        zero, one, two = (
+        zero_shot, one_shot, two_shot = (
             load_prompts(BY_NAME[f"{name}{shots}"], "official", tmp_path / "up").render(
                 item
             )
             for shots in ("", "_one_shot", "_two_shot")
         )
-        assert [message["role"] for message in two] == [
+        assert [message["role"] for message in two_shot] == [
             "system",
             *["user", "assistant"] * 2,
             "user",
         ]
-        assert [message["content"] for message in two[:-1]] == [
+        assert [message["content"] for message in two_shot[:-1]] == [
             f"do {stem}",
             *(
                 f"{stem} {who} {number}"
@@ -515,28 +517,30 @@ def test_the_messages(tmp_path: Path, place: str) -> None:
                 for who in ("user", "assistant")
             ),
         ]
-        assert one == (*two[:3], two[-1])
-        assert [message["content"] for message in zero[:-1]] == [
+        assert one_shot == (*two_shot[:3], two_shot[-1])
+        assert [message["content"] for message in zero_shot[:-1]] == [
             f"do {stem}_dummy",
             f"{stem}_dummy user 0",
             f"{stem}_dummy assistant 0",
         ]
-        assert all(set(message) == {"role", "content"} for message in two)
-        # Dialogues have a turn a line, questions are on one line.
+        assert all(set(message) == {"role", "content"} for message in two_shot)
+        # Dialogues have one line a turn, questions are one line.
         first, second = item.fields["sentences"][:2]
         between = "\n[1]" if name == "aci_bench" else " [1] "
         before = "[0]" if name == "aci_bench" else "[0] "
-        given = f"{before}{first}{between}{second}"
-        assert two[-1]["content"].startswith(
-            given if name == "aci_bench" else given.lower()
+        beginning = f"{before}{first}{between}{second}"
+        assert two_shot[-1]["content"].startswith(
+            beginning if name == "aci_bench" else beginning.lower()
         )
-        assert zero[-1] == one[-1] == two[-1]
+        assert zero_shot[-1] == one_shot[-1] == two_shot[-1]
 
 
 @pytest.mark.parametrize(
     ("name", "pairs"), [("", 1), ("_six_shot", 6), ("_twelve_shot", 12)]
 )
-def test_radiology(tmp_path: Path, name: str, pairs: int) -> None:
+def test_official_prompts_of_radiology_reports(
+    tmp_path: Path, name: str, pairs: int
+) -> None:
     prompts = load_prompts(
         BY_NAME[f"mimic_rrs{name}"], "official", write(tmp_path / "up")
     )
@@ -551,14 +555,14 @@ def test_radiology(tmp_path: Path, name: str, pairs: int) -> None:
             for who in ("user", "assistant")
         ),
     ]
-    # As the authors' inputs: small letters, on one line, a space behind each sentence.
+    # As the authors' inputs: lower case, one line, a space after each sentence.
     assert last == "".join(
-        f"[{place}] {text.lower()} "
-        for place, text in enumerate(item.fields["sentences"])
+        f"[{number}] {text.lower()} "
+        for number, text in enumerate(item.fields["sentences"])
     )
 
 
-def test_hashes_cover_what_is_shown(tmp_path: Path) -> None:
+def test_the_hash_covers_the_shown_examples(tmp_path: Path) -> None:
     names = [
         f"{name}{shots}"
         for name in ("aci_bench", "aci_bench_section", "meqsum")
@@ -575,9 +579,9 @@ def test_hashes_cover_what_is_shown(tmp_path: Path) -> None:
     assert len(set(before.values())) == 9
     assert before == hashes(write(tmp_path / "b"))
 
-    def second_pair(made: Messages) -> None:
-        if len(made) == 6:
-            made[4]["content"] += "!"
+    def second_pair(file_messages: Messages) -> None:
+        if len(file_messages) == 6:
+            file_messages[4]["content"] += "!"
 
     after = hashes(write(tmp_path / "c", second_pair))
     assert {name for name in names if after[name] != before[name]} == {
@@ -585,29 +589,29 @@ def test_hashes_cover_what_is_shown(tmp_path: Path) -> None:
     }
 
 
-# What every file has to be is tested above.
+# The form that all files share is tested above.
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (
-            lambda made: made.insert(1, made.pop(2)),
+            lambda file_messages: file_messages.insert(1, file_messages.pop(2)),
             "message 2 must be a text of the system named example_user",
         ),
         (
-            lambda made: made[2].update(content=" "),
+            lambda file_messages: file_messages[2].update(content=" "),
             "message 3 must be a text of the system named example_assistant",
         ),
         (
-            lambda made: [*made[:-2], made[-1]],
+            lambda file_messages: [*file_messages[:-2], file_messages[-1]],
             "1 examples of two messages each are needed, it has 3 example messages",
         ),
         (
-            lambda made: [made[0], made[-1]],
+            lambda file_messages: [file_messages[0], file_messages[-1]],
             "1 examples of two messages each are needed, it has 0 example messages",
         ),
     ],
 )
-def test_damaged_files(
+def test_damaged_files_for_models_are_refused(
     tmp_path: Path, change: Callable[[Messages], Any], message: str
 ) -> None:
     folder = write(tmp_path / "up", change)
@@ -619,7 +623,7 @@ def test_damaged_files(
         load_prompts(BY_NAME["meqsum_one_shot"], "official", folder)
 
 
-def test_wrong_use(tmp_path: Path) -> None:
+def test_missing_and_unsupported_official_prompts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"official prompts .*Clone https.*--upstream"):
         load_prompts(BY_NAME["meqsum"], "official")
     with pytest.raises(
@@ -646,10 +650,7 @@ def test_wrong_use(tmp_path: Path) -> None:
 @needs_shared
 @pytest.mark.upstream
 def test_the_released_prompts(tmp_path: Path) -> None:
-    """Their numbers of characters and, of all messages together, a sum.
-
-    The dialogues are numbered as ours.
-    """
+    """Dialogues are numbered like the authors' inputs, and all messages together have a known hash."""
     path = (
         SHARED / "data" / "aci_bench" / "challenge_data" / "clinicalnlp_taskB_test1.csv"
     )
@@ -667,11 +668,11 @@ def test_the_released_prompts(tmp_path: Path) -> None:
     sections = load_prompts(BY_NAME["aci_bench_section_two_shot"], "official", upstream)
     items = load_items(BY_NAME["aci_bench_section"], visits)
     assert len(items) == 160
-    said = [
+    contents = [
         [message["content"] for message in sections.render(item)[:-1]]
         for item in items[:4]
     ]
     assert (
-        hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        hashlib.sha256(json.dumps(contents).encode()).hexdigest()
         == "95ca83cd0bf7ba3bf6f55d07333686200dbe8da35ac4a3b9a861d18bc01ec232"
     )

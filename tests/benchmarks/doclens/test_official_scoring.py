@@ -1,4 +1,4 @@
-"""The authors' figures of items, pooled by `results`, are what their aggregation gives for their score files."""
+"""The authors' metrics of items, pooled by `results`, equal their aggregation of score files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
 from tests.benchmarks.doclens.doclens_judges import (
     OfficialJudge,
-    said_in,
+    contains,
     synthetic_checkout,
     unit,
 )
@@ -54,20 +54,20 @@ from tests.support import SHARED, needs_shared
 TASK = next(task for task in TASKS if task.name == "mimic_rrs")
 POOLED = replace(
     TASK,
-    metrics=tuple(one for one in TASK.metrics if one.needs == "official"),
+    metrics=tuple(metric for metric in TASK.metrics if metric.needs == "official"),
     groups=(),
     cluster=None,
 )
-NOTHING = Section(reference_claims=(), output_claims=())
+EMPTY_SECTION = Section(reference_claims=(), output_claims=())
 FOLDER = SHARED / "fixtures" / "doclens"
 
 
 def _pooled(units: Mapping[str, Sequence[OfficialVerdict]]) -> dict[str, float]:
-    """The totals over items; a share of nothing, which `results` does not have, is 0."""
-    empty = UnitVerdict(section=NOTHING)
+    """The totals over items; a share of 0, which `results` does not have, is 0."""
+    empty = UnitVerdict(section=EMPTY_SECTION)
     scores = {
-        name: item_score(name, {FULL: empty}, official=some)
-        for name, some in units.items()
+        name: item_score(name, {FULL: empty}, official=verdicts)
+        for name, verdicts in units.items()
     }
     items = [Item(id=name, fields={}, groups={}, cluster=name) for name in units]
     metrics = summarise(POOLED, items, scores, {}, recipe={})["metrics"]
@@ -79,15 +79,15 @@ def _pooled(units: Mapping[str, Sequence[OfficialVerdict]]) -> dict[str, float]:
 def _verdict(
     recall: Sequence[Any], precision: Sequence[Any], cited: Sequence[Mapping[str, Any]]
 ) -> OfficialVerdict:
-    """What is counted of records as in their score files."""
+    """The tallies of records in the form of the authors' score files."""
     return OfficialVerdict(
         tallies=official_tallies(
             Section(
                 reference_claims=tuple(
-                    bool(one["entailment_prediction"] == 1) for one in recall
+                    bool(record["entailment_prediction"] == 1) for record in recall
                 ),
                 output_claims=tuple(
-                    bool(one["entailment_prediction"] == 1) for one in precision
+                    bool(record["entailment_prediction"] == 1) for record in precision
                 ),
                 sentences=tuple(map(_sentence, cited)),
             )
@@ -98,7 +98,9 @@ def _verdict(
 def _sentence(record: Mapping[str, Any]) -> SentenceVerdict:
     provenance = record.get("provenance") or ()
     entailed = bool(record["entailment_prediction"] == 1)
-    supports = tuple(entailed and one in provenance for one in record["citations"])
+    supports = tuple(
+        entailed and number in provenance for number in record["citations"]
+    )
     return SentenceVerdict(entailed=entailed, supports=supports)
 
 
@@ -123,35 +125,37 @@ EXAMPLES = st.dictionaries(
 
 
 @given(st.dictionaries(st.sampled_from(["one", "two"]), EXAMPLES, min_size=1))
-def test_items_pooled_are_their_totals(
+def test_pooled_items_equal_the_authors_totals(
     files: dict[str, dict[str, tuple[Any, Any, Any]]],
 ) -> None:
     expected = official_scores(
         **{
             name: {
-                section: {key: known[place] for key, known in each.items()}
-                for section, each in files.items()
+                section: {key: records[position] for key, records in examples.items()}
+                for section, examples in files.items()
             }
-            for place, name in enumerate(
+            for position, name in enumerate(
                 ("claim_recall", "claim_precision", "citations")
             )
         }
     )
     units: dict[str, list[OfficialVerdict]] = {}
-    for each in files.values():
-        for key, known in each.items():
-            units.setdefault(key, []).append(_verdict(*known))
-    found = _pooled(units)
-    assert found == pytest.approx(
+    for examples in files.values():
+        for key, records in examples.items():
+            units.setdefault(key, []).append(_verdict(*records))
+    pooled = _pooled(units)
+    assert pooled == pytest.approx(
         {name: expected[name]["total"] for name in METRICS}, abs=1e-12
     )
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_the_checked_aggregations() -> None:
+def test_pooled_items_equal_the_aggregations_of_the_script() -> None:
     cases = [
-        one for one in _expected()["aggregation"] if "error" not in one["expected"]
+        aggregation
+        for aggregation in _expected()["aggregation"]
+        if "error" not in aggregation["expected"]
     ]
     assert len(cases) == 8
     for case in cases:
@@ -160,14 +164,14 @@ def test_the_checked_aggregations() -> None:
             for key, content in case["files"].items()
         }
         same = files.get("same_scores", {})
-        places = {
+        units_of_files = {
             (section, key): None
             for content in files.values()
-            for section, each in content.items()
-            for key in each
+            for section, examples in content.items()
+            for key in examples
         }
         units: dict[str, list[OfficialVerdict]] = {}
-        for section, key in places:
+        for section, key in units_of_files:
             recall, precision, cited = (
                 list(files.get(name, {}).get(section, {}).get(key, ()))
                 for name in ("claim_scores", "output_claim_scores", "score")
@@ -193,10 +197,10 @@ def _either(records: Sequence[Any], partners: Sequence[Any]) -> list[Any]:
     return [
         {
             "entailment_prediction": int(
-                1 in (one["entailment_prediction"], other["entailment_prediction"])
+                1 in (record["entailment_prediction"], partner["entailment_prediction"])
             )
         }
-        for one, other in zip(records, padded, strict=False)
+        for record, partner in zip(records, padded, strict=False)
     ]
 
 
@@ -213,14 +217,14 @@ def _unit(name: str, output: str, sources: tuple[str, ...], form: str = "text") 
 
 @pytest.fixture
 def judging(tmp_path: Path) -> Callable[[Any, str], Judging]:
-    """How a judge is asked with prompts of the authors' form."""
+    """Makes the judging of a task with prompts in the authors' form."""
     upstream = synthetic_checkout(tmp_path)
 
-    def made(judge: Any, task: str) -> Judging:
+    def judging_with(judge: Any, task: str) -> Judging:
         prompts = load_judge_prompts(BY_NAME[task], "official", upstream)
         return Judging(judge=judge, prompts=prompts, mode="batched")
 
-    return made
+    return judging_with
 
 
 TASK_OF = {"text": "doclens_own", "question": "meqsum"}
@@ -230,29 +234,32 @@ SOURCES = ("No fracture.", "Heart size is normal.", "A dose of 5 mg.")
 
 
 @pytest.mark.parametrize(
-    ("form", "output", "shares", "asked"), cases("official_scoring", "test_forms")
+    ("form", "output", "shares", "questions"),
+    cases("official_scoring", "test_citation_metrics_of_every_form"),
 )
-def test_forms(
+def test_citation_metrics_of_every_form(
     judging: Callable[[Any, str], Judging],
     form: str,
     output: str,
     shares: list[float],
-    asked: int,
+    questions: int,
 ) -> None:
     judge = OfficialJudge(
-        lambda text, said: said_in(text.lower(), said.strip(" .").lower())
+        lambda text, phrase: contains(text.lower(), phrase.strip(" .").lower())
     )
-    given = judging(judge, TASK_OF.get(form, "aci_bench_section"))
-    (found,) = judge_official([_unit("1", output, SOURCES, form)], given)
-    assert [found.tallies[metric].limits[0] for metric in METRICS[2:]] == shares
-    numbered = [one for one in judge.asked if one.id.rpartition("/")[2].isdigit()]
-    assert len(numbered) == asked
+    judging_of_task = judging(judge, TASK_OF.get(form, "aci_bench_section"))
+    (verdict,) = judge_official([_unit("1", output, SOURCES, form)], judging_of_task)
+    assert [verdict.tallies[metric].limits[0] for metric in METRICS[2:]] == shares
+    numbered = [
+        question for question in judge.asked if question.id.rpartition("/")[2].isdigit()
+    ]
+    assert len(numbered) == questions
 
 
-def test_what_is_asked_is_what_was_given(
+def test_questions_about_a_report_have_the_official_texts(
     judging: Callable[[Any, str], Judging],
 ) -> None:
-    """Claims of the text with its citations, verdicts on it without, sources in small letters and on one line."""
+    """Claims are made from the text with citations and judged without; sources are lower case, in one line."""
     judge = OfficialJudge()
     output = " Lesion  [0].\nNo Effusion [1] [1] x "
     report = unit(
@@ -263,24 +270,24 @@ def test_what_is_asked_is_what_was_given(
     )
     judge_official([report], judging(judge, "mimic_rrs"))
     start = "v1/plan/official"
-    assert judge.said(f"{start}/output/claims") == output
-    assert judge.said(f"{start}/reference/claims") == "1. lesion. 2. no effusion."
+    assert judge.message(f"{start}/output/claims") == output
+    assert judge.message(f"{start}/reference/claims") == "1. lesion. 2. no effusion."
     recall, precision = (
-        json.loads(judge.said(f"{start}/{name}"))["radiology_report"]
+        json.loads(judge.message(f"{start}/{name}"))["radiology_report"]
         for name in ("recall", "precision")
     )
     assert (recall, precision) == (
         " Lesion .\nNo Effusion x ",
         "1. lesion. 2. no effusion.",
     )
-    assert json.loads(judge.said(f"{start}/1")) == {
+    assert json.loads(judge.message(f"{start}/1")) == {
         "sentence_in_summary": ". No Effusion",
         "sentences_in_the_radiology_report": [{"idx": "1", "content": "no effusion."}],
     }
-    assert {one.max_tokens for one in judge.asked} == {2000}
+    assert {question.max_tokens for question in judge.asked} == {2000}
 
 
-def test_a_blank_question_is_asked_about(
+def test_a_blank_question_is_judged(
     judging: Callable[[Any, str], Judging],
 ) -> None:
     judge = OfficialJudge()
@@ -294,20 +301,23 @@ def test_a_blank_question_is_asked_about(
         )
         for name, output in (("blank", ""), ("cited", "Is it new? [0]"))
     )
-    found = judge_official([blank, cited], judging(judge, "meqsum"))
-    assert json.loads(judge.said("blank/official/recall")) == {
+    verdicts = judge_official([blank, cited], judging(judge, "meqsum"))
+    assert json.loads(judge.message("blank/official/recall")) == {
         "question A": "",
         "question B": "Is it [new]?",
     }
-    assert json.loads(judge.said("cited/official/precision")) == {
-        "question A": "Is it [new?",  # each closing bracket goes
+    assert json.loads(judge.message("cited/official/precision")) == {
+        "question A": "Is it [new?",  # the script removes each closing bracket
         "question B": "Is it new? [0]",
     }
-    assert [one.tallies["claim_recall"].counts.of for one in found] == [1, 1]
-    assert [one.tallies["citation_recall"].counts.of for one in found] == [0, 1]
+    assert [verdict.tallies["claim_recall"].counts.of for verdict in verdicts] == [1, 1]
+    assert [verdict.tallies["citation_recall"].counts.of for verdict in verdicts] == [
+        0,
+        1,
+    ]
 
 
-def test_sources_are_numbered_and_taken_apart_as_theirs() -> None:
+def test_sources_are_numbered_and_split_as_by_the_authors() -> None:
     assert official_input(["[doctor] Hi\nthere", "[patient] Ow"], "note") == (
         "[0][doctor] Hi\nthere\n[1][patient] Ow"
     )
@@ -317,47 +327,57 @@ def test_sources_are_numbered_and_taken_apart_as_theirs() -> None:
     assert numbered == {0: "See", 4: "and", 1: "b", 2: "c"}
 
 
-def test_without_a_reply_there_are_limits_and_a_reason(
+def test_a_missing_reply_has_limits_and_a_reason(
     judging: Callable[[Any, str], Judging],
 ) -> None:
-    judge = OfficialJudge(lambda text, said: None)
-    (found,) = judge_official(
+    judge = OfficialJudge(lambda text, phrase: None)
+    (verdict,) = judge_official(
         [_unit("1", "No fracture [0].", SOURCES, "section")],
         judging(judge, "aci_bench_section"),
     )
     assert (
-        found.tallies["citation_recall"].limits
-        == found.tallies["citation_precision"].limits
+        verdict.tallies["citation_recall"].limits
+        == verdict.tallies["citation_precision"].limits
         == (0.0, 1.0)
     )
-    assert found.reasons == ("judge: http 500",)
+    assert verdict.reasons == ("judge: http 500",)
 
 
 TEXTS = st.text(alphabet="aB 12[]|+-. \n", max_size=50)
 
 
 @pytest.mark.parametrize(
-    ("method", "text", "found"), cases("official_reading", "sentences", tuples=True)
+    ("method", "text", "expected"), cases("official_reading", "sentences", tuples=True)
 )
-def test_sentences(method: Any, text: str, found: tuple[tuple[Any, ...], ...]) -> None:
+def test_official_sentences(
+    method: Any, text: str, expected: tuple[tuple[Any, ...], ...]
+) -> None:
     sentences = official_sentences(text, method=method, sources=20)
-    assert tuple((one.target, one.citations, one.judged) for one in sentences) == found
+    assert (
+        tuple(
+            (sentence.target, sentence.citations, sentence.judged)
+            for sentence in sentences
+        )
+        == expected
+    )
 
 
-def test_a_number_too_large_is_no_error() -> None:
+def test_a_citation_of_a_large_number_is_not_judged() -> None:
     for large in ("2", "9" * 5000):
-        (one,) = official_sentences(f"Pain [{large}]", method="sent", sources=2)
-        assert one.judged is False
+        (sentence,) = official_sentences(f"Pain [{large}]", method="sent", sources=2)
+        assert sentence.judged is False
 
 
 @given(TEXTS)
-def test_removal_is_their_two_steps(text: str) -> None:
+def test_citations_are_removed_in_the_authors_two_steps(text: str) -> None:
     without = re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", text))
     assert remove_citations_official(text) == without.replace(" |", "").replace("]", "")
 
 
 @given(TEXTS)
-def test_the_citation_split_drops_the_rest_alone(text: str) -> None:
+def test_the_citation_split_drops_only_the_text_after_the_last_citation(
+    text: str,
+) -> None:
     segments = official_segments(text, method="citation")
     joined = "".join(segments)
     assert text.startswith(joined)
@@ -365,20 +385,24 @@ def test_the_citation_split_drops_the_rest_alone(text: str) -> None:
 
 
 @given(TEXTS)
-def test_no_output_is_an_error(text: str) -> None:
+def test_any_output_is_split(text: str) -> None:
     for method in ("sent", "citation", "meqsum"):
-        for one in official_sentences(text, method=method, sources=20):
-            assert one.judged or not (set(one.citations) and max(one.citations) < 20)
-            assert set(one.citations) <= set(official_ids(text))
+        for sentence in official_sentences(text, method=method, sources=20):
+            assert sentence.judged or not (
+                set(sentence.citations) and max(sentence.citations) < 20
+            )
+            assert set(sentence.citations) <= set(official_ids(text))
 
 
 @pytest.mark.parametrize(
-    ("reply", "citations", "said"),
-    cases("official_reading", "test_mistral_replies", tuples=True),
+    ("reply", "citations", "expected"),
+    cases("official_reading", "test_mistral_replies_are_read", tuples=True),
 )
-def test_mistral_replies(reply: str, citations: tuple[int, ...], said: Any) -> None:
+def test_mistral_replies_are_read(
+    reply: str, citations: tuple[int, ...], expected: Any
+) -> None:
     read = mistral_cited(reply, citations)
-    assert (None if isinstance(read, Unreadable) else read) == said
+    assert (None if isinstance(read, Unreadable) else read) == expected
 
 
 def test_gpt_replies_need_their_keys() -> None:

@@ -1,7 +1,4 @@
-"""Turns of a dialogue, sections of a note, sentences of a question.
-
-Citation markers and cited sentences.
-"""
+"""Turns of a dialogue, sections of a note, sentences of a question, and citation markers."""
 
 from __future__ import annotations
 
@@ -36,8 +33,10 @@ from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
 
 
-@pytest.mark.parametrize(("dialogue", "turns"), cases("pieces", "test_turns"))
-def test_turns(dialogue: str, turns: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("dialogue", "turns"), cases("pieces", "test_turns_of_a_dialogue")
+)
+def test_turns_of_a_dialogue(dialogue: str, turns: list[str]) -> None:
     assert split_turns(dialogue) == turns
 
 
@@ -58,7 +57,7 @@ def test_numbers_begin_at_zero() -> None:
     st.sampled_from(("{}[{}]", "{}[ {} ]", "{}[{} ]")),
     st.sampled_from(("", " ", "\t")),
 )
-def test_a_speaker_in_any_case_and_spacing(
+def test_a_speaker_is_read_in_any_case_and_spacing(
     name: str, case: Callable[[str], str], form: str, before: str
 ) -> None:
     line = f"{form.format(before, case(name))} hi ."
@@ -76,7 +75,7 @@ def test_a_speaker_in_any_case_and_spacing(
         "[3]",
     ],
 )
-def test_what_a_transcriber_heard_is_no_speaker(heard: str) -> None:
+def test_a_transcriber_s_mark_is_not_a_speaker(heard: str) -> None:
     assert split_turns(f"[doctor] a .\n{heard}") == [f"[doctor] a .\n{heard}"]
 
 
@@ -96,13 +95,17 @@ def test_joined_turns_are_the_dialogue(lines: list[str]) -> None:
     assert split_turns("\n".join(turns)) == turns
 
 
-@pytest.mark.parametrize(("line", "section"), cases("pieces", "test_headings"))
-def test_headings(line: str, section: str | None) -> None:
+@pytest.mark.parametrize(
+    ("line", "section"), cases("pieces", "test_headings_of_sections")
+)
+def test_headings_of_sections(line: str, section: str | None) -> None:
     assert heading_section(line) == section
 
 
-@pytest.mark.parametrize(("note", "parts"), cases("pieces", "test_notes"))
-def test_notes(note: str, parts: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("note", "parts"), cases("pieces", "test_notes_are_divided_into_sections")
+)
+def test_notes_are_divided_into_sections(note: str, parts: dict[str, str]) -> None:
     assert list(divide_note(note).items()) == [
         (section, parts.get(section, "")) for section in SECTIONS
     ]
@@ -128,28 +131,28 @@ NOTE_LINES = st.lists(
 
 
 @given(NOTE_LINES)
-def test_no_text_is_lost_or_doubled_and_a_section_alone_stays_what_it_is(
+def test_a_divided_note_keeps_every_line_and_each_section_is_divided_as_itself(
     lines: list[str],
 ) -> None:
     note = "\n".join(lines)
     parts = divide_note(note)
     assert sum(map(len, parts.values())) == len(note)
-    # Taken up in turn by their headings, the sections are the note again.
-    rest = {section: part.splitlines(keepends=True) for section, part in parts.items()}
+    # The lines of the sections, taken by their headings, are those of the note.
+    rest = {section: text.splitlines(keepends=True) for section, text in parts.items()}
     current = SECTIONS[0]
     for line in note.splitlines(keepends=True):
         current = heading_section(line) or current
         assert rest[current].pop(0) == line
     assert not any(rest.values())
-    for section, part in parts.items():
-        # Without a heading it can only be read as the first section.
-        first = part.splitlines()[0] if part else ""
+    for section, text in parts.items():
+        # Without a heading a text is the first section.
+        first = text.splitlines()[0] if text else ""
         read_as = section if heading_section(first) else SECTIONS[0]
-        assert divide_note(part) == dict.fromkeys(SECTIONS, "") | {read_as: part}
+        assert divide_note(text) == dict.fromkeys(SECTIONS, "") | {read_as: text}
 
 
-def same(ours: str, official: str) -> bool:
-    """Whether two texts are the same up to white space; the official files say "empty" in words."""
+def equal_texts(ours: str, official: str) -> bool:
+    """Whether two texts are equal up to white space; official files have a word for an empty text."""
     if EMPTY in official:
         return not ours
     return " ".join(ours.split()) == " ".join(official.split())
@@ -162,7 +165,7 @@ def test_the_official_division_of_the_validation_notes() -> None:
     notes = official_notes(
         SHARED / "data" / "aci_bench" / "challenge_data" / "valid.csv"
     )
-    found: Counter[bool] = Counter()
+    agreement: Counter[bool] = Counter()
     for section in SECTIONS:
         path = (
             SHARED
@@ -174,20 +177,22 @@ def test_the_official_division_of_the_validation_notes() -> None:
         records: list[dict[str, Any]] = json_of(path)["data"]
         assert [record["file"].split("-")[0] for record in records] == list(notes)
         for record in records:
-            found[
-                same(
+            agreement[
+                equal_texts(
                     divide_note(notes[record["file"].split("-")[0]])[section],
                     record["tgt"],
                 )
             ] += 1
-    assert found == {True: 80}
+    assert agreement == {True: 80}
 
 
 FOLDER = SHARED / "data" / "meqsum"
 
 
-@pytest.mark.parametrize(("question", "sentences"), cases("pieces", "test_sentences"))
-def test_sentences(question: str, sentences: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("question", "sentences"), cases("pieces", "test_sentences_of_a_question")
+)
+def test_sentences_of_a_question(question: str, sentences: list[str]) -> None:
     assert split_question(question) == sentences
 
 
@@ -197,26 +202,26 @@ PIECES = st.lists(
 
 
 @given(PIECES.map("".join))
-def test_no_text_is_lost_but_white_space(question: str) -> None:
+def test_split_questions_lose_only_white_space(question: str) -> None:
     sentences = split_question(question)
     assert "".join("".join(sentences).split()) == "".join(question.split())
     assert all(
         sentence and sentence == sentence.strip() and sentence in question
         for sentence in sentences
     )
-    # Capitals do not count, where there are as many small letters.
+    # Case makes no difference if lower case has the same length.
     if len(question.lower()) == len(question):
-        assert [len(each) for each in split_question(question.lower())] == [
-            len(each) for each in sentences
+        assert [len(sentence) for sentence in split_question(question.lower())] == [
+            len(sentence) for sentence in sentences
         ]
 
 
 @needs_shared
 @pytest.mark.upstream
-def test_numbers_of_questions_are_those_of_doclens() -> None:
-    """98 of its 100 questions, whose sentences it lists in small letters.
+def test_sentences_of_questions_equal_those_of_doclens() -> None:
+    """For 98 of 100 questions, whose sentences DocLens lists in lower case.
 
-    The others are named here.
+    The other two are named here.
     """
     files = {"test": FOLDER / "MEDIQA2021-Task1-TestSet-ReferenceSummaries.xlsx"}
     rows = list(read_meqsum_rows("full", "test", files))
@@ -234,7 +239,7 @@ def test_numbers_of_questions_are_those_of_doclens() -> None:
         for row, entry in zip(rows, released, strict=True)
         if plain(numbered_question(row["sentences"])) != plain(entry["input"])
     ]
-    # "ok." is no abbreviation here (173), and "e. w. [name]" ends behind the initials
+    # "ok." is no abbreviation here (173), and "e. w. [name]" ends after the initials
     # (313).
     assert other == ["173", "313"]
     assert all(re.match(r"\[0\] ", numbered_question(row["sentences"])) for row in rows)
@@ -244,14 +249,14 @@ MARKED = st.text(alphabet="aB 1205[],;-–. \n", max_size=60)
 
 
 @pytest.mark.parametrize(
-    ("text", "ids"), cases("citations", "test_markers", tuples=True)
+    ("text", "ids"), cases("citations", "test_ids_of_markers", tuples=True)
 )
-def test_markers(text: str, ids: tuple[int, ...]) -> None:
+def test_ids_of_markers(text: str, ids: tuple[int, ...]) -> None:
     assert cited_ids(text) == ids
 
 
 @pytest.mark.parametrize("prose", cases("citations", "prose"))
-def test_prose_holds_no_marker(prose: str) -> None:
+def test_prose_has_no_marker(prose: str) -> None:
     assert find_markers(prose) == []
     assert remove_citations(prose) == prose
 
@@ -261,13 +266,15 @@ def test_the_widest_range() -> None:
     assert cited_ids(f"[0-{MAX_RANGE}]") == ()
 
 
-@pytest.mark.parametrize(("text", "left"), cases("citations", "test_removal"))
-def test_removal(text: str, left: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "left"), cases("citations", "test_markers_are_removed")
+)
+def test_markers_are_removed(text: str, left: str) -> None:
     assert remove_citations(text) == left
 
 
 @given(MARKED)
-def test_markers_stand_where_they_say_and_go_with_spaces_beside_them_alone(
+def test_markers_have_positions_and_are_removed_with_adjacent_spaces(
     text: str,
 ) -> None:
     cut, end = "", 0
@@ -294,43 +301,49 @@ OUTPUTS = st.text(max_size=80) | st.lists(
 
 
 @pytest.mark.parametrize(
-    ("text", "sentences"), cases("citations", "test_sentences", tuples=True)
+    ("text", "sentences"),
+    cases("citations", "test_sentences_with_citations", tuples=True),
 )
-def test_cited_sentences(text: str, sentences: Read) -> None:
-    assert tuple((one.text, one.citations) for one in read_sentences(text)) == sentences
+def test_sentences_with_citations(text: str, sentences: Read) -> None:
+    assert (
+        tuple((sentence.text, sentence.citations) for sentence in read_sentences(text))
+        == sentences
+    )
 
 
 @given(OUTPUTS)
-def test_nothing_is_lost_and_every_citation_is_of_one_sentence(text: str) -> None:
+def test_sentences_keep_the_text_and_every_citation(text: str) -> None:
     sentences = read_sentences(text)
-    assert "".join(one.raw for one in sentences) == (text if text.strip() else "")
-    assert all(one.raw.strip() for one in sentences)
-    assert [one.citations for one in sentences] == [
-        cited_ids(one.raw) for one in sentences
+    assert "".join(sentence.raw for sentence in sentences) == (
+        text if text.strip() else ""
+    )
+    assert all(sentence.raw.strip() for sentence in sentences)
+    assert [sentence.citations for sentence in sentences] == [
+        cited_ids(sentence.raw) for sentence in sentences
     ]
-    # A marker is never cut in two, so that together they cite what the text cites.
-    assert {number for one in sentences for number in one.citations} == set(
+    # No marker is split, so that the sentences cite what the text cites.
+    assert {number for sentence in sentences for number in sentence.citations} == set(
         cited_ids(text) if text.strip() else ()
     )
 
 
 @given(OUTPUTS, st.integers(0, 9))
-def test_a_number_more_leaves_the_words(text: str, number: int) -> None:
-    # The same text, cited or not, says the same.
+def test_one_more_citation_keeps_the_words(text: str, number: int) -> None:
+    # The words do not depend on the citation.
     cited = read_sentences(f"{text.rstrip()} [{number}]") if text.strip() else ()
     assert _signs(cited) == _signs(read_sentences(text.rstrip()))
 
 
 def _signs(sentences: tuple[Sentence, ...]) -> str:
-    return "".join("".join(one.text.split()) for one in sentences)
+    return "".join("".join(sentence.text.split()) for sentence in sentences)
 
 
 def test_long_texts_are_read_whole() -> None:
-    # Nothing but one thing, again and again: the worst for anything that looks back or
-    # ahead.
-    for part in (". ", "[1]", "[", "[1 ", "a. ", "PLAN:\n", "**a", "x"):
-        text = part * 5000
-        assert "".join(one.raw for one in read_sentences(text)) == text
+    # One unit repeated is the worst case of a search backwards or
+    # forwards.
+    for unit in (". ", "[1]", "[", "[1 ", "a. ", "PLAN:\n", "**a", "x"):
+        text = unit * 5000
+        assert "".join(sentence.raw for sentence in read_sentences(text)) == text
 
 
 @pytest.mark.upstream
@@ -349,13 +362,18 @@ def test_the_authors_worked_examples_are_read_whole() -> None:
         if message.get("name") == "example_assistant"
     ]
     assert len(outputs) == 10
-    sentences = [one for output in outputs for one in read_sentences(output)]
-    assert "".join(one.raw for one in sentences) == "".join(outputs)
-    # They cite behind each sentence; what has no citation is the title of a problem
-    # ("Depression."), or was left uncited. Counted by hand: 14 titles, 8 sentences.
-    assert (len(sentences), sum(not one.citations for one in sentences)) == (204, 22)
+    sentences = [sentence for output in outputs for sentence in read_sentences(output)]
+    assert "".join(sentence.raw for sentence in sentences) == "".join(outputs)
+    # The examples cite after each sentence, except titles of problems ("Depression.")
+    # and uncited sentences. Counted by hand: 14 titles, 8 sentences.
+    assert (len(sentences), sum(not sentence.citations for sentence in sentences)) == (
+        204,
+        22,
+    )
 
 
-@pytest.mark.parametrize(("text", "sources"), cases("citations", "test_sources"))
-def test_sources(text: str, sources: list[tuple[int, str]]) -> None:
+@pytest.mark.parametrize(
+    ("text", "sources"), cases("citations", "test_sources_of_a_numbered_text")
+)
+def test_sources_of_a_numbered_text(text: str, sources: list[tuple[int, str]]) -> None:
     assert read_sources(text) == dict(sources)

@@ -1,4 +1,4 @@
-"""What a model is asked in each form, which worked examples are drawn, and how references come to cite."""
+"""Prompts of each form, the drawn worked examples, and citations added to references."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from tests.support import SHARED, asked, needs_shared, word_runs
 
 
 def prompts_of(task: TaskSpec, *, citations: str = "yes") -> PromptSet:
-    """As every caller loads them."""
+    """Loads prompts as every caller does."""
     return prompt_set(
         task,
         "own",
@@ -67,7 +67,7 @@ def prompts_of(task: TaskSpec, *, citations: str = "yes") -> PromptSet:
     )
 
 
-def test_the_headings_asked_for_are_those_that_divide_notes() -> None:
+def test_headings_in_the_prompts_divide_notes() -> None:
     assert tuple(texts.SECTION_TASKS) == SECTIONS
     note = ""
     for section, task in texts.SECTION_TASKS.items():
@@ -81,76 +81,81 @@ def test_the_headings_asked_for_are_those_that_divide_notes() -> None:
             if other != "EMPTY"
         )
         note += f"{heading}\n\nText of {section}.\n\n"
-    assert [part.split()[-1] for part in divide_note(note).values()] == [
+    assert [text.split()[-1] for text in divide_note(note).values()] == [
         f"{name}." for name in SECTIONS
     ]
 
 
 @pytest.mark.parametrize("form", ["note", "section", "impression", "question", "text"])
-def test_every_form_whole(form: str) -> None:
+def test_the_whole_prompt_of_every_form(form: str) -> None:
     (task,) = [
-        each
-        for each in TASKS
-        if (each.options["form"], each.options["shots"]) == (form, "0")
+        candidate
+        for candidate in TASKS
+        if (candidate.options["form"], candidate.options["shots"]) == (form, "0")
     ]
-    said = texts.TEXTS[form]
+    form_texts = texts.TEXTS[form]
     for citations in ("yes", "no"):
         prompts = prompts_of(task, citations=citations)
         assert prompts.settings == {"citations": citations}
         for item in items_of(task.name):
-            parts = [said["given"], said["task"]]
-            parts += (
+            paragraphs = [form_texts["given"], form_texts["task"]]
+            paragraphs += (
                 [texts.SECTION_TASKS[str(item.groups["section"])]]
                 if form == "section"
                 else []
             )
-            parts += [said["citing"]] if citations == "yes" else []
-            parts += [
-                f"{said['source']}:\n{numbered_source(item)}",
-                f"{said['answer']}:",
+            paragraphs += [form_texts["citing"]] if citations == "yes" else []
+            paragraphs += [
+                f"{form_texts['source']}:\n{numbered_source(item)}",
+                f"{form_texts['answer']}:",
             ]
-            assert asked(prompts, item) == "\n\n".join(parts)
+            assert asked(prompts, item) == "\n\n".join(paragraphs)
 
 
-def test_what_is_said_of_citing() -> None:
-    for form, said in texts.TEXTS.items():
-        assert [marker.ids for marker in find_markers(said["citing"])] == [(3,), (4,)]
-        assert ("turns" if form in ("note", "section") else "sentences") in said[
+def test_instructions_for_citations() -> None:
+    for form, form_texts in texts.TEXTS.items():
+        assert [marker.ids for marker in find_markers(form_texts["citing"])] == [
+            (3,),
+            (4,),
+        ]
+        assert ("turns" if form in ("note", "section") else "sentences") in form_texts[
             "citing"
         ]
-        assert "cite" not in said["task"]
+        assert "cite" not in form_texts["task"]
     assert numbered_source(items_of("aci_bench")[0]).startswith("[0][doctor] ")
     assert numbered_source(items_of("meqsum")[0]).startswith("[0] ")
 
 
-def test_one_worked_example() -> None:
+def test_a_prompt_with_one_worked_example() -> None:
     task = BY_NAME["doclens_own"]
-    one = replace(task, options={**task.options, "shots": "1"}, exemplars="train")
-    prompts = load_prompts(one, exemplars=own_rows()[:1])
-    said = asked(prompts, items_of("doclens_own")[1])
+    one_shot = replace(task, options={**task.options, "shots": "1"}, exemplars="train")
+    prompts = load_prompts(one_shot, exemplars=own_rows()[:1])
+    prompt = asked(prompts, items_of("doclens_own")[1])
     assert (
         "[2] Allopurinol was started.\n\nSummary:\nGout [0]. Allopurinol started [2].\n\nNow do "
-        "this one." in said
+        "this one." in prompt
     )
     assert prompts.settings == {"citations": "yes", "seed": 17, "examples": ["a"]}
     bare = asked(
-        load_prompts(one, arguments={"citations": "no"}, exemplars=own_rows()[1:2]),
+        load_prompts(
+            one_shot, arguments={"citations": "no"}, exemplars=own_rows()[1:2]
+        ),
         items_of("doclens_own")[0],
     )
-    # The user's own reference had a marker.
+    # A marker in the user's own reference is removed.
     assert "Summary:\nCited already. Gout.\n\n" in bare
 
 
 @pytest.mark.parametrize(
     "task", [task for task in TASKS if task.exemplars], ids=lambda task: task.name
 )
-def test_worked_examples_of_every_task(task: TaskSpec) -> None:
+def test_prompts_with_worked_examples_of_every_task(task: TaskSpec) -> None:
     shots = int(task.options["shots"])
-    said = texts.TEXTS[task.options["form"]]
+    form_texts = texts.TEXTS[task.options["form"]]
     opening = texts.ALONE if shots == 1 else texts.AMONG.format(count=shots)
     for citations in ("yes", "no"):
         prompts = prompts_of(task, citations=citations)
-        # The recipe has ids of the examples, and none of their texts.
+        # The recipe has the ids of the examples, not their texts.
         assert prompts.settings.keys() == {"citations", "seed", "examples"}
         assert prompts.settings["citations"] == citations
         assert set(prompts.settings["examples"]) <= {
@@ -164,21 +169,23 @@ def test_worked_examples_of_every_task(task: TaskSpec) -> None:
         for item in items_of(task.name)[:8]:
             before, _, after = asked(prompts, item).partition(f"\n\n{opening}\n\n")
             assert before.endswith(
-                said["citing"]
+                form_texts["citing"]
                 if citations == "yes"
                 else texts.SECTION_TASKS.get(
-                    str(item.groups.get("section")), said["task"]
+                    str(item.groups.get("section")), form_texts["task"]
                 )
             )
-            *examples, last = re.split(f"(?:^|\n\n)(?={said['source']}:\n)", after)[1:]
+            *examples, last = re.split(
+                f"(?:^|\n\n)(?={form_texts['source']}:\n)", after
+            )[1:]
             assert (
                 last
-                == f"{said['source']}:\n{numbered_source(item)}\n\n{said['answer']}:"
+                == f"{form_texts['source']}:\n{numbered_source(item)}\n\n{form_texts['answer']}:"
             )
             assert len(examples) == shots
             for example in examples:
                 answer = example.removesuffix(f"\n\n{texts.ASKED}").rpartition(
-                    f"\n\n{said['answer']}:\n"
+                    f"\n\n{form_texts['answer']}:\n"
                 )[2]
                 sentences = read_sentences(answer)
                 assert sentences
@@ -188,7 +195,7 @@ def test_worked_examples_of_every_task(task: TaskSpec) -> None:
                 )
 
 
-def test_braces_are_only_text() -> None:
+def test_braces_in_texts_are_kept() -> None:
     (odd,) = load_items(
         BY_NAME["doclens_own"],
         [
@@ -205,7 +212,7 @@ def test_braces_are_only_text() -> None:
     assert gold_response(BY_NAME["doclens_own"], odd) == "{answer} of {0} [0]"
 
 
-def test_hashes_tell_apart_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hashes_differ_between_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     def hashes() -> dict[tuple[str, str], str]:
         return {
             (task.name, cites): prompts_of(task, citations=cites).sha256
@@ -222,7 +229,7 @@ def test_hashes_tell_apart_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     assert {key for key in after if after[key] != before[key]} == {
         (f"aci_bench{shots}", "yes") for shots in ("", "_one_shot", "_two_shot")
     }
-    # Other rows, other examples; the same ones under other ids are the same texts.
+    # Other rows are other examples; their order makes no difference.
     task = BY_NAME["meqsum_one_shot"]
     rows = [row | {"summary": "Is it?"} for row in exemplar_rows(task)]
     assert load_prompts(task, exemplars=rows).sha256 != before["meqsum_one_shot", "yes"]
@@ -232,7 +239,7 @@ def test_hashes_tell_apart_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     )
 
 
-def test_wrong_use() -> None:
+def test_unknown_prompt_sets_and_settings_are_refused() -> None:
     task = BY_NAME["meqsum_one_shot"]
     with pytest.raises(
         UsageError,
@@ -258,7 +265,7 @@ def test_wrong_use() -> None:
 @pytest.mark.parametrize(
     "name", ["aci_bench", "aci_bench_section", "mimic_rrs", "meqsum", "doclens_own"]
 )
-def test_gold_is_the_reference_and_every_sentence_cites(name: str) -> None:
+def test_gold_is_the_reference_with_citations(name: str) -> None:
     golds = assert_gold(BY_NAME[name], items_of(name))
     if name == "doclens_own":
         assert golds == [
@@ -269,10 +276,7 @@ def test_gold_is_the_reference_and_every_sentence_cites(name: str) -> None:
 
 
 def assert_gold(task: TaskSpec, items: list[Item]) -> list[str]:
-    """Without markers it is the reference.
-
-    Its sections and all their sentences cite what the source has.
-    """
+    """Asserts that gold without markers is the reference, and that each sentence cites the source."""
     golds = [gold_response(task, item) for item in items]
     for item, gold in zip(items, golds, strict=True):
         reference = item.fields["reference"]
@@ -280,11 +284,13 @@ def assert_gold(task: TaskSpec, items: list[Item]) -> list[str]:
             assert gold == ""
             continue
         assert remove_citations(gold) == remove_citations(reference)
-        parts = divide_note(gold) if item.fields["form"] == "note" else {"full": gold}
-        for name, part in parts.items():
+        section_texts = (
+            divide_note(gold) if item.fields["form"] == "note" else {"full": gold}
+        )
+        for name, section_text in section_texts.items():
             if item.fields["form"] == "note":
-                assert remove_citations(part) == item.fields["sections"][name]
-            for sentence in read_sentences(part):
+                assert remove_citations(section_text) == item.fields["sections"][name]
+            for sentence in read_sentences(section_text):
                 assert sentence.citations, (item.id, name)
                 assert max(sentence.citations) < len(item.fields["sentences"])
                 assert len(sentence.citations) <= 3
@@ -292,11 +298,11 @@ def assert_gold(task: TaskSpec, items: list[Item]) -> list[str]:
 
 
 def release(visits: str, questions: str) -> tuple[list[Row], list[Row]]:
-    """Splits of ACI-BENCH and MeQSum as released."""
-    places = find_files(ACI_SOURCE, "doclens", SHARED / "data" / "aci_bench")
-    files = find_files(MEQSUM_SOURCE, "full", SHARED / "data" / "meqsum")
-    return list(read_aci_rows("doclens", visits, places)), list(
-        read_meqsum_rows("full", questions, files)
+    """Rows of the released splits of ACI-BENCH and MeQSum."""
+    visit_files = find_files(ACI_SOURCE, "doclens", SHARED / "data" / "aci_bench")
+    question_files = find_files(MEQSUM_SOURCE, "full", SHARED / "data" / "meqsum")
+    return list(read_aci_rows("doclens", visits, visit_files)), list(
+        read_meqsum_rows("full", questions, question_files)
     )
 
 
@@ -316,7 +322,7 @@ def test_gold_of_the_release() -> None:
 
 @needs_shared
 @pytest.mark.upstream
-def test_our_texts_are_not_the_authors() -> None:
+def test_our_prompts_share_no_words_with_the_authors() -> None:
     """No run of eight words of their prompts or their paper is in ours."""
     files = sorted(
         (SHARED / "data" / "doclens" / "prompts" / "generation").glob("*.json")
@@ -330,14 +336,14 @@ def test_our_texts_are_not_the_authors() -> None:
             run for message in json_of(file) for run in word_runs(message["content"])
         }
     assert len(theirs) > 15_000
-    said = [
-        part
-        for each in texts.TEXTS.values()
-        for part in (each["given"], each["task"], each["citing"])
+    instructions = [
+        text
+        for form_texts in texts.TEXTS.values()
+        for text in (form_texts["given"], form_texts["task"], form_texts["citing"])
     ]
     ours = {
         run
-        for text in (*said, *texts.SECTION_TASKS.values())
+        for text in (*instructions, *texts.SECTION_TASKS.values())
         for run in word_runs(text)
     }
     assert len(ours) > 250
@@ -354,7 +360,7 @@ def ids(name: str, rows: list[dict[str, object]] | None = None) -> list[str]:
     return [item.id for items in drawn.values() for item in items]
 
 
-def test_each_task_gets_as_many_as_it_says_whatever_the_order_of_the_rows() -> None:
+def test_each_task_has_its_number_of_examples_in_any_order_of_rows() -> None:
     assert [task.options["shots"] for task in WITH_EXAMPLES] == [
         "1",
         "2",
@@ -382,7 +388,7 @@ def test_each_task_gets_as_many_as_it_says_whatever_the_order_of_the_rows() -> N
             )
 
 
-def test_the_draw_is_pinned_and_fewer_are_the_first_of_more() -> None:
+def test_drawn_examples_are_fixed_and_fewer_are_the_first_of_more() -> None:
     for fewer, more in (
         ("aci_bench_one", "aci_bench_two"),
         ("meqsum_one", "meqsum_two"),
@@ -394,14 +400,14 @@ def test_the_draw_is_pinned_and_fewer_are_the_first_of_more() -> None:
     assert ids("mimic_rrs_six_shot") == ["101", "110", "122", "132", "141", "151"]
 
 
-def test_reports_are_of_six_kinds_alike() -> None:
-    for name, each in (("mimic_rrs_six_shot", 1), ("mimic_rrs_twelve_shot", 2)):
+def test_examples_of_reports_have_six_kinds_in_equal_numbers() -> None:
+    for name, count in (("mimic_rrs_six_shot", 1), ("mimic_rrs_twelve_shot", 2)):
         items = draw_exemplars(BY_NAME[name], reports("train"))[""]
         kinds = [(item.groups["modality"], item.groups["anatomy"]) for item in items]
-        assert Counter(kinds) == dict.fromkeys(NAMES, each)
-        assert kinds == list(NAMES) * each
-    # A seventh kind, which has fewer rows, takes no part; one that has more takes the
-    # place of the last by name.
+        assert Counter(kinds) == dict.fromkeys(NAMES, count)
+        assert kinds == list(NAMES) * count
+    # A seventh kind with fewer rows is not drawn; one with more rows replaces the last
+    # by name.
     rare, often = (
         [report(1, "MR", "neck")],
         [report(n, "CT", "aorta") for n in range(4)],
@@ -423,7 +429,7 @@ def test_reports_are_of_six_kinds_alike() -> None:
     assert len(NAMES) == KINDS
 
 
-def test_visits_lacking_a_section_are_no_examples_of_sections() -> None:
+def test_visits_without_a_section_are_not_drawn_for_sections() -> None:
     rows = [
         row | {"objective_results": " "} if row["id"] == "DEMO002" else row
         for row in exemplar_rows(BY_NAME["aci_bench_one_shot"])
@@ -441,7 +447,7 @@ def test_visits_lacking_a_section_are_no_examples_of_sections() -> None:
 
 
 @pytest.mark.parametrize("task", WITH_EXAMPLES, ids=lambda task: task.name)
-def test_too_few_rows_say_what_to_do(task: TaskSpec) -> None:
+def test_too_few_rows_are_refused(task: TaskSpec) -> None:
     name, family = task.name, task.options["family"]
     expected = (
         rf"{name}: .*split {task.exemplars} of .* has 0\. Build .* again .*medical-tasks build .*"
@@ -449,7 +455,7 @@ def test_too_few_rows_say_what_to_do(task: TaskSpec) -> None:
     )
     with pytest.raises(MissingError, match=expected):
         ids(name, [])
-    # What has no reference is no example.
+    # Rows without a reference are not drawn.
     column = {"meqsum": "summary", "mimic_rrs": "impression"}.get(family, "note")
     blank = [
         row | dict.fromkeys((column, *SECTIONS), "\n") for row in exemplar_rows(task)
@@ -458,7 +464,7 @@ def test_too_few_rows_say_what_to_do(task: TaskSpec) -> None:
         ids(name, blank)
 
 
-def test_a_kind_with_too_few_reports() -> None:
+def test_a_kind_with_too_few_reports_is_named() -> None:
     rows = [row for row in reports("train") if row["id"] not in ("140", "141")]
     few = "2 worked examples of kind MR head are needed, split train of mimic_rrs has 1"
     with pytest.raises(MissingError, match=few):
@@ -479,13 +485,13 @@ VISIT = (
 
 
 @pytest.mark.parametrize(
-    ("sentence", "cited"), cases("prompts", "test_what_a_sentence_cites", tuples=True)
+    ("sentence", "cited"), cases("prompts", "test_citations_of_a_sentence", tuples=True)
 )
-def test_what_a_sentence_cites(sentence: str, cited: tuple[int, ...]) -> None:
+def test_citations_of_a_sentence(sentence: str, cited: tuple[int, ...]) -> None:
     assert Source(VISIT).cited_by(sentence) == cited
 
 
-def test_at_most_three_and_ties_in_order() -> None:
+def test_at_most_three_citations_and_ties_in_order() -> None:
     source = Source(
         ["alpha beta", "gamma delta", "epsilon zeta", "eta theta", "alpha beta"]
     )
@@ -502,13 +508,13 @@ def test_at_most_three_and_ties_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "cited"), cases("prompts", "test_where_markers_stand")
+    ("text", "cited"), cases("prompts", "test_positions_of_added_markers")
 )
-def test_where_markers_stand(text: str, cited: str) -> None:
+def test_positions_of_added_markers(text: str, cited: str) -> None:
     assert cite(text, Source(VISIT)) == cited
 
 
-# Pieces of notes, and odd ones, in any order.
+# Pieces of notes and unusual texts, in any order.
 _PIECES = cases("prompts")["pieces"]
 TEXTS = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join) | st.text(
     max_size=80
@@ -517,13 +523,13 @@ TEXTS = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join) | st.text(
 
 @given(text=TEXTS)
 @hypothesis_example(text="Plan:\n. ")
-def test_markers_change_nothing_but_themselves(text: str) -> None:
+def test_added_markers_leave_the_text_unchanged(text: str) -> None:
     cited = cite(text, Source(VISIT))
     assert remove_citations(cited) == remove_citations(text)
     before, after = divide_note(text), divide_note(cited)
-    assert {name: remove_citations(part) for name, part in after.items()} == {
-        name: remove_citations(part) for name, part in before.items()
-    }
+    assert {
+        name: remove_citations(section_text) for name, section_text in after.items()
+    } == {name: remove_citations(section_text) for name, section_text in before.items()}
 
 
 @given(
@@ -534,7 +540,7 @@ def test_markers_change_nothing_but_themselves(text: str) -> None:
         max_size=12,
     )
 )
-def test_laws_of_the_rule(words: list[str]) -> None:
+def test_citations_are_ordered_and_ignore_the_order_of_words(words: list[str]) -> None:
     source = Source(VISIT)
     cited = source.cited_by(" ".join(words))
     assert 1 <= len(cited) <= 3

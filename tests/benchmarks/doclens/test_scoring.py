@@ -1,4 +1,4 @@
-"""From outputs to scores, of items and pooled."""
+"""Scores of outputs, of items and pooled."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from tests.benchmarks.doclens.doclens_judges import (
     OfficialJudge,
     PerfectJudge,
     cited_by_itself,
-    said_in,
+    contains,
     synthetic_checkout,
     text_item,
     unit,
@@ -89,7 +89,7 @@ def _scored(
 
 
 def _gold(name: str, note: str) -> tuple[Item, str]:
-    """A note that cites itself."""
+    """An item, and its note with citations of itself."""
     sections = divide_note(note)
     sentences: list[str] = []
     cited = ""
@@ -118,7 +118,7 @@ def test_gold_of_the_demo(mode: str) -> None:
     ):
         assert (score.unscored, score.limits) == (None, {})
         assert _of_metrics(score) == [1.0] * 4, score.parsed
-        # they are of the authors' prompts
+        # They need the authors' prompts.
         assert not any(name in score.values for name in OFFICIAL)
         for name in (
             "rouge1",
@@ -129,15 +129,15 @@ def test_gold_of_the_demo(mode: str) -> None:
             "bleu",
         ):
             assert score.values[name] == 1.0
-        parts = [
+        values = [
             score.values[f"{name}_{section}"]
             for name in METRICS
             for section in SECTIONS
         ]
-        assert {part for part in parts if not math.isnan(part)} == {1.0}
+        assert {value for value in values if not math.isnan(value)} == {1.0}
 
 
-def test_gold_of_one_section_and_of_other_texts() -> None:
+def test_gold_of_a_section_and_of_other_forms() -> None:
     text, sentences = cited_by_itself("No fracture. Heart size is normal.")
     section = text_item(
         "v/objective_exam",
@@ -179,7 +179,9 @@ def test_gold_of_every_note_with_the_released_claims() -> None:
         for text in item.fields["sections"].values()
     }
     judge = PerfectJudge(
-        lambda text, said: " ".join(text.split()) in references or said_in(text, said)
+        lambda text, claim: (
+            " ".join(text.split()) in references or contains(text, claim)
+        )
     )
     claims = str(SHARED / "data/doclens/ACI-Bench-TestSet-1_clean.claim_min1max30.json")
     scores = _scored(
@@ -191,14 +193,14 @@ def test_gold_of_every_note_with_the_released_claims() -> None:
     )
     assert {value for score in scores for value in _of_metrics(score)} == {1.0}
     assert sum(score.weights["claim_recall"] for score in scores) == 1287
-    # Claims of 160 sections less 8 without any results are made in one round; then
-    # everything else.
-    made = sum(
+    # The first round makes claims of 160 sections less 8 that are empty; the second has
+    # all other questions.
+    nonempty = sum(
         bool(text.strip())
         for item, _ in pairs
         for text in item.fields["sections"].values()
     )
-    assert (judge.rounds[0], len(judge.rounds)) == (made, 2)
+    assert (judge.rounds[0], len(judge.rounds)) == (nonempty, 2)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +208,7 @@ def test_gold_of_every_note_with_the_released_claims() -> None:
     [("impression", "mimic_rrs"), ("question", "meqsum"), ("text", "doclens_own")],
 )
 @pytest.mark.parametrize("response", ["", " \n", "<think>No fracture"])
-def test_an_empty_output(form: str, task: str, response: str) -> None:
+def test_scores_of_an_empty_output(form: str, task: str, response: str) -> None:
     judge = PerfectJudge()
     item = text_item(
         "1", reference="No fracture.", sentences=["No fracture."], form=form
@@ -228,27 +230,27 @@ def test_an_empty_output(form: str, task: str, response: str) -> None:
     )
 
 
-def test_degenerate_rows() -> None:
+def test_empty_and_unusual_references_and_outputs() -> None:
     rows = [
         ("", ""), ("#####EMPTY#####", "Normal. [0]"), ("Normal.", "[0]"), ("Normal.", "Normal."),
         ("Normal.", "Normal [9]."),
     ]  # fmt: skip
     items = [
-        text_item(str(place), reference=text, sentences=["Normal."])
-        for place, (text, _) in enumerate(rows)
+        text_item(str(number), reference=text, sentences=["Normal."])
+        for number, (text, _) in enumerate(rows)
     ]
     scores = _scored("doclens_own", items, [output for _, output in rows])
-    wanted: list[tuple[float, ...]] = [
+    expected: list[tuple[float, ...]] = [
         (math.nan, math.nan, math.nan, math.nan),
         (math.nan, 0.0, 1.0, 1.0),
-        (0.0, math.nan, 0.0, 0.0),  # a marker and no words is an unsupported sentence
+        (0.0, math.nan, 0.0, 0.0),  # a marker without words is an unsupported sentence
         (1.0, 1.0, 0.0, math.nan),
         (1.0, 1.0, 0.0, 0.0),
     ]
-    for score, values in zip(scores, wanted, strict=True):
+    for score, values in zip(scores, expected, strict=True):
         assert _of_metrics(score) == pytest.approx(values, nan_ok=True), score.id
         assert score.unscored is None
-    # Without a reference there is nothing to be like; markers are no words.
+    # Without a reference there is no overlap; markers are not words.
     assert [score.values["rouge1"] for score in scores] == pytest.approx(
         [math.nan, math.nan, 0, 1, 1], nan_ok=True
     )
@@ -257,7 +259,7 @@ def test_degenerate_rows() -> None:
 
 def test_a_missing_verdict_has_limits_and_a_reason() -> None:
     judge = PerfectJudge(
-        lambda text, said: None if "effusion" in said else said_in(text, said)
+        lambda text, claim: None if "effusion" in claim else contains(text, claim)
     )
     text, sentences = cited_by_itself("No fracture. No effusion.")
     item = text_item("1", reference="No fracture. No effusion.", sentences=sentences)
@@ -272,7 +274,7 @@ def test_a_missing_verdict_has_limits_and_a_reason() -> None:
 
 
 @pytest.mark.parametrize("reads", ["prompt", "pair"])
-def test_a_judge_that_says_nothing_leaves_everything_open(reads: Any) -> None:
+def test_a_judge_without_replies_leaves_all_metrics_open(reads: Any) -> None:
     text, sentences = cited_by_itself("No fracture. No effusion.")
     for task, form in (("doclens_own", "text"), ("meqsum", "question")):
         item = text_item("1", reference="No fracture.", sentences=sentences, form=form)
@@ -283,13 +285,16 @@ def test_a_judge_that_says_nothing_leaves_everything_open(reads: Any) -> None:
             METRICS, (0.0, 1.0)
         ), task
         assert score.unscored == "judge: http 500"
-        made = task == "doclens_own" and reads == "prompt"
-        assert (score.weights["claim_recall"] == 30) is made
-        assert score.parsed.startswith("recall 0 to 30/up to 30, precision ") is made
-        assert ("no list of claims of the reference: full" in score.why) is made
+        claims_open = task == "doclens_own" and reads == "prompt"
+        assert (score.weights["claim_recall"] == 30) is claims_open
+        assert (
+            score.parsed.startswith("recall 0 to 30/up to 30, precision ")
+            is claims_open
+        )
+        assert ("no list of claims of the reference: full" in score.why) is claims_open
 
 
-def test_nothing_of_a_text_is_told() -> None:
+def test_scores_quote_no_text() -> None:
     item = text_item("1", reference="Zebra fever.", sentences=["Zebra cough."])
     (score,) = _scored("doclens_own", [item], ["Zebra rash [0]. Zebra pain."])
     assert "ebra" not in score.parsed + score.why + str(score.unscored)
@@ -319,41 +324,42 @@ def _official(
     judge: Judge,
     arguments: Mapping[str, str] | None = None,
 ) -> ItemScore:
-    """A score with the authors' figures, by a judge that is asked with prompts of their form."""
+    """A score with the authors' metrics, by a judge with prompts in their form."""
     prompts = load_judge_prompts(BY_NAME[task], "official", synthetic_checkout(folder))
     judging = Judging(judge=judge, prompts=prompts, mode="batched")
-    told = {"official": "yes", **(arguments or {})}
+    scoring_arguments = {"official": "yes", **(arguments or {})}
     (score,) = score_items(
-        BY_NAME[task], [item], [response], judging=judging, arguments=told
+        BY_NAME[task], [item], [response], judging=judging, arguments=scoring_arguments
     )
     return score
 
 
-def test_the_authors_figures_are_of_their_prompts_alone(tmp_path: Path) -> None:
+def test_official_metrics_need_official_prompts(tmp_path: Path) -> None:
     item = text_item("1", reference="No fracture.", sentences=["No fracture."])
-    told = {"official": "yes"}
+    arguments = {"official": "yes"}
     pairs = TableJudge({})
     pairs.reads = "pair"
     for score in (
-        _scored("doclens_own", [item], ["No fracture [0]."], arguments=told)[0],
+        _scored("doclens_own", [item], ["No fracture [0]."], arguments=arguments)[0],
         _official(tmp_path, "doclens_own", item, "No fracture [0].", pairs),
     ):
         assert not any(
-            name in held for name in OFFICIAL for held in (score.values, score.limits)
+            name in values
+            for name in OFFICIAL
+            for values in (score.values, score.limits)
         )
     output = " No fracture [0]. Rash [0].\n"
     score = _official(tmp_path, "doclens_own", item, output, OfficialJudge())
-    # Claims, and sentences cut behind citations, of which what follows the last is
-    # dropped.
+    # Sentences end after citations, and the text after the last one is dropped.
     assert [score.values[name] for name in OFFICIAL] == [1.0, 0.5, 0.5, 0.5]
     assert [score.weights[name] for name in OFFICIAL] == [1, 2, 2, 2]
 
 
-def test_an_empty_output_by_the_authors_rules(tmp_path: Path) -> None:
+def test_official_metrics_of_an_empty_output(tmp_path: Path) -> None:
     item = text_item("1", reference="No fracture.", sentences=["No fracture."])
     for response in ("", "<think>No fracture"):
         score = _official(tmp_path, "doclens_own", item, response, OfficialJudge())
-        # a share of nothing is 0
+        # A share of 0 claims is 0.
         assert [score.values[name] for name in OFFICIAL] == [0.0] * 4
     blank = _official(
         tmp_path, "doclens_own", item, " \n", OfficialJudge(lambda *_: False)
@@ -366,9 +372,9 @@ def test_an_empty_output_by_the_authors_rules(tmp_path: Path) -> None:
     assert all(math.isnan(uncited.values[name]) for name in OFFICIAL[2:])
 
 
-def test_a_missing_verdict_leaves_the_authors_figures_open(tmp_path: Path) -> None:
+def test_a_missing_verdict_leaves_official_metrics_open(tmp_path: Path) -> None:
     judge = OfficialJudge(
-        lambda text, said: None if "effusion" in said else said_in(text, said)
+        lambda text, claim: None if "effusion" in claim else contains(text, claim)
     )
     item = text_item(
         "1", reference="No fracture.", sentences=["No fracture", "No effusion"]
@@ -381,10 +387,10 @@ def test_a_missing_verdict_leaves_the_authors_figures_open(tmp_path: Path) -> No
     assert score.unscored == "judge: http 500"
 
 
-def test_a_note_is_divided_and_split_as_the_authors_do(
+def test_official_metrics_divide_and_split_a_note_as_the_authors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the headings of their tables, and by Punkt that learnt abbreviations."""
+    """By the headings of their tables, and by Punkt trained on abbreviations."""
     note = "CC: Pain at 5 p.m. Severe [0].\nEXAM\nNo rash [1].\n"
     reference = "CC:\nPain.\n"
     sections = divide_note(reference)
@@ -394,10 +400,11 @@ def test_a_note_is_divided_and_split_as_the_authors_do(
     judge = OfficialJudge()
     score = _official(tmp_path, "aci_bench", item, note, judge)
     assert (
-        judge.said("1/subjective/official/output/claims") == note[: note.index("EXAM")]
+        judge.message("1/subjective/official/output/claims")
+        == note[: note.index("EXAM")]
     )
     assert (
-        judge.said("1/objective_exam/official/output/claims")
+        judge.message("1/objective_exam/official/output/claims")
         == note[note.index("EXAM") :]
     )
     assert score.weights["citation_recall_official"] == 3
@@ -410,14 +417,14 @@ def test_a_note_is_divided_and_split_as_the_authors_do(
         "ortho_context.tab",
     ):
         (tmp_path / "english" / name).write_text("p.m\n" * name.startswith("abbrev"))
-    given = {"punkt": str(tmp_path / "english")}
-    score = _official(tmp_path, "aci_bench", item, note, judge, given)
+    punkt = {"punkt": str(tmp_path / "english")}
+    score = _official(tmp_path, "aci_bench", item, note, judge, punkt)
     assert score.weights["citation_recall_official"] == 2
     assert "untrained" not in capsys.readouterr().err
-    told = scoring_identity(BY_NAME["aci_bench"], {"official": "yes", **given})
-    assert told["punkt"].startswith("punkt_tab ")
-    told = scoring_identity(BY_NAME["aci_bench"], {"official": "yes"})
-    assert told["punkt"] == "punkt untrained"
+    identity = scoring_identity(BY_NAME["aci_bench"], {"official": "yes", **punkt})
+    assert identity["punkt"].startswith("punkt_tab ")
+    identity = scoring_identity(BY_NAME["aci_bench"], {"official": "yes"})
+    assert identity["punkt"] == "punkt untrained"
     with pytest.raises(MissingError, match="abbrev_types.txt"):
         scoring_identity(
             BY_NAME["aci_bench"], {"official": "yes", "punkt": str(tmp_path / "no")}
@@ -425,10 +432,10 @@ def test_a_note_is_divided_and_split_as_the_authors_do(
     with pytest.raises(
         UsageError, match="aci_bench: punkt splits notes .* Give official=yes too"
     ):
-        scoring_identity(BY_NAME["aci_bench"], given)
+        scoring_identity(BY_NAME["aci_bench"], punkt)
 
 
-def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
+def test_claims_of_a_file_are_used(tmp_path: Path) -> None:
     path = tmp_path / "claims.json"
     path.write_text(
         json.dumps(
@@ -455,17 +462,20 @@ def test_claims_of_files_are_not_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"), cases("scoring", "test_arguments_that_are_refused")
+    ("arguments", "message"),
+    cases("scoring", "test_wrong_scoring_arguments_are_refused"),
 )
-def test_arguments_that_are_refused(arguments: dict[str, str], said: str) -> None:
+def test_wrong_scoring_arguments_are_refused(
+    arguments: dict[str, str], message: str
+) -> None:
     item = text_item("1", reference="a", sentences=[])
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         _scored("doclens_own", [item], ["a"], arguments=arguments)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         scoring_identity(BY_NAME["doclens_own"], arguments)
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_wrong_items_and_combinations_are_refused() -> None:
     item = text_item("1", reference="a", sentences=[])
     assert unanswered_limits(BY_NAME["aci_bench"], item) == {
         "medcon_official": (0.0, 2.0)
@@ -486,20 +496,24 @@ def test_what_does_not_fit_is_refused() -> None:
     assert _scored("doclens_own", [], []) == []
 
 
-def test_what_the_recipe_says(tmp_path: Path) -> None:
+def test_the_recipe_of_scoring(tmp_path: Path) -> None:
     path = tmp_path / "claims.json"
     path.write_text(json.dumps([{"example_id": "1", "subclaims_reference": ["a"]}]))
-    told = scoring_identity(
+    identity = scoring_identity(
         BY_NAME["aci_bench"], {"claims": str(path), "official": "yes", "style": "json"}
     )
-    assert told["reference_claims"]["file"] == "claims.json"
-    assert len(told["reference_claims"]["sha256"]) == 64
+    assert identity["reference_claims"]["file"] == "claims.json"
+    assert len(identity["reference_claims"]["sha256"]) == 64
     assert (
-        told["output_claims"]
+        identity["output_claims"]
         == "made by the judge; a judge of entailment takes sentences"
     )
-    assert (told["style"], told["official"], told["citations"]) == ("json", True, True)
-    json.dumps(told)
+    assert (identity["style"], identity["official"], identity["citations"]) == (
+        "json",
+        True,
+        True,
+    )
+    json.dumps(identity)
     assert scoring_identity(BY_NAME["meqsum"], {})["reference_claims"] == "the question"
     with pytest.raises(UsageError, match="no subclaims_output"):
         scoring_identity(BY_NAME["aci_bench"], {"output_claims": str(path)})
@@ -516,10 +530,10 @@ def _verdict(section: Section) -> UnitVerdict:
     lists = (
         section.reference_claims,
         section.output_claims,
-        *(one.supports for one in section.sentences),
+        *(labels.supports for labels in section.sentences),
     )
-    open_ = any(one is None or None in one for one in lists) or any(
-        one.entailed is None for one in section.sentences
+    open_ = any(labels is None or None in labels for labels in lists) or any(
+        labels.entailed is None for labels in section.sentences
     )
     return UnitVerdict(section=section, reasons=("judge: http 500",) if open_ else ())
 
@@ -527,9 +541,9 @@ def _verdict(section: Section) -> UnitVerdict:
 def _scores(notes: Sequence[Mapping[str, Section]]) -> list[ItemScore]:
     return [
         item_score(
-            str(place), {name: _verdict(section) for name, section in note.items()}
+            str(number), {name: _verdict(section) for name, section in note.items()}
         )
-        for place, note in enumerate(notes)
+        for number, note in enumerate(notes)
     ]
 
 
@@ -550,10 +564,12 @@ def _agree(entry: Mapping[str, object], limits: Limits) -> None:
 
 
 @given(NOTES)
-def test_notes(notes: list[dict[str, Section]]) -> None:
+def test_pooled_notes_equal_pooled_sections(notes: list[dict[str, Section]]) -> None:
     scores = _scores(notes)
     metrics = tuple(
-        one for one in BY_NAME["aci_bench"].metrics if one.name in METRICS or one.part
+        metric
+        for metric in BY_NAME["aci_bench"].metrics
+        if metric.name in METRICS or metric.part
     )
     assert len(metrics) == 20
     task = replace(BY_NAME["aci_bench"], metrics=metrics, groups=(), cluster=None)
@@ -563,7 +579,9 @@ def test_notes(notes: list[dict[str, Section]]) -> None:
     summary = summarise(
         task, items, {score.id: score for score in scores}, {}, recipe={}
     )
-    for name, limits in _pooled(one for note in notes for one in note.values()).items():
+    for name, limits in _pooled(
+        metric for note in notes for metric in note.values()
+    ).items():
         _agree(summary["metrics"][name], limits)
     for section in SECTIONS:
         for name, limits in _pooled(note[section] for note in notes).items():
@@ -571,98 +589,101 @@ def test_notes(notes: list[dict[str, Section]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("side", "records", "units", "found"),
+    ("side", "records", "units", "expected"),
     [row for row in cases("claim_files") if isinstance(row, list)],
 )
-def test_claims_are_joined(
-    side: Any, records: list[dict[str, Any]], units: list[dict[str, Any]], found: Any
+def test_claims_of_a_file_are_joined_with_units(
+    side: Any, records: list[dict[str, Any]], units: list[dict[str, Any]], expected: Any
 ) -> None:
-    given = [
+    claim_records = [
         ClaimRecord(
             **{
-                **one,
+                **record,
                 "claims": {
-                    name: tuple(claims) for name, claims in one["claims"].items()
+                    name: tuple(claims) for name, claims in record["claims"].items()
                 },
             }
         )
-        for one in records
+        for record in records
     ]
-    wanted = [
-        unit(**{"name": one.pop("id"), **one}) for one in [dict(each) for each in units]
+    joined_units = [
+        unit(**{"name": record.pop("id"), **record})
+        for record in [dict(fields) for fields in units]
     ]
-    if isinstance(found, dict):
-        assert join_claims(given, wanted, side=side) == {
-            name: tuple(claims) for name, claims in found.items()
+    if isinstance(expected, dict):
+        assert join_claims(claim_records, joined_units, side=side) == {
+            name: tuple(claims) for name, claims in expected.items()
         }
     else:
-        with pytest.raises(UsageError, match=found) as told:
-            join_claims(given, wanted, side=side)
-        assert "Secret" not in str(told.value)
+        with pytest.raises(UsageError, match=expected) as caught:
+            join_claims(claim_records, joined_units, side=side)
+        assert "Secret" not in str(caught.value)
 
 
 OVERLAP = ("rouge1", "rouge2", "rougeLsum", "rougeL_recall", "rougeL_precision", "bleu")
 
 
-def test_words_by_hand() -> None:
+def test_word_metrics_calculated_by_hand() -> None:
     values = word_metrics("No acute fracture.", "No fracture")
-    # 2 of 3 words and 2 of 2; no pair of words; in order both.
-    wanted = {
+    # 2 of 3 and 2 of 2 words, no bigram, both words in order.
+    expected = {
         "rouge1": 0.8,
         "rouge2": 0.0,
         "rougeL_recall": 1.0,
         "rougeL_precision": 2 / 3,
         "words": 3.0,
     }
-    assert {name: values[name] for name in wanted} == pytest.approx(wanted)
-    values = word_metrics("a b\nc d", "c d\na b")  # lines count for the sum alone
+    assert {name: values[name] for name in expected} == pytest.approx(expected)
+    values = word_metrics("a b\nc d", "c d\na b")  # only the sum counts by lines
     assert (values["rougeLsum"], values["rougeL_recall"]) == (1.0, 0.5)
     values = word_metrics("", "No fracture")
     assert math.isnan(values.pop("rougeL_precision"))
     assert set(values.values()) == {0.0}
     for output, reference in itertools.product(
         ("", "Normal."), ("", " \n")
-    ):  # nothing to be like
+    ):  # no reference
         values = word_metrics(output, reference)
         assert values.pop("words") == len(output.split())
         assert all(map(math.isnan, values.values()))
         assert tuple(values) == OVERLAP
 
 
-def test_medcon_by_hand() -> None:
-    once, one = {"heart attack": frozenset({"C1"})}, frozenset({"C1"})
-    for reference, output, wanted in (
+def test_medcon_calculated_by_hand() -> None:
+    once, concept = {"heart attack": frozenset({"C1"})}, frozenset({"C1"})
+    for reference, output, expected in (
         # Two synonyms of one concept in the reference: by the reference's formula
         # precision 2/1 and recall 2/2, above 1.
         (
-            {"heart attack": one, "myocardial infarction": one},
+            {"heart attack": concept, "myocardial infarction": concept},
             once,
             (1.0, 1.0, 1.0, 4 / 3),
         ),
-        ({"a": one, "b": frozenset({"C2"})}, once, (2 / 3, 0.5, 1.0, None)),
+        ({"a": concept, "b": frozenset({"C2"})}, once, (2 / 3, 0.5, 1.0, None)),
         ({}, {}, (math.nan, math.nan, math.nan, 0.0)),
         (once, {}, (0.0, 0.0, math.nan, 0.0)),
         ({}, once, (0.0, math.nan, 0.0, 0.0)),
     ):
-        found = medcon_metrics(reference, output)
-        assert list(found) == [
+        values = medcon_metrics(reference, output)
+        assert list(values) == [
             "medcon",
             "medcon_recall",
             "medcon_precision",
             "medcon_official",
         ]
-        for value, each in zip(found.values(), wanted, strict=True):
-            assert each is None or value == pytest.approx(each, nan_ok=True)
+        for value, expected_value in zip(values.values(), expected, strict=True):
+            assert expected_value is None or value == pytest.approx(
+                expected_value, nan_ok=True
+            )
 
 
-def test_nothing_but_words_without_arguments() -> None:
+def test_only_word_metrics_are_computed_without_arguments() -> None:
     rows = text_metrics([("a", "a"), ("", "")], {"style": "json"})
     assert [set(row) for row in rows] == [{*OVERLAP, "words"}] * 2
     assert text_metrics([], {"umls": "nowhere"}) == []
     assert identity_of_models(MODEL_METRICS, {"style": "json"}) == {}
 
 
-def test_umls_is_told_apart(tmp_path: Path) -> None:
+def test_medcon_with_an_index_and_its_identity(tmp_path: Path) -> None:
     source = tmp_path / "umls"
     source.mkdir()
     row = "C0000001|ENG|P|L1|PF|S1|Y|A1||||SNOMEDCT_US|PT|1|{}|0|N|256|"
@@ -675,15 +696,15 @@ def test_umls_is_told_apart(tmp_path: Path) -> None:
     build_index(source, tmp_path / "index")
     arguments = {"umls": str(tmp_path / "index")}
     pytest.importorskip("spacy")
-    (row_made,) = text_metrics([("a heart attack", "heart attack was seen")], arguments)
-    assert (row_made["medcon"], row_made["medcon_official"]) == (1.0, 1.0)
-    told = identity_of_models(MODEL_METRICS, arguments)["umls"]
-    assert (told["variant"], told["terms"]) == ("aci-bench", 1)
-    assert len(told["source_sha256"]) == len(told["types_sha256"]) == 64
-    json.dumps(told)
+    (values,) = text_metrics([("a heart attack", "heart attack was seen")], arguments)
+    assert (values["medcon"], values["medcon_official"]) == (1.0, 1.0)
+    identity = identity_of_models(MODEL_METRICS, arguments)["umls"]
+    assert (identity["variant"], identity["terms"]) == ("aci-bench", 1)
+    assert len(identity["source_sha256"]) == len(identity["types_sha256"]) == 64
+    json.dumps(identity)
 
 
-def test_layers(tmp_path: Path) -> None:
+def test_layers_of_checkpoints(tmp_path: Path) -> None:
     def folder(name: str, config: str) -> str:
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(config, encoding="utf-8")
@@ -692,21 +713,21 @@ def test_layers(tmp_path: Path) -> None:
     xlarge = folder("a", '{"model_type": "deberta", "num_hidden_layers": 48}')
     small = folder("b", '{"model_type": "distilbert", "n_layers": 6}')
     named = folder("c@2", '{"model_type": "roberta", "num_hidden_layers": 24}')
-    for said, place, layer in (
+    for argument, path, layer in (
         (xlarge, xlarge, 40),
         (small, small, 5),
         (f"{small}@4", small, 4),
         (named, named, 17),
     ):
-        assert checkpoint_layer(said) == (Path(place), layer)
+        assert checkpoint_layer(argument) == (Path(path), layer)
     other = folder("d", '{"model_type": "bert", "num_hidden_layers": 3}')
-    for said, message in (
+    for argument, message in (
         (other, r"of the kind bert with 3 layers\. Give FOLDER@LAYER"),
         (f"{other}@last", "a layer's number follows @"),
         (folder("e", "["), "not JSON"),
     ):
         with pytest.raises(UsageError, match=message):
-            checkpoint_layer(said)
+            checkpoint_layer(argument)
     with pytest.raises(MissingError, match="Nothing is downloaded here"):
         checkpoint_layer(str(tmp_path / "nowhere"))
 
@@ -725,12 +746,12 @@ def test_bleurt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "bleurt")
     long = ("Normal. " * 40, "Normal.")
     values = [row["bleurt"] for row in text_metrics([*PAIRS, long], {"bleurt": folder})]
-    wanted = open_bleurt(folder).score(
+    expected = open_bleurt(folder).score(
         [(reference, output) for output, reference in (*PAIRS, long)]
     )
-    wanted[2] = math.nan
-    assert values == pytest.approx(wanted, abs=1e-5, nan_ok=True)
-    # which is which matters
+    expected[2] = math.nan
+    assert values == pytest.approx(expected, abs=1e-5, nan_ok=True)
+    # Reference and output are not symmetric.
     assert values[0] != pytest.approx(open_bleurt(folder).score([PAIRS[0]])[0])
     assert "note: bleurt: 1 texts were too long" in capsys.readouterr().err
     assert identity_of_models(MODEL_METRICS, {"bleurt": folder})["bleurt"]

@@ -1,12 +1,11 @@
-"""The authors' aggregation of whole score files (their `aggregate_scores.py`), and how they split their numbered inputs.
+"""The authors' aggregation of whole score files (their `aggregate_scores.py`).
 
-A score file is section to example to a list of records. Counts are pooled over a
-section's examples, and over everything for `total`; a share of nothing is 0.
+A score file maps section to example to a list of records. Counts are pooled over a
+section's examples, and over all sections for `total`; a share of 0 records is 0.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ def official_scores(
     claim_precision: ScoreFile | None = None,
     citations: ScoreFile | None = None,
 ) -> dict[str, dict[str, float]]:
-    """What their script prints: metric to section to share, in 0-1, and `total`.
+    """The script's output: metric to section to share from 0 to 1, and `total`.
 
     A file that is None is not evaluated.
     """
@@ -36,8 +35,8 @@ def official_claim_scores(scores: ScoreFile) -> dict[str, float]:
     counts: dict[str, tuple[int, int]] = {}
     for section, examples in scores.items():
         true: list[bool] = []
-        for given in examples.values():
-            true += [record["entailment_prediction"] == 1 for record in given]
+        for records in examples.values():
+            true += [record["entailment_prediction"] == 1 for record in records]
         counts[section] = sum(true), len(true)
     return _shares(counts)
 
@@ -48,9 +47,11 @@ def official_citation_scores(
     recall: dict[str, tuple[int, int]] = {}
     precision: dict[str, tuple[int, int]] = {}
     for section, examples in scores.items():
-        found = [_cited(record) for given in examples.values() for record in given]
-        right = [one for _, supported in found for one in supported]
-        recall[section] = sum(entailed for entailed, _ in found), len(found)
+        results = [
+            _cited(record) for records in examples.values() for record in records
+        ]
+        right = [support for _, supported in results for support in supported]
+        recall[section] = sum(entailed for entailed, _ in results), len(results)
         precision[section] = sum(right), len(right)
     return _shares(recall), _shares(precision)
 
@@ -60,19 +61,6 @@ def _cited(record: Mapping[str, Any]) -> tuple[bool, list[bool]]:
     return entailed, [
         entailed and number in record["provenance"] for number in record["citations"]
     ]
-
-
-def official_sources(text: str) -> dict[int, str]:
-    """Splits an input at every `[0]`.
-
-    What stands before the first is dropped, and of a number given twice the last
-    counts.
-    """
-    parts = re.split(r"\[(\d+)\]", text)[1:]
-    return {
-        int(number): " ".join(said.split())
-        for number, said in zip(parts[::2], parts[1::2], strict=True)
-    }
 
 
 def _shares(counts: Mapping[str, tuple[int, int]]) -> dict[str, float]:

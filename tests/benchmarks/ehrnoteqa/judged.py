@@ -1,4 +1,4 @@
-"""Judges of EHRNoteQA whose every word is scripted, what a prompt asked them, and a file as the authors' for the judge's half."""
+"""Judges for EHRNoteQA with scripted replies, a reader of their prompts, and a file like the authors' judge prompts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.prompts import gold_response
 from medical_tasks.benchmarks.ehrnoteqa.scoring import score_items
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Call, JudgeOptions, Judging, Question
-from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item, ItemScore, TaskSpec
+from tests.benchmarks.common import judge_session
 from tests.benchmarks.ehrnoteqa.tiny_items import task_of, write_checkout
 from tests.judges.scripted import ScriptedBackend
 
@@ -30,19 +29,19 @@ JUDGE_SOURCE = (
     f'\t"multichoice": ({CHOICE_TEMPLATE!r}\n\t)\n}}\n\n\ndef get_prompt(method):\n\traise '
     "SystemExit\n"
 )
-"""A file as theirs: a dict of adjacent strings in brackets, and a function."""
+"""A file in the form of the authors': a dict of adjacent strings in brackets, and a function."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a question of ours asks about, read from its prompt line by line."""
+class PromptContent:
+    """The content of one of our judge prompts."""
 
     kind: str
     right: str
     output: str
 
 
-def asked(question: Question) -> Asked:
+def prompt_content(question: Question) -> PromptContent:
     (message,) = question.messages[:1]
     content = str(message["content"])
     _, sign, rest = content.partition("\n\nAnswer of the model, a JSON string:\n")
@@ -57,8 +56,8 @@ def asked(question: Question) -> Asked:
     ):
         _, sign, right = before.rpartition(f"\n\n{label}:\n")
         if sign:
-            return Asked(kind, right, json.loads(line))
-    raise AssertionError("no question of ours")
+            return PromptContent(kind, right, json.loads(line))
+    raise AssertionError("not one of our judge prompts")
 
 
 def reply(kind: str, right: bool, reason: str = "So it says.") -> str:
@@ -68,19 +67,19 @@ def reply(kind: str, right: bool, reason: str = "So it says.") -> str:
 
 
 def by_text(question: Question) -> bool:
-    """The perfect judge of answers that repeat the right one, whatever else they say behind it."""
-    about = asked(question)
-    gold = about.right.replace("\n- ", "\n").removeprefix("- ")
-    return about.output == gold or about.output.startswith(f"{gold}\n")
+    """The perfect judge of answers that begin with the gold."""
+    content = prompt_content(question)
+    gold = content.right.replace("\n- ", "\n").removeprefix("- ")
+    return content.output == gold or content.output.startswith(f"{gold}\n")
 
 
 def perfect(call: Call) -> str:
-    return reply(asked(call.question).kind, by_text(call.question))
+    return reply(prompt_content(call.question).kind, by_text(call.question))
 
 
 def paper_votes(call: Call) -> str:
-    """Right in three votes of five, whatever is asked."""
-    return reply(asked(call.question).kind, call.vote in (0, 2, 4))
+    """Three votes of five for any answer."""
+    return reply(prompt_content(call.question).kind, call.vote in (0, 2, 4))
 
 
 def golds(task: TaskSpec, items: Sequence[Item]) -> list[str]:
@@ -93,7 +92,7 @@ class Scored:
     backend: ScriptedBackend
 
     @property
-    def one(self) -> ItemScore:
+    def score(self) -> ItemScore:
         (score,) = self.scores
         return score
 
@@ -111,16 +110,17 @@ def judge(
     reasks: int = 1,
     level: int = 1,
 ) -> Scored:
-    """Scores answers by a scripted judge behind a real session."""
+    """Scores answers with a scripted judge in a real session."""
     task = task_of(form, level)
-    place = Path(tempfile.mkdtemp(dir=folder))
+    subfolder = Path(tempfile.mkdtemp(dir=folder))
     texts = load_judge_prompts(
-        task, prompts, write_judge_checkout(place) if prompts == "official" else None
+        task,
+        prompts,
+        write_judge_checkout(subfolder) if prompts == "official" else None,
     )
     backend = ScriptedBackend(script, reads=reads)
     options = JudgeOptions(votes=votes, reasks=reasks)
-    with Store(place / "judge.sqlite") as store:
-        session = JudgeSession(backend, options, store, quiet=True)
+    with judge_session(subfolder, backend, options) as session:
         scores = score_items(
             task, items, responses, judging=Judging(judge=session, prompts=texts)
         )
@@ -128,4 +128,4 @@ def judge(
 
 
 def write_judge_checkout(folder: Path, source: str = JUDGE_SOURCE) -> Path:
-    return write_checkout(folder, source, part="evaluation")
+    return write_checkout(folder, source, subfolder="evaluation")

@@ -1,4 +1,4 @@
-"""Small files of the paper's other sets, in their official shapes and with our own text."""
+"""Small files in the official formats of the paper's other sets, with text of our own."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def write_discq(
     columns: tuple[str, ...] = DISCQ_COLUMNS,
     texts: Mapping[str, str] | None = None,
     line_end: str = "\r\n",
-    mark: str = "",
+    byte_order_mark: str = "",
 ) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     stream = io.StringIO(newline="")
@@ -73,7 +73,7 @@ def write_discq(
     writer.writeheader()
     writer.writerows(rows)
     path = folder / "discq_questions_final.csv"
-    path.write_bytes((mark + stream.getvalue()).encode())
+    path.write_bytes((byte_order_mark + stream.getvalue()).encode())
     for name, text in (
         {"relations_txt/12_34.txt": NOTE} if texts is None else texts
     ).items():

@@ -1,4 +1,4 @@
-"""Rows of the official files, of DiSCQ and of the demo, and every way to be wrong."""
+"""Rows of the official files, of DiSCQ and of the demo, and refused files."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MedicalTasksError, MissingError, UsageError
 from medical_tasks.spec import Row
+from tests.benchmarks.common import refusal_message
 from tests.benchmarks.ehrnoteqa.set_files import (
     DISCQ_COLUMNS,
     NOTE,
@@ -51,16 +52,11 @@ def rows_of(folder: Path, config: str = "all") -> list[Row]:
 
 
 def refusal(folder: Path, config: str = "all") -> str:
-    with pytest.raises(UsageError) as caught:
-        rows_of(folder, config)
-    told = str(caught.value)
-    assert SECRET not in told
-    assert "marble" not in told
-    return told
+    return refusal_message(lambda: rows_of(folder, config))
 
 
 @pytest.mark.parametrize(("packed", "line_end"), [(True, "\n"), (False, "\r\n")])
-def test_notes_are_joined_in_the_order_of_time_and_prepared(
+def test_notes_are_prepared_and_joined_in_order_of_time(
     tmp_path: Path, packed: bool, line_end: str
 ) -> None:
     notes = csv_bytes(
@@ -94,7 +90,7 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(
     )
     assert row["choices"] == [f"choice {letter}, {SECRET}" for letter in "ABCDE"]
     assert (row["patient_id"], row["evidence"]) == ("100", [])
-    assert [each["note_id"] for each in row["notes"]] == [
+    assert [joined_note["note_id"] for joined_note in row["notes"]] == [
         "100-DS-3",
         "100-DS-11",
         "100-DS-2",
@@ -106,13 +102,13 @@ def test_notes_are_joined_in_the_order_of_time_and_prepared(
     assert row["notes"][2] == cases(__file__, "prepared_note")
 
 
-def test_categories_are_the_file_s_or_the_rule_s(tmp_path: Path) -> None:
-    said = [None, ["plan", "vitals"], []]
+def test_categories_come_from_the_file_or_the_rule(tmp_path: Path) -> None:
+    file_categories = [None, ["plan", "vitals"], []]
     questions = [
         question(
             100 + number, **({} if categories is None else {"categories": categories})
         )
-        for number, categories in enumerate(said)
+        for number, categories in enumerate(file_categories)
     ]
     rows = rows_of(
         write_files(
@@ -129,7 +125,7 @@ def test_categories_are_the_file_s_or_the_rule_s(tmp_path: Path) -> None:
     assert all(row["patient_id"] == row["id"] for row in demo)
 
 
-def test_an_item_of_each_task_is_about_its_patient(tmp_path: Path) -> None:
+def test_items_of_each_task_are_clustered_by_patient(tmp_path: Path) -> None:
     questions = [
         question(100, categories=["plan", "vitals"]),
         question(101, category="Level2", num_notes=2, categories=[]),
@@ -154,22 +150,22 @@ def test_an_item_of_each_task_is_about_its_patient(tmp_path: Path) -> None:
         )
 
 
-def test_every_question_needs_exactly_its_notes(tmp_path: Path) -> None:
+def test_a_patient_with_too_few_or_too_many_notes_is_refused(tmp_path: Path) -> None:
     questions = [question(patient, num_notes=2) for patient in range(100, 120)]
     notes = csv_bytes(
         *(note(patient, seq) for patient in range(100, 105) for seq in (2, 3)),
         *(note(105, seq) for seq in range(2, 30)),
         note(106),
     )
-    told = refusal(write_files(tmp_path, questions, notes))
-    assert "15 of 20 patients do not have the number of notes" in told
+    message = refusal(write_files(tmp_path, questions, notes))
+    assert "15 of 20 patients do not have the number of notes" in message
     assert (
         "\n  patient 105: 28 found, 2 expected\n  patient 106: 1 found, 2 expected\n  patient "
-        "107: 0 found" in told
+        "107: 0 found" in message
     )
-    assert "patient 114: 0 found" in told
-    assert "patient 115" not in told
-    assert "\n  and 5 more\n" in told
+    assert "patient 114: 0 found" in message
+    assert "patient 115" not in message
+    assert "\n  and 5 more\n" in message
 
 
 @tabled("changes", "message")
@@ -184,7 +180,7 @@ def test_a_wrong_question_is_named(
     assert message in refusal(folder)
 
 
-def test_degenerate_question_files(tmp_path: Path) -> None:
+def test_empty_and_unusual_question_files(tmp_path: Path) -> None:
     assert "is empty" in refusal(write_files(tmp_path, [], csv_bytes(note())))
     assert "has no question of category Level2" in refusal(
         write_files(tmp_path, [question()], csv_bytes(note())), "level2"
@@ -200,7 +196,8 @@ def test_degenerate_question_files(tmp_path: Path) -> None:
     )
     assert rows_of(numbers)[0]["clinician"] == "2"
     assert [
-        each.patient_id for each in read_questions(numbers / "EHRNoteQA.jsonl")
+        read_question.patient_id
+        for read_question in read_questions(numbers / "EHRNoteQA.jsonl")
     ] == ["100"]
 
 
@@ -209,19 +206,16 @@ def test_a_wrong_note_is_named_by_its_line(
     tmp_path: Path, changes: dict[str, str], message: str
 ) -> None:
     notes = csv_bytes(note(), note(7), note(100, 3, **changes))
-    told = refusal(write_files(tmp_path, [question(num_notes=2)], notes))
-    assert f"discharge.csv.gz: row 4, patient 100, {message}" in told
+    error = refusal(write_files(tmp_path, [question(num_notes=2)], notes))
+    assert f"discharge.csv.gz: row 4, patient 100, {message}" in error
 
 
 def discq_rows_of(path: Path) -> list[Row]:
     return list(read_discq_rows(path))
 
 
-def discq_refusal(path: Path, kind: type[MedicalTasksError] = UsageError) -> str:
-    with pytest.raises(kind) as caught:
-        discq_rows_of(path)
-    assert "marble" not in str(caught.value)
-    return str(caught.value)
+def discq_refusal(path: Path, error: type[MedicalTasksError] = UsageError) -> str:
+    return refusal_message(lambda: discq_rows_of(path), error)
 
 
 @tabled("trigger", "question", "joined")
@@ -231,9 +225,11 @@ def test_a_question_is_joined_with_its_trigger(
     assert with_respect_to(trigger, question) == joined
 
 
-@pytest.mark.parametrize(("line_end", "mark"), [("\n", ""), ("\r\n", "\ufeff")])
-def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) -> None:
-    asked = [
+@pytest.mark.parametrize(
+    ("line_end", "byte_order_mark"), [("\n", ""), ("\r\n", "\ufeff")]
+)
+def test_rows_of_discq(tmp_path: Path, line_end: str, byte_order_mark: str) -> None:
+    file_rows = [
         discq_row(question='Why\n"so, then"?', reasoning='the "fall",\r\nhere'),
         discq_row("56"),
         discq_row(question="What is his\nblood pressure?"),
@@ -245,11 +241,11 @@ def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) ->
     }
     path = write_discq(
         tmp_path,
-        asked,
+        file_rows,
         columns=("", *DISCQ_COLUMNS, "note"),
         texts=texts,
         line_end=line_end,
-        mark=mark,
+        byte_order_mark=byte_order_mark,
     )
     first, second, third = discq_rows_of(path)
     assert first == cases(__file__, "row_of_discq")
@@ -260,7 +256,7 @@ def test_a_row_of_the_file_is_a_row(tmp_path: Path, line_end: str, mark: str) ->
         NOTE,
     )
     assert (third["id"], third["notes"][0]["text"]) == ("2", "One\n\n  two \n")
-    assert third["categories"] == ["vitals"]  # of the question, not of what prompted it
+    assert third["categories"] == ["vitals"]  # of the question, not of its trigger
 
 
 def test_texts_are_found_by_name_and_behind_links(tmp_path: Path) -> None:
@@ -284,21 +280,23 @@ def test_texts_that_are_missing_are_listed(tmp_path: Path) -> None:
         [discq_row(f"{number}.txt") for number in (*range(20, 35), 20)],
         texts={"20.txt": NOTE},
     )
-    told = discq_refusal(path, MissingError)
+    message = discq_refusal(path, MissingError)
     assert (
         "14 of the 15 texts that its questions are about are not below its folder:\n  21.txt\n  "
-        "22.txt\n" in told
+        "22.txt\n" in message
     )
-    assert "\n  30.txt\n  and 4 more\nPut the texts of the n2c2 2010 challenge" in told
+    assert (
+        "\n  30.txt\n  and 4 more\nPut the texts of the n2c2 2010 challenge" in message
+    )
 
 
-def test_texts_that_cannot_be_used(tmp_path: Path) -> None:
+def test_unusable_texts_are_refused(tmp_path: Path) -> None:
     path = write_discq(
         tmp_path, [discq_row()], texts={"one/12_34.txt": NOTE, "two/12_34.txt": NOTE}
     )
-    told = discq_refusal(path)
-    assert "1 texts are in its folder more than once:\n  12_34.txt: " in told
-    assert "two/12_34.txt\nKeep one of each there." in told
+    message = discq_refusal(path)
+    assert "1 texts are in its folder more than once:\n  12_34.txt: " in message
+    assert "two/12_34.txt\nKeep one of each there." in message
     (tmp_path / "two" / "12_34.txt").unlink()
     (tmp_path / "one" / "12_34.txt").write_bytes(
         f"he {SECRET} \u00e9".encode("latin-1")
@@ -311,14 +309,14 @@ def test_texts_that_cannot_be_used(tmp_path: Path) -> None:
 
 
 @tabled("changes", "message")
-def test_a_wrong_row_is_named(
+def test_a_wrong_row_of_discq_is_named(
     tmp_path: Path, changes: dict[str, str], message: str
 ) -> None:
     path = write_discq(tmp_path, [discq_row(), discq_row() | changes])
     assert message in discq_refusal(path)
 
 
-def test_the_file_is_found_and_has_its_columns(tmp_path: Path) -> None:
+def test_the_file_of_discq_is_found_and_its_columns_are_checked(tmp_path: Path) -> None:
     (source,) = SOURCES
     path = write_discq(tmp_path / "discq" / "1.0", [discq_row()])
     assert (
@@ -331,14 +329,14 @@ def test_the_file_is_found_and_has_its_columns(tmp_path: Path) -> None:
         match=r"DiSCQ's questions, a CSV file .*with the texts they are about",
     ):
         find_files(source, "discq", None)
-    told = discq_refusal(
+    message = discq_refusal(
         write_discq(tmp_path, [discq_row()], columns=("id", "question", "start_index"))
     )
-    wrong = "wrong columns for the question file of DiSCQ 1.0. missing: 'reasoning'. Expected: 'id', 'question', 'reasoning'"
-    assert wrong in told
+    expected = "wrong columns for the question file of DiSCQ 1.0. missing: 'reasoning'. Expected: 'id', 'question', 'reasoning'"
+    assert expected in message
 
 
-def test_the_sample_is_three_hundred_rows() -> None:
+def test_the_sample_has_one_hundred_rows_a_clinician() -> None:
     sample = paper_clinicians()
     assert Counter(sample.values()) == {"A": 100, "B": 100, "C": 100}
     assert all(0 <= row < DISCQ_ROWS for row in sample)
@@ -347,7 +345,7 @@ def test_the_sample_is_three_hundred_rows() -> None:
 
 @pytest.mark.upstream
 @needs_shared
-def test_the_sample_is_the_paper_s() -> None:
+def test_the_sample_equals_that_of_the_paper() -> None:
     paper = (SHARED / "seeds" / "000_16628310939a6eff.txt").read_text(encoding="utf-8")
     lines = paper[paper.index("Clinician\tIndex") :].splitlines()[1:4]
     rows = [int(row) for line in lines for row in line.partition("\t")[2].split(", ")]
@@ -356,7 +354,7 @@ def test_the_sample_is_the_paper_s() -> None:
 
 
 @pytest.mark.parametrize("count", [DISCQ_ROWS, DISCQ_ROWS - 1])
-def test_who_judged_is_told_where_the_file_has_the_paper_s_rows(
+def test_the_clinician_is_known_only_in_a_file_with_the_paper_s_number_of_rows(
     tmp_path: Path, count: int
 ) -> None:
     path = write_discq(
@@ -375,7 +373,7 @@ def test_reduced_space(text: str, reduced: str) -> None:
 
 
 @given(st.text(st.sampled_from(list("ab \n\t\r\xa0\x1f")), max_size=40))
-def test_laws_of_reduced_space(text: str) -> None:
+def test_reduced_space_keeps_the_words_and_is_idempotent(text: str) -> None:
     reduced = reduced_space(text)
     assert reduced.split() == text.split()
     assert reduced_space(reduced) == reduced
@@ -383,10 +381,13 @@ def test_laws_of_reduced_space(text: str) -> None:
     assert reduced == reduced.strip()
 
 
-def test_a_megabyte_of_spaces_is_no_trap_and_notes_have_a_header() -> None:
-    # Looking for a line end behind each of them would take hours: the suite's time
-    # limit ends it.
+def test_a_megabyte_of_spaces_takes_linear_time() -> None:
+    # A search for a line end after each of them would take hours; the suite's time
+    # limit would stop it.
     assert reduced_space("a" + " " * 1_000_000 + "b") == "a b"
+
+
+def test_a_prepared_note_has_a_header() -> None:
     text = prepared_text(
         " x  y ", patient_id="1", hadm_id="2", charttime="2150-01-02 03:04:05"
     )

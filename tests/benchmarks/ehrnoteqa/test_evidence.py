@@ -1,4 +1,4 @@
-"""Questions whose gold is a passage, read from SQuAD-form files as a stream."""
+"""Questions whose gold is a passage, read as a stream from files in the form of SQuAD."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.data.dataset_source import find_files
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Row
+from tests.benchmarks.common import refusal_message
 from tests.benchmarks.ehrnoteqa.set_files import (
     squad_entry,
     squad_question,
@@ -37,25 +38,22 @@ def rows(folder: Path, *entries: Any) -> list[Row]:
 
 
 def refusal(folder: Path, *entries: Any) -> str:
-    with pytest.raises(UsageError) as caught:
-        rows(folder, *entries)
-    told = str(caught.value)
-    assert "marble" not in told
-    assert "aspirin" not in told
-    return told
+    message = refusal_message(lambda: rows(folder, *entries))
+    assert "aspirin" not in message
+    return message
 
 
-def test_a_question_is_a_row(tmp_path: Path) -> None:
+def test_a_question_becomes_a_row(tmp_path: Path) -> None:
     entry = squad_entry(
         "24080-1",
         squad_question("q1", " aspirin 81 mg", "aspirin 81 mg", 'daily,\n"as told"'),
     )
-    assert rows(tmp_path, entry) == cases(__file__, "test_a_question_is_a_row")
+    assert rows(tmp_path, entry) == cases(__file__, "test_a_question_becomes_a_row")
     assert list(rows(tmp_path, entry)[0]) == [column.name for column in COLUMNS]
 
 
-def test_emrqa_s_own_form(tmp_path: Path) -> None:
-    questions = cases(__file__, "test_emrqa_s_own_form")
+def test_the_form_of_emrqa(tmp_path: Path) -> None:
+    questions = cases(__file__, "test_the_form_of_emrqa")
     paragraphs = [
         {"note_id": 28, "context": ["Line one\n", "line two\n"], "qas": questions}
     ]
@@ -76,13 +74,13 @@ def test_emrqa_s_own_form(tmp_path: Path) -> None:
 
 def test_notes_are_named_by_note_id_or_title(tmp_path: Path) -> None:
     question = squad_question()
-    two = {
+    two_notes = {
         "title": "t",
         "paragraphs": [{"context": text, "qas": [question]} for text in ("one", "two")],
     }
-    behind = dict(reversed(two.items()))
+    title_last = dict(reversed(two_notes.items()))
     entries = [
-        two, behind, squad_entry("t", question, note_id="n"), squad_entry(7, question), squad_entry("a b", question),
+        two_notes, title_last, squad_entry("t", question, note_id="n"), squad_entry(7, question), squad_entry("a b", question),
     ]  # fmt: skip
     assert [row["patient_id"] for row in rows(tmp_path, *entries)][:-1] == [
         "t",
@@ -92,11 +90,11 @@ def test_notes_are_named_by_note_id_or_title(tmp_path: Path) -> None:
         "n",
         "7",
     ]
-    # What has a space could be a text.
-    (named,) = (row["patient_id"] for row in rows(tmp_path, entries[-1]))
-    assert len(named) == 16
-    assert " " not in named
-    # Each challenge in emrQA numbers its notes; the same note may also come again.
+    # A title with a space could be text of a note.
+    (hashed,) = (row["patient_id"] for row in rows(tmp_path, entries[-1]))
+    assert len(hashed) == 16
+    assert " " not in hashed
+    # Each challenge in emrQA numbers its notes, and the same note may be repeated.
     texts = ("one", "two", "one", "three")
     entries = [
         squad_entry("t", squad_question(number), context=text)
@@ -119,17 +117,19 @@ def test_ids_are_unique_and_stable(tmp_path: Path) -> None:
     assert {len(name) for name in (ids[6], ids[8], ids[9])} == {16}
     assert len(set(ids)) == len(numbers)
     assert [row["id"] for row in rows(tmp_path, entry)] == ids
-    # Every open task keeps them, and no other.
-    kept = {task.name: load_items(task, rows(tmp_path, entry)) for task in TASKS}
-    assert {name for name, items in kept.items() if items} == {
+    # Only the open tasks use them.
+    items_of_task = {
+        task.name: load_items(task, rows(tmp_path, entry)) for task in TASKS
+    }
+    assert {name for name, items in items_of_task.items() if items} == {
         "ehrnoteqa_open_level1",
         "ehrnoteqa_open_level2",
     }
-    found = [
+    described = [
         (item.id, item.cluster, item.groups["num_notes"])
-        for item in kept["ehrnoteqa_open_level1"]
+        for item in items_of_task["ehrnoteqa_open_level1"]
     ]
-    assert found == [(name, "t", "1") for name in ids]
+    assert described == [(name, "t", "1") for name in ids]
 
 
 def test_questions_without_a_passage_are_left_out_and_counted(
@@ -159,13 +159,13 @@ def test_questions_without_a_passage_are_left_out_and_counted(
 
 
 @tabled("entry", "message")
-def test_what_is_wrong_is_told_by_its_place(
+def test_an_error_names_entry_and_paragraph(
     tmp_path: Path, entry: Any, message: str
 ) -> None:
     assert message in refusal(tmp_path, squad_entry("first", squad_question()), entry)
 
 
-def test_the_file_is_found_or_given(tmp_path: Path) -> None:
+def test_the_file_is_found_in_a_folder_or_named(tmp_path: Path) -> None:
     (source,) = SOURCES
     tree = tmp_path / "mimic-iii-question-answer" / "1.0.0"
     tree.mkdir(parents=True)
@@ -216,26 +216,27 @@ def write(folder: Path, text: str) -> Path:
 
 def read(path: Path) -> list[tuple[int, int, Any, Any]]:
     return [
-        (each.entry, each.number, each.title, each.value)
-        for each in evidence._walk(path)
-        if each.number
+        (element.entry, element.number, element.title, element.value)
+        for element in evidence._walk(path)
+        if element.number
     ]
 
 
 def read_titles(path: Path) -> dict[int, Any]:
-    return {each.entry: each.title for each in evidence._walk(path) if not each.number}
+    return {
+        element.entry: element.title
+        for element in evidence._walk(path)
+        if not element.number
+    }
 
 
 def stream_refusal(folder: Path, text: str) -> str:
-    with pytest.raises(UsageError) as caught:
-        read(write(folder, text))
-    assert "marble" not in str(caught.value)
-    return str(caught.value)
+    return refusal_message(lambda: read(write(folder, text)))
 
 
 @settings(max_examples=25)
 @given(entries=ENTRIES, indent=st.sampled_from([None, 1]), plain=st.booleans())
-def test_it_reads_what_json_reads(
+def test_the_stream_yields_what_json_loads(
     tmp_path_factory: pytest.TempPathFactory,
     entries: list[dict[str, Any]],
     indent: int | None,
@@ -243,9 +244,14 @@ def test_it_reads_what_json_reads(
 ) -> None:
     folder = tmp_path_factory.mktemp("squad")
     expected = [
-        (number, place, entry["title"] if next(iter(entry)) == "title" else None, value)
+        (
+            number,
+            paragraph,
+            entry["title"] if next(iter(entry)) == "title" else None,
+            value,
+        )
         for number, entry in enumerate(entries, start=1)
-        for place, value in enumerate(entry["paragraphs"], start=1)
+        for paragraph, value in enumerate(entry["paragraphs"], start=1)
     ]
     for whole in ({"version": 12.5, "data": entries, "more": [1]}, entries):
         path = write(folder, json.dumps(whole, indent=indent, ensure_ascii=plain))
@@ -255,16 +261,19 @@ def test_it_reads_what_json_reads(
         )
 
 
-def test_the_shapes(tmp_path: Path) -> None:
-    one = {"title": "t", "paragraphs": [{"a": 1}]}
-    behind = dict(reversed(one.items()))
-    for whole in ({"data": [one]}, [one], one):
+def test_the_outer_forms_of_a_file(tmp_path: Path) -> None:
+    entry = {"title": "t", "paragraphs": [{"a": 1}]}
+    title_last = dict(reversed(entry.items()))
+    for whole in ({"data": [entry]}, [entry], entry):
         assert read(write(tmp_path, json.dumps(whole))) == [(1, 1, "t", {"a": 1})]
-    assert read(write(tmp_path, json.dumps([behind, one]))) == [
+    assert read(write(tmp_path, json.dumps([title_last, entry]))) == [
         (1, 1, None, {"a": 1}),
         (2, 1, "t", {"a": 1}),
     ]
-    assert read_titles(write(tmp_path, json.dumps([behind, one]))) == {1: "t", 2: "t"}
+    assert read_titles(write(tmp_path, json.dumps([title_last, entry]))) == {
+        1: "t",
+        2: "t",
+    }
     assert (
         read(
             write(
@@ -291,22 +300,24 @@ TEXT = json.dumps(
 )
 
 
-def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     for end in range(len(TEXT)):
-        told = stream_refusal(tmp_path, TEXT[:end])
+        message = stream_refusal(tmp_path, TEXT[:end])
         assert re.search(
             r"not a SQuAD-form JSON file: it is cut off, .* (at its beginning|entry 1, paragraph "
             r"[01])\.",
-            told,
-        ), (end, told)
+            message,
+        ), (end, message)
 
 
 @tabled("text", "message")
-def test_damage_is_told_by_its_place(tmp_path: Path, text: str, message: str) -> None:
+def test_damage_names_entry_and_paragraph(
+    tmp_path: Path, text: str, message: str
+) -> None:
     assert message in stream_refusal(tmp_path, text)
 
 
-def test_damage_does_not_take_the_rest_of_the_file(tmp_path: Path) -> None:
+def test_damage_stops_the_reading(tmp_path: Path) -> None:
     read_bytes: list[int] = []
     path = write(
         tmp_path, '[{"title": "t", "paragraphs": [{"a" 1' + " " * 1_000_000 + "}]}]"
@@ -319,12 +330,15 @@ def test_damage_does_not_take_the_rest_of_the_file(tmp_path: Path) -> None:
     assert max(read_bytes) < 200_000
 
 
-def test_other_encodings_and_files_that_are_not_there(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        read(tmp_path)
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_bytes('[{"paragraphs": ["é"]}]'.encode("latin-1"))
     with pytest.raises(
         UsageError, match="it is cut off, damaged or not UTF-8, at its beginning"
     ):
         read(path)
-    with pytest.raises(UsageError, match="cannot be read"):
-        read(tmp_path)

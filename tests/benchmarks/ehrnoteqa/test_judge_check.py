@@ -15,7 +15,7 @@ def scores(tmp_path: Path, text: str, *, encoding: str = "utf-8") -> Path:
     return path
 
 
-def test_a_file_of_scores(tmp_path: Path) -> None:
+def test_scores_of_two_raters(tmp_path: Path) -> None:
     path = scores(
         tmp_path,
         "rater_b,id,comment,response,rater_a,model\r\n"
@@ -26,24 +26,24 @@ def test_a_file_of_scores(tmp_path: Path) -> None:
         ",102,,nobody,,m1\r\n",
         encoding="utf-8-sig",
     )
-    found = read_human_scores(path)
-    assert found.raters == ("rater_b", "rater_a")
-    assert [f"{row.item} {row.model}" for row in found.rows] == [
+    human_scores = read_human_scores(path)
+    assert human_scores.raters == ("rater_b", "rater_a")
+    assert [f"{row.item} {row.model}" for row in human_scores.rows] == [
         "100 m1",
         "100 m2",
         "101 m1",
     ]
-    assert [row.correct for row in found.rows] == [
+    assert [row.correct for row in human_scores.rows] == [
         (True, False),
         (None, True),
         (False, None),
     ]
-    assert found.rows[0].response == "One, two\nthree"
-    assert found.rows[2].response == ""  # an empty answer is one
-    assert [row.line for row in found.rows] == [2, 3, 5]
-    assert found.unscored == 1
-    assert len({row.id for row in found.rows}) == 3
-    assert all(len(row.id) == 16 for row in found.rows)
+    assert human_scores.rows[0].response == "One, two\nthree"
+    assert human_scores.rows[2].response == ""  # an empty answer is scored, too
+    assert [row.line for row in human_scores.rows] == [2, 3, 5]
+    assert human_scores.unscored == 1
+    assert len({row.id for row in human_scores.rows}) == 3
+    assert all(len(row.id) == 16 for row in human_scores.rows)
     assert read_human_scores(path, ["rater_a"]).rows[0].correct == (False,)
 
 
@@ -58,11 +58,11 @@ def test_a_file_of_scores(tmp_path: Path) -> None:
         ("1.0", "0.0"),
     ],
 )
-def test_every_kind_of_marks(tmp_path: Path, right: str, wrong: str) -> None:
+def test_marks_for_right_and_wrong(tmp_path: Path, right: str, wrong: str) -> None:
     path = scores(tmp_path, f"id,response,ann\n1,a,{right}\n2,b,{wrong}\n3,c, \n")
-    found = read_human_scores(path, ["ann"])
-    assert [row.correct for row in found.rows] == [(True,), (False,)]
-    assert (found.unscored, found.rows[0].model) == (1, "")
+    human_scores = read_human_scores(path, ["ann"])
+    assert [row.correct for row in human_scores.rows] == [(True,), (False,)]
+    assert (human_scores.unscored, human_scores.rows[0].model) == (1, "")
 
 
 BAD = cases(__file__, "BAD")
@@ -71,16 +71,16 @@ BAD = cases(__file__, "BAD")
 @pytest.mark.parametrize(
     ("content", "message"), BAD, ids=[message for _, message in BAD]
 )
-def test_what_is_wrong_is_told_and_not_quoted(
+def test_an_error_quotes_no_response(
     tmp_path: Path, content: str, message: str
 ) -> None:
-    with pytest.raises(UsageError, match=message) as told:
+    with pytest.raises(UsageError, match=message) as caught:
         read_human_scores(scores(tmp_path, content))
-    assert "marble" not in str(told.value)
-    assert "scores.csv" in str(told.value)
+    assert "marble" not in str(caught.value)
+    assert "scores.csv" in str(caught.value)
 
 
-def test_raters_that_are_none_and_files_that_cannot_be_read(
+def test_unknown_raters_and_unreadable_files_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = scores(tmp_path, "id,response,ann\n1,a,1\n")

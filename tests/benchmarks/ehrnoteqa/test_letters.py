@@ -1,4 +1,4 @@
-"""The rules that read a choice from an answer: a table of answers with what is right, and laws."""
+"""The rules that read a choice from an answer: a table of answers with the right letter, and properties."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ GOLDEN = json_of(ROOT / "tests" / "golden" / "ehrnoteqa" / "letters.json")
 CASES: list[dict[str, Any]] = GOLDEN["cases"]
 SETS: dict[str, list[str]] = GOLDEN["choices"]
 ALLERGY = SETS["allergy"]
-# With what somebody else's letters come into a sentence.
+# Names that contain a letter of a choice.
 NAMES = cases(__file__, "NAMES")
 
 
 def _letter(text: str, choices: list[str] = ALLERGY) -> str | None:
-    found = read_letter(text, choices)
-    return None if found is None else found.letter or None
+    reading = read_letter(text, choices)
+    return None if reading is None else reading.letter or None
 
 
-def test_the_table_is_whole() -> None:
+def test_the_table_has_all_letters_and_choices() -> None:
     assert len(CASES) >= 300
     assert {case["choices"] for case in CASES} == set(SETS)
     assert {case["letter"] for case in CASES} == {None, *"ABCDE"}
@@ -38,19 +38,19 @@ def test_the_table_is_whole() -> None:
 
 
 @pytest.mark.parametrize("name", list(SETS))
-def test_the_table(name: str) -> None:
+def test_letters_of_the_table(name: str) -> None:
     own = [case for case in CASES if case["choices"] == name]
     wrong = [
-        (case["text"], case["letter"], found)
+        (case["text"], case["letter"], letter)
         for case in own
-        if (found := _letter(case["text"], SETS[name])) != case["letter"]
+        if (letter := _letter(case["text"], SETS[name])) != case["letter"]
     ]
     assert wrong == []
 
 
 @pytest.mark.parametrize("name", list(SETS))
-def test_what_does_not_change_the_letter(name: str) -> None:
-    """Markup, reasoning, blank lines and line ends around an answer are nothing to it."""
+def test_markup_and_white_space_do_not_change_the_letter(name: str) -> None:
+    """Nor do reasoning, blank lines and line ends."""
     for case in CASES:
         if case["choices"] != name or "think>" in case["text"]:
             continue
@@ -68,22 +68,27 @@ def test_what_does_not_change_the_letter(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_with_letters_neither_name_nor_hide_a_choice(name: str) -> None:
-    for taken, table in ((None, "name_no_choice"), ("D", "do_not_hide_the_choice")):
-        for form in cases(__file__, f"test_names_with_letters_{table}"):
+    for letter, table in (
+        (None, "names_without_a_choice"),
+        ("D", "names_beside_choice_d"),
+    ):
+        for form in cases(__file__, table):
             text = form.replace("<NAME>", name)
-            assert _letter(text) == taken, text
+            assert _letter(text) == letter, text
 
 
-def test_two_letters_are_none_and_one_twice_is_one() -> None:
+def test_two_letters_are_unclear_and_a_repeated_letter_is_read() -> None:
     forms = (
         "The answer is {}. The answer is {}.",
         "I choose {}. Option {} is correct.",
         "{}. Answer: {}",
     )
-    for one, other in itertools.product("ABCDE", repeat=2):
+    for first, second in itertools.product("ABCDE", repeat=2):
         for form in forms:
-            assert _letter(form.format(one, other)) == (one if one == other else None)
-        if one != other:
+            assert _letter(form.format(first, second)) == (
+                first if first == second else None
+            )
+        if first != second:
             for form in (
                 "The answer is {} or {}.",
                 "{} and {}",
@@ -91,38 +96,38 @@ def test_two_letters_are_none_and_one_twice_is_one() -> None:
                 "Both {} and {} are right.",
                 "{}/{}",
             ):
-                assert _letter(form.format(one, other)) is None
+                assert _letter(form.format(first, second)) is None
 
 
-def test_permuted_choices_move_the_letter_of_a_text() -> None:
+def test_the_letter_follows_its_text_in_permuted_choices() -> None:
     draw = random.Random(1)
     for choices in (
-        each for each in SETS.values() if all(each) and len(set(each)) == 5
+        texts for texts in SETS.values() if all(texts) and len(set(texts)) == 5
     ):
         for _ in range(10):
             order = draw.sample(range(5), 5)
-            moved = [choices[place] for place in order]
-            for place, text in enumerate(moved):
-                assert _letter(text, moved) == "ABCDE"[place]
-                assert _letter(f"{'ABCDE'[place]}. {text}", moved) == "ABCDE"[place]
+            moved = [choices[index] for index in order]
+            for index, text in enumerate(moved):
+                assert _letter(text, moved) == "ABCDE"[index]
+                assert _letter(f"{'ABCDE'[index]}. {text}", moved) == "ABCDE"[index]
                 assert (
-                    _letter(f"The answer is {'ABCDE'[place]}: {text}.", moved)
-                    == "ABCDE"[place]
+                    _letter(f"The answer is {'ABCDE'[index]}: {text}.", moved)
+                    == "ABCDE"[index]
                 )
-                other = moved[(place + 1) % 5]
-                assert _letter(f"{'ABCDE'[place]}. {other}", moved) is None
+                other = moved[(index + 1) % 5]
+                assert _letter(f"{'ABCDE'[index]}. {other}", moved) is None
 
 
-def test_answers_of_many_forms_are_read_where_they_take_a_choice() -> None:
+def test_generated_answers_are_read_only_if_they_take_a_choice() -> None:
     assert len(set(RIGHT)) == len(RIGHT) >= 60
-    answers = list(_answers(RIGHT, seed=1, each=5))
+    answers = list(_answers(RIGHT, seed=1, per_form=5))
     assert len(answers) >= 2000
     missed = [
         text for text, choices, letter in answers if _letter(text, choices) != letter
     ]
     assert len(missed) <= len(answers) * 0.005, missed
     assert len(set(WRONG)) == len(WRONG) >= 60
-    answers = list(_answers(WRONG, seed=2, each=5))
+    answers = list(_answers(WRONG, seed=2, per_form=5))
     assert len(answers) >= 2000
     taken = [text for text, choices, _ in answers if _letter(text, choices) is not None]
     assert len(taken) <= len(answers) * 0.01, taken
@@ -130,14 +135,14 @@ def test_answers_of_many_forms_are_read_where_they_take_a_choice() -> None:
 
 @given(st.lists(st.sampled_from(cases(__file__, "pieces")), max_size=14).map("".join))
 def test_any_text_has_a_letter_or_none(text: str) -> None:
-    found = read_letter(text, ALLERGY)
-    assert found is None or (found.letter in "ABCDE" and found.why)
-    assert read_letter(text, ALLERGY) == found
+    reading = read_letter(text, ALLERGY)
+    assert reading is None or (reading.letter in "ABCDE" and reading.why)
+    assert read_letter(text, ALLERGY) == reading
 
 
 @tabled("piece")
-def test_long_hostile_texts_end(piece: str) -> None:
-    """What takes quadratic time takes minutes here."""
+def test_long_texts_take_linear_time(piece: str) -> None:
+    """A search in quadratic time would take minutes here."""
     read_letter(piece * (10_000 // len(piece)) + " the answer is D.", ALLERGY)
 
 
@@ -150,12 +155,12 @@ _SIGNS = cases(__file__, "SIGNS")
 
 
 def _answers(
-    forms: Sequence[str], *, seed: int, each: int
+    forms: Sequence[str], *, seed: int, per_form: int
 ) -> Iterator[tuple[str, list[str], str]]:
-    """An answer, the choices, and the letter that the answer takes, or seems to take."""
+    """Yields answers with their choices and the letter that they take, or seem to take."""
     draw = random.Random(seed)
     for form in forms:
-        for _ in range(each):
+        for _ in range(per_form):
             choices = draw.sample(draw.choice(CHOICES), 5)
             first, second, third = draw.sample(range(5), 3)
             letter = string.ascii_uppercase[first]

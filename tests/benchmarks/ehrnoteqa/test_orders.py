@@ -1,4 +1,4 @@
-"""EHRNoteQA's choices in several orders, from the prompt to the files of a run."""
+"""EHRNoteQA's choices in several orders, from prompts to a run's files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from medical_tasks.benchmarks.ehrnoteqa.data import load_items, read_rows
 from medical_tasks.benchmarks.ehrnoteqa.prompts import (
     FORMS,
     INTRODUCTION,
@@ -22,19 +21,15 @@ from medical_tasks.cli.entry import main
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.results import read_results
 from medical_tasks.scoring.choice_orders import is_control
-from medical_tasks.spec import Item, TaskSpec
-from tests.benchmarks.ehrnoteqa.tiny_items import task_of
+from tests.benchmarks.common import write_jsonl
+from tests.benchmarks.ehrnoteqa.tiny_items import demo_items, task_of
 from tests.support import asked
 
 ORDERS = {"order": "all", "wording": "paraphrase"}
-SHOWN = ("mc", "mc_prob_index")
+FORMS_WITH_CHOICES = ("mc", "mc_prob_index")
 
 
-def _demo(task: TaskSpec) -> list[Item]:
-    return load_items(task, list(read_rows("demo", "test", {})))
-
-
-# Of commit 7daf8967, which knew no orders: ids, prompts, continuations and groups.
+# Hashes of ids, prompts, continuations and groups at commit 7daf8967, before there were orders.
 BEFORE = {
     "mc": "41f7d025dd6bd84751cbc7e7d75b25a82f57eb0c48d19e525e2798fa6c6c1794",
     "mc_prob_index": "3effd836d980204185c0f91773f4bcbff2d316e83db0b57c49e83f958a3275dc",
@@ -43,10 +38,10 @@ BEFORE = {
 
 
 @pytest.mark.parametrize("form", BEFORE)
-def test_without_an_order_every_byte_is_what_it_was(form: str) -> None:
+def test_without_an_order_prompts_are_unchanged(form: str) -> None:
     task = task_of(form)
     prompts = load_prompts(task)
-    said = [
+    rendered = [
         [
             item.id,
             prompts.render(item),
@@ -54,21 +49,21 @@ def test_without_an_order_every_byte_is_what_it_was(form: str) -> None:
             item.cluster,
             dict(item.groups),
         ]
-        for item in _demo(task)
+        for item in demo_items(task)
     ]
-    text = json.dumps([prompts.sha256, said])
+    text = json.dumps([prompts.sha256, rendered])
     assert hashlib.sha256(text.encode()).hexdigest() == BEFORE[form]
 
 
-@pytest.mark.parametrize("form", SHOWN)
-def test_what_is_asked_in_another_order(form: str) -> None:
+@pytest.mark.parametrize("form", FORMS_WITH_CHOICES)
+def test_prompts_of_another_order(form: str) -> None:
     task = task_of(form).asked_with(ORDERS)
-    given, second, *_, control = _demo(task)[:6]
+    first_item, second, *_, control = demo_items(task)[:6]
     prompts, usual = load_prompts(task), load_prompts(task_of(form))
-    plain = asked(usual, _demo(task_of(form))[0])
-    # As given it is the question that is always asked, so that a store answers it.
-    assert asked(prompts, given) == plain
-    first, *others = given.fields["choices"]
+    plain = asked(usual, demo_items(task_of(form))[0])
+    # The first order is that of a run without orders, so that its stored answers are used.
+    assert asked(prompts, first_item) == plain
+    first, *others = first_item.fields["choices"]
     turned = "\n".join(
         f"{letter}. {text}"
         for letter, text in zip("ABCDE", [*others, first], strict=True)
@@ -82,32 +77,32 @@ def test_what_is_asked_in_another_order(form: str) -> None:
     assert prompts.sha256 != usual.sha256
 
 
-def test_orders_are_of_prompts_that_show_choices() -> None:
+def test_orders_need_our_prompts_with_choices() -> None:
     for form in ("open", "mc_prob_value"):
         assert not task_of(form).item_arguments
     with pytest.raises(UsageError, match="second wording of our prompts"):
         load_prompts(task_of("mc").asked_with(ORDERS), "official")
 
 
-@pytest.mark.parametrize("form", SHOWN)
+@pytest.mark.parametrize("form", FORMS_WITH_CHOICES)
 def test_gold_has_full_marks_in_every_order(form: str) -> None:
     task = task_of(form).asked_with(ORDERS)
-    items = _demo(task)
+    items = demo_items(task)
     answers = [gold_response(task, item) for item in items]
     readings: dict[str, str] | None = {} if form == "mc" else None
     scores = score_items(task, items, answers, readings=readings)
-    wanted = {
+    expected = {
         "always_right": 1.0,
         "flip_rate": 0.0,
         "flip_rate_wording": 0.0,
         "flip_excess": 0.0,
     }
-    for name, best in wanted.items():
+    for name, best in expected.items():
         values = [score.values[name] for score in scores]
         assert [value for value in values if not math.isnan(value)] == [best] * 8
     right = "letter_accuracy" if form == "mc" else "accuracy"
-    told = [score.values[right] for score in scores]
-    assert [value for value in told if not math.isnan(value)] == [1.0] * 40
+    values = [score.values[right] for score in scores]
+    assert [value for value in values if not math.isnan(value)] == [1.0] * 40
 
 
 RUN = ["--judge", "lexical", "--config", "demo", "--out"]
@@ -120,7 +115,7 @@ def _metrics(run: Path) -> dict[str, float | None]:
 
 
 @pytest.mark.usefixtures("demo_home")
-def test_parts_files_and_sheets_give_the_run_again(
+def test_shards_files_and_sheets_reproduce_the_run(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     random = ["run", "--tasks", TASK, "--model", "baseline/random"]
@@ -129,34 +124,35 @@ def test_parts_files_and_sheets_give_the_run_again(
     whole = _metrics(here / "whole")
     assert {"accuracy", "always_right", "flip_rate"} <= whole.keys()
     assert "flip_rate_wording" not in whole
-    # Parts keep the orders of a question together.
-    for part in ("1", "2"):
-        assert main([*random, *drawn, "--shard", f"{part}/2", *RUN, f"part{part}"]) == 0
+    # Shards keep the orders of a question together.
+    for shard in ("1", "2"):
+        assert (
+            main([*random, *drawn, "--shard", f"{shard}/2", *RUN, f"part{shard}"]) == 0
+        )
     merged = ["merge", "part1", "part2", "--judge", "lexical", "--out", "merged"]
     assert main(merged) == 0
     assert _metrics(here / "merged") == whole
-    # A plain run asks other items.
+    # A run without orders has other items.
     assert main([*random, *RUN, "plain"]) == 0
     capsys.readouterr()
     assert main(["compare", "whole", "plain"]) == 2
     assert "their questions were made otherwise: order 3" in capsys.readouterr().err
     import pandas as pd
 
-    # Answers of a file, one of which is unclear until somebody reads it.
+    # Answers from a file, one of which is unclear until a person reads it.
     rows = pd.read_parquet(here / "whole" / "items.parquet")
     answers = [
         {"id": name, "response": "A or B." if not number else "The answer is C."}
         for number, name in enumerate(rows["id"])
     ]
-    file = here / "answers.jsonl"
-    file.write_text("\n".join(map(json.dumps, answers)), encoding="utf-8")
+    write_jsonl(here / "answers.jsonl", answers)
     score = ["score", TASK, "--responses", "answers.jsonl", *drawn, *RUN]
     assert main([*score, "scored"]) == 0
     entry = read_results(here / "scored")["tasks"][TASK]
     chosen = entry["breakdown"]["chosen_place"]["C"]["place_preference"]
     assert chosen["value"] == pytest.approx(0.8)
     assert chosen["bound_low"] < 0.8
-    # The answers' texts are gone by then, and the test of places knows them all the same.
+    # The test of positions works without the answers' texts.
     assert chosen["p"] < chosen["p_holm"] < 0.01
     assert entry["metrics"]["flip_rate"]["value"] == 1.0
     assert main(["adjudicate", "scored", "--responses", "answers.jsonl", "--out", "sheet.csv"]) == 0  # fmt: skip
@@ -164,11 +160,11 @@ def test_parts_files_and_sheets_give_the_run_again(
     assert len(sheet) == 1
     first = pd.read_parquet(here / "scored" / "items.parquet").iloc[1]
     shown = sheet["id"][0].partition("@")[2]
-    same = first["id"].partition("@")[2][2]  # what the second order has at C
+    same = first["id"].partition("@")[2][2]  # the second order's choice C
     sheet["reading"] = "ABCDE"[shown.index(same)]
     sheet.to_csv(here / "sheet.csv", index=False)
     assert main([*score, "decided", "--adjudicated", "sheet.csv"]) == 0
     decided = read_results(here / "decided")["tasks"][TASK]["metrics"]["flip_rate"]
-    # One of three pairs of the first question is alike, of eight questions.
+    # One of three pairs of the first question agrees, of eight questions.
     assert decided["value"] == pytest.approx(1 - 1 / 3 / 8)
     assert decided["bound_low"] == decided["value"]

@@ -1,4 +1,4 @@
-"""Prompts of all formats, and words left out of notes."""
+"""Prompts of all formats, and shortened notes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOTES, CHOICES = ("\n".join(cases(__file__, name)) for name in ("NOTES", "CHOICE
 
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_whole(form: str, level: int) -> None:
+def test_the_whole_prompt_of_every_format(form: str, level: int) -> None:
     shown = {"mc", "mc_prob_index"}
     paragraphs = [module.INTRODUCTION, NOTES, "Question: What did the patient swallow?"]
     paragraphs += [f"Choices:\n{CHOICES}"] if form in shown else []
@@ -49,7 +49,7 @@ def test_every_format_whole(form: str, level: int) -> None:
     assert all((choice in text) == (form in shown) for choice in ("A coin.", "A ring."))
 
 
-def test_what_may_follow() -> None:
+def test_continuations_of_every_format() -> None:
     sets = {form: load_prompts(task_of(form)) for form in FORMATS}
     assert sets["open"].continuations is None
     assert sets["mc"].continuations is None
@@ -70,7 +70,7 @@ def test_what_may_follow() -> None:
     )
 
 
-def test_braces_are_only_text() -> None:
+def test_braces_in_texts_are_kept() -> None:
     odd = item(
         note("{note} {} {question} %s"),
         question=" {note} {0}?\n",
@@ -84,7 +84,7 @@ def test_braces_are_only_text() -> None:
     assert "\nD. }{\nE. {{e}}\n\n" in text
 
 
-def test_hashes_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hash_covers_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
     def hashes() -> dict[str, str]:
         return {form: load_prompts(task_of(form)).sha256 for form in FORMATS}
 
@@ -106,12 +106,12 @@ def test_hashes_cover_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch:
             patch.setitem(module.FORMS, form, "other")
             after = hashes()
-        assert {each for each in FORMATS if after[each] != before[each]} == {form}
+        assert {other for other in FORMATS if after[other] != before[other]} == {form}
 
 
-@pytest.mark.parametrize("place", ["", "src", "src/generation"])
-def test_the_authors_templates(tmp_path: Path, place: str) -> None:
-    folder = write_checkout(tmp_path, authors_source()) / place
+@pytest.mark.parametrize("subfolder", ["", "src", "src/generation"])
+def test_official_prompts_are_filled(tmp_path: Path, subfolder: str) -> None:
+    folder = write_checkout(tmp_path, authors_source()) / subfolder
     odd = item(question="{note}?", choices=["a", "{b}", "c", "d", "e"])
     opened, choice = (
         load_prompts(task_of(form), "official", folder) for form in ("open", "mc")
@@ -132,15 +132,15 @@ def test_the_authors_templates(tmp_path: Path, place: str) -> None:
         assert "[words left out here: 3]" in asked(prompts, prompts.shorten(odd, 3))
 
 
-def test_the_authors_texts_are_in_the_hash_and_checked_alone(tmp_path: Path) -> None:
-    one = write_checkout(tmp_path / "one", authors_source())
-    two = write_checkout(
+def test_each_official_template_is_hashed_and_checked_alone(tmp_path: Path) -> None:
+    first = write_checkout(tmp_path / "one", authors_source())
+    second = write_checkout(
         tmp_path / "two", authors_source(open_template="{note} {question}")
     )
     digests = {
         (form, folder.name): load_prompts(task_of(form), "official", folder).sha256
         for form in ("open", "mc")
-        for folder in (one, two)
+        for folder in (first, second)
     }
     assert digests["open", "one"] != digests["open", "two"]
     assert digests["mc", "one"] == digests["mc", "two"] != digests["open", "one"]
@@ -155,7 +155,7 @@ def test_the_authors_texts_are_in_the_hash_and_checked_alone(tmp_path: Path) -> 
 
 
 @tabled("source", "message")
-def test_damaged_files_of_the_authors(
+def test_damaged_official_files_are_refused(
     tmp_path: Path, source: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message) as caught:
@@ -163,7 +163,7 @@ def test_damaged_files_of_the_authors(
     assert str(tmp_path / "src" / "generation" / "utils.py") in str(caught.value)
 
 
-def test_wrong_use(tmp_path: Path) -> None:
+def test_unknown_and_missing_prompt_sets_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError,
         match=r"unknown prompt set 'theirs' for ehrnoteqa_open_level1. Sets: own, official",
@@ -189,12 +189,12 @@ def test_gold_with_and_without_choices() -> None:
     assert gold_response(task_of("open"), item()) == "A marble."
     assert gold_response(task_of("mc"), item(answer="D")) == "D. A ring."
     for form in ("mc_prob_index", "mc_prob_value"):
-        for place, letter in enumerate("ABCDE"):
+        for index, letter in enumerate("ABCDE"):
             scores = ChoiceScores.from_text(
                 gold_response(task_of(form), item(answer=letter))
             )
             assert scores.logprobs == tuple(
-                0.0 if each == place else float("-inf") for each in range(5)
+                0.0 if position == index else float("-inf") for position in range(5)
             )
             assert scores.tokens == (1, 1, 1, 1, 1)
             assert scores.below is None
@@ -206,7 +206,7 @@ def test_gold_with_and_without_choices() -> None:
         )
 
 
-def test_the_demo_and_shortened_notes_through_every_task() -> None:
+def test_demo_items_and_shortened_notes_in_every_task() -> None:
     for task in TASKS:
         prompts = load_prompts(task)
         assert prompts.shorten is not None
@@ -231,16 +231,16 @@ FIRST, SECOND = HEADER.format("21", "2150-01-02"), HEADER.format("22", "2150-03-
 
 
 def texts(shown: Item) -> list[str]:
-    return [each["text"] for each in shown.fields["notes"]]
+    return [note_fields["text"] for note_fields in shown.fields["notes"]]
 
 
 def words_of(shown: Item) -> int:
-    """Of the bodies."""
+    """Counts the words of the notes' bodies."""
     headers = re.compile(r"Patient ID : .*\nAdmission ID : .*\nChartdate : .*\n")
     return sum(len(headers.sub("", text, count=1).split()) for text in texts(shown))
 
 
-def test_the_oldest_first_from_its_beginning() -> None:
+def test_words_are_removed_from_the_beginning_of_the_oldest_note() -> None:
     whole = item(
         note("one two\n three"), note("four five", hadm_id="22", date="2150-03-04")
     )
@@ -260,7 +260,7 @@ def test_the_oldest_first_from_its_beginning() -> None:
         f"{FIRST}[words left out here: 3]\n",
         f"{SECOND}[words left out here: 1]\nfive",
     ]
-    nothing = [
+    no_words = [
         f"{FIRST}[words left out here: 3]\n",
         f"{SECOND}[words left out here: 2]\n",
     ]
@@ -268,11 +268,11 @@ def test_the_oldest_first_from_its_beginning() -> None:
         texts(shortened(whole, 5))
         == texts(shortened(whole, 6))
         == texts(shortened(whole, 10**9))
-        == nothing
+        == no_words
     )
 
 
-def test_notes_without_a_header_or_a_body_and_a_negative_number() -> None:
+def test_shortened_notes_without_a_header_or_a_body() -> None:
     whole = item(note("Patient ID : 7 was seen", header=False))
     assert words_of(whole) == 6
     assert texts(shortened(whole, 4)) == ["[words left out here: 4]\nwas seen"]
@@ -287,50 +287,52 @@ bodies = st.text(
     st.sampled_from(["a", "b", " ", "\n", "\t", "\x1f", "\u00a0", "[", "é"]),
     max_size=30,
 )
-made = st.lists(st.tuples(bodies, st.booleans()), min_size=1, max_size=3).map(
+ITEMS = st.lists(st.tuples(bodies, st.booleans()), min_size=1, max_size=3).map(
     lambda drawn: item(*(note(body, header=header) for body, header in drawn))
 )
 
 
-def parts(shown: Item, whole: Item) -> list[tuple[str, int, str]]:
-    """Of each note the header, the number said to be left out, and what is left of the body."""
-    found = []
+def remainders(shown: Item, whole: Item) -> list[tuple[str, int, str]]:
+    """The header of each note, the number of words left out, and the rest of the body."""
+    result = []
     for text, full in zip(texts(shown), texts(whole), strict=True):
         header = FIRST if full.startswith(FIRST) else ""
         assert text.startswith(header)
         rest = text[len(header) :]
-        gone = 0
+        removed = 0
         if rest != full[len(header) :]:
             before, after = MARKER.split("{words}")
             number, _, rest = rest.removeprefix(before).partition(after)
-            gone = int(number)
-        found.append((header, gone, rest))
-    return found
+            removed = int(number)
+        result.append((header, removed, rest))
+    return result
 
 
-@given(made, st.integers(0, 40))
-def test_laws(whole: Item, words: int) -> None:
+@given(ITEMS, st.integers(0, 40))
+def test_shortened_notes_lose_so_many_words_and_nothing_else(
+    whole: Item, words: int
+) -> None:
     total = words_of(whole)
-    before = [dict(each) for each in whole.fields["notes"]]
+    before = [dict(fields) for fields in whole.fields["notes"]]
     cut = shortened(whole, words)
     assert whole.fields["notes"] == before
-    assert [{**each, "text": 0} for each in cut.fields["notes"]] == [
-        {**each, "text": 0} for each in before
+    assert [{**fields, "text": 0} for fields in cut.fields["notes"]] == [
+        {**fields, "text": 0} for fields in before
     ]
     assert replace(cut, fields={**cut.fields, "notes": before}) == whole
-    found = parts(cut, whole)
-    assert sum(gone for _, gone, _ in found) == min(words, total)
-    for (header, gone, rest), full in zip(found, texts(whole), strict=True):
+    left = remainders(cut, whole)
+    assert sum(removed for _, removed, _ in left) == min(words, total)
+    for (header, removed, rest), full in zip(left, texts(whole), strict=True):
         body = full[len(header) :]
         assert body.endswith(rest)
-        assert body.split()[gone:] == rest.split()
-        assert not (gone and rest[:1].isspace())
-    # A note is touched only when nothing is left of the older ones.
-    for (_, _, older), (_, gone, _) in pairwise(found):
-        assert not gone or not older.split()
-    further = parts(shortened(whole, words + 1), whole)
+        assert body.split()[removed:] == rest.split()
+        assert not (removed and rest[:1].isspace())
+    # A note is shortened only if nothing is left of the older ones.
+    for (_, _, older), (_, removed, _) in pairwise(left):
+        assert not removed or not older.split()
+    further = remainders(shortened(whole, words + 1), whole)
     assert all(
-        one.endswith(other)
-        for (*_, one), (*_, other) in zip(found, further, strict=True)
+        longer.endswith(shorter)
+        for (*_, longer), (*_, shorter) in zip(left, further, strict=True)
     )
     assert (shortened(whole, words + 1) == cut) == (words >= total)

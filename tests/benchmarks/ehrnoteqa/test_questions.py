@@ -1,8 +1,7 @@
-"""A user's own questions, and the rule that says what a question asks about."""
+"""A user's own questions, and the rule for a question's categories."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from medical_tasks.benchmarks.ehrnoteqa.questions import (
     read_own_rows,
 )
 from medical_tasks.errors import UsageError
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.ehrnoteqa.twin_files import SECRET
 from tests.case_tables import cases, tabled
 from tests.support import SHARED, needs_shared, word_runs
@@ -39,12 +39,10 @@ def row(**changes: Any) -> dict[str, Any]:
 
 
 def write(folder: Path, *rows: dict[str, Any]) -> Path:
-    path = folder / "own.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
-    return path
+    return write_jsonl(folder / "own.jsonl", rows)
 
 
-def test_rows_as_they_are_and_what_may_be_absent(tmp_path: Path) -> None:
+def test_own_rows_with_and_without_optional_fields(tmp_path: Path) -> None:
     # another question about the patient
     second = row(id="q2", num_notes=2, notes=[note(), note(note_id="n2")])
     assert list(read_own_rows(write(tmp_path, row(), second))) == [row(), second]
@@ -53,14 +51,14 @@ def test_rows_as_they_are_and_what_may_be_absent(tmp_path: Path) -> None:
         for name, value in row().items()
         if name not in ("categories", "evidence")
     }
-    found = next(read_own_rows(write(tmp_path, short)))
-    assert found["evidence"] == []
-    assert "treatment" in found["categories"]
-    assert tuple(found) == tuple(OWN_FIELDS)
+    read_row = next(read_own_rows(write(tmp_path, short)))
+    assert read_row["evidence"] == []
+    assert "treatment" in read_row["categories"]
+    assert tuple(read_row) == tuple(OWN_FIELDS)
 
 
 @tabled("changes", "message")
-def test_rows_that_are_wrong(
+def test_a_wrong_own_row_is_refused(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message) as caught:
@@ -69,14 +67,16 @@ def test_rows_that_are_wrong(
     assert SECRET not in str(caught.value)
 
 
-def test_ids_are_unique_and_fields_complete(tmp_path: Path) -> None:
-    asked = {name: value for name, value in row().items() if name != "question"}
+def test_repeated_ids_and_missing_questions_are_refused(tmp_path: Path) -> None:
+    without_question = {
+        name: value for name, value in row().items() if name != "question"
+    }
     for message, rows in {
         "line 2, field 'id': must be unique, it stands on line 1 already": (
             row(),
             row(),
         ),
-        "missing: 'question'": (asked,),
+        "missing: 'question'": (without_question,),
         "is empty": (),
     }.items():
         with pytest.raises(UsageError, match=message):
@@ -87,7 +87,7 @@ PAPER = SHARED / "seeds" / "000_16628310939a6eff.txt"
 NAMES = {"sign/symptom": "sign_symptom", "test results": "test_results"}
 
 
-def test_the_papers_ten() -> None:
+def test_categories_are_the_ten_of_the_paper() -> None:
     assert (
         tuple(
             "treatment assessment problem etiology sign_symptom vitals test_results history "
@@ -99,7 +99,7 @@ def test_the_papers_ten() -> None:
 
 
 @tabled("question", "expected")
-def test_categories(question: str, expected: list[str]) -> None:
+def test_categories_of_a_question(question: str, expected: list[str]) -> None:
     assert list(question_categories(question)) == expected
 
 
@@ -113,15 +113,17 @@ def test_categories(question: str, expected: list[str]) -> None:
         ).map(" ".join),
     )
 )
-def test_never_empty_in_order_and_deaf_to_white_space_and_case(question: str) -> None:
-    found = question_categories(question)
-    assert found
-    assert list(found) == [category for category in CATEGORIES if category in found]
-    assert question_categories(f" {question.lower()}\n") == found
+def test_categories_ignore_white_space_and_case(question: str) -> None:
+    categories = question_categories(question)
+    assert categories
+    assert list(categories) == [
+        category for category in CATEGORIES if category in categories
+    ]
+    assert question_categories(f" {question.lower()}\n") == categories
 
 
 def examples_of_table_9() -> list[tuple[str, str]]:
-    """Category and question, a line each, of the paper as it lies in the shared folder."""
+    """Categories and questions of table 9 of the paper in the shared folder."""
     text = PAPER.read_text(encoding="utf-8")
     table = text[text.index("Table 9:") : text.index("E Model Evaluation")]
     cells = [line.split("\t") for line in table.splitlines()]
@@ -152,17 +154,17 @@ def examples_of_table_3() -> list[tuple[str, str, int]]:
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_papers_examples() -> None:
-    """The figures of docs/ehrnoteqa.md; the rule was made with sight of these questions."""
+def test_categories_of_the_paper_s_examples() -> None:
+    """The figures of docs/ehrnoteqa.md; the rule was written with knowledge of these questions."""
     examples = examples_of_table_9()
     assert len(examples) == 30
     assert {category for category, _ in examples} == set(CATEGORIES)
-    found = [question_categories(question) for _, question in examples]
+    categories = [question_categories(question) for _, question in examples]
     right = sum(
         category in assigned
-        for (category, _), assigned in zip(examples, found, strict=True)
+        for (category, _), assigned in zip(examples, categories, strict=True)
     )
-    assert (right, sum(map(len, found))) == (28, 57)
+    assert (right, sum(map(len, categories))) == (28, 57)
     shorter = examples_of_table_3()
     assert len(shorter) == 10
     assert [share for *_, share in shorter] == [64, 19, 19, 20, 12, 3, 14, 12, 3, 5]
@@ -175,7 +177,7 @@ def test_the_papers_examples() -> None:
 
 @needs_shared
 @pytest.mark.upstream
-def test_our_texts_are_not_the_papers() -> None:
+def test_our_prompts_share_no_words_with_the_paper() -> None:
     """No run of eight words of the paper, which prints the judge's prompts, is in ours."""
     theirs = word_runs(PAPER.read_text(encoding="utf-8"), 8)
     assert len(theirs) > 10_000

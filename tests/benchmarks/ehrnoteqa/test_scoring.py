@@ -1,4 +1,4 @@
-"""Scores of all formats, probabilities of choices, and questions without a score."""
+"""Scores of all formats, probabilities of choices, and unscored questions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.benchmarks.ehrnoteqa import scoring
-from medical_tasks.benchmarks.ehrnoteqa.data import load_items, read_rows
 from medical_tasks.benchmarks.ehrnoteqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.ehrnoteqa.scoring import (
     NOT_TOLD,
@@ -36,8 +35,9 @@ from medical_tasks.models.embedder import CLINICAL_BERT, MINILM, embedder_identi
 from medical_tasks.models.text_metrics import similarities
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.ehrnoteqa.judged import golds, judge, perfect
-from tests.benchmarks.ehrnoteqa.tiny_items import item, task_of
+from tests.benchmarks.ehrnoteqa.tiny_items import demo_items, item, task_of
 from tests.case_tables import json_of, tabled
 from tests.judges.scripted import TableJudge
 from tests.models.test_embedder import expected
@@ -51,18 +51,16 @@ EVIDENCE = item(
 )
 
 
-def _demo(task: TaskSpec) -> list[Item]:
-    return load_items(task, list(read_rows("demo", "test", {})))
-
-
 def _judging(task: TaskSpec, table: Any) -> Judging:
     return Judging(judge=TableJudge(table), prompts=load_judge_prompts(task))
 
 
-def _probabilities(logprobs: Sequence[float | None], below: float | None = None) -> str:
-    return ChoiceScores(
-        logprobs=tuple(logprobs), tokens=(1,) * len(logprobs), below=below
-    ).to_text()
+def _choice_scores(
+    logprobs: Sequence[float | None],
+    tokens: Sequence[int] = (1, 1, 1, 1, 1),
+    below: float | None = None,
+) -> ChoiceScores:
+    return ChoiceScores(logprobs=tuple(logprobs), tokens=tuple(tokens), below=below)
 
 
 def _summary(
@@ -99,7 +97,7 @@ def _full_marks(
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_gold_of_the_demo_and_of_evidence(tmp_path: Path, task: TaskSpec) -> None:
     form, level = task.options["format"], int(task.options["level"])
-    items = _demo(task)
+    items = demo_items(task)
     assert len(items) == {1: 8, 2: 6}[level]
     if not task.judge:
         _full_marks(task, items, score_items(task, items, golds(task, items)))
@@ -113,9 +111,9 @@ def test_gold_of_the_demo_and_of_evidence(tmp_path: Path, task: TaskSpec) -> Non
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_nothing_scores_nothing(task: TaskSpec) -> None:
+def test_empty_answers_score_0(task: TaskSpec) -> None:
     judging = _judging(task, lambda question: True) if task.judge else None
-    items = _demo(task)
+    items = demo_items(task)
     for score in score_items(task, items, [""] * len(items), judging=judging):
         assert set(score.values.values()) == {0.0}
         assert score.unscored is None
@@ -127,15 +125,15 @@ def test_nothing_scores_nothing(task: TaskSpec) -> None:
 # Open answers
 
 
-def test_an_open_answer_by_hand() -> None:
-    about = item(
+def test_scores_of_an_open_answer_calculated_by_hand() -> None:
+    question_item = item(
         choices=["He was given two units of red blood cells", "b", "c", "d", "e"],
         answer="A",
     )
     answer = "Two units of red blood cells were transfused."
     (score,) = score_items(
         task_of("open"),
-        [about],
+        [question_item],
         [answer],
         judging=_judging(task_of("open"), {"100/open": True}),
     )
@@ -143,7 +141,7 @@ def test_an_open_answer_by_hand() -> None:
     assert score.values["rouge_l"] == pytest.approx(
         2 * (6 / 8) * (6 / 9) / (6 / 8 + 6 / 9)
     )
-    # Tokens of 13a: 9, the point is one; "Two" differs. Hits 5/9 4/8 3/7 2/6; as long
+    # Tokens of 13a: 9, the full stop is one; "Two" differs. Hits 5/9 4/8 3/7 2/6; as long
     # as the gold, so no penalty.
     assert score.values["bleu"] == pytest.approx(
         (5 / 9 * 4 / 8 * 3 / 7 * 2 / 6) ** 0.25
@@ -152,14 +150,14 @@ def test_an_open_answer_by_hand() -> None:
     assert (score.parsed, score.why) == ("1", "judge: 1 of votes 1")
 
 
-def test_exact_match_passes_over_case_marks_and_blanks_and_is_not_more() -> None:
+def test_exact_match_ignores_case_punctuation_and_white_space_only() -> None:
     for answer in ("a marble", "A  MARBLE!", "\n'A marble'\n", "A marble."):
         assert text_metrics(answer, ("A marble.",))["exact_match"] == 1.0
     for answer in ("marble", "A marble and a coin.", "Amarble", "", "A marblé"):
         assert text_metrics(answer, ("A marble.",))["exact_match"] == 0.0
 
 
-def test_full_marks_of_short_gold_and_of_the_most_similar_of_several_passages() -> None:
+def test_a_repeated_gold_or_passage_has_full_text_metrics() -> None:
     golds = ("He swallowed a small marble.", "It was made of glass and blue.")
     short = [(gold, (gold,)) for gold in ("aspirin 81 mg", "129/72", "sepsis")]
     for answer, right in (
@@ -173,7 +171,7 @@ def test_full_marks_of_short_gold_and_of_the_most_similar_of_several_passages() 
         }
 
 
-def test_without_gold_text_metrics_have_no_value() -> None:
+def test_text_metrics_without_gold_have_no_value() -> None:
     task = task_of("open")
     (score,) = score_items(
         task,
@@ -193,7 +191,7 @@ def test_without_gold_text_metrics_have_no_value() -> None:
 
 
 @tabled("answer", "judged", "values", "parsed", "why")
-def test_a_choice_by_judge_and_by_letter(
+def test_a_choice_is_scored_by_judge_and_by_letter(
     answer: str, judged: bool, values: list[float], parsed: str, why: str
 ) -> None:
     task = task_of("mc")
@@ -204,7 +202,7 @@ def test_a_choice_by_judge_and_by_letter(
     assert (score.parsed, score.why) == (parsed, why)
 
 
-def test_the_letter_stands_also_where_the_judge_says_nothing() -> None:
+def test_the_letter_is_scored_without_a_verdict() -> None:
     task = task_of("mc")
     items = [MARBLE, replace(MARBLE, id="101"), replace(MARBLE, id="102")]
     scores = score_items(
@@ -234,9 +232,9 @@ def test_the_letter_stands_also_where_the_judge_says_nothing() -> None:
     )
 
 
-def test_no_answer_is_quoted() -> None:
+def test_scores_quote_no_answer() -> None:
     secret = "xylographic"
-    about = item(
+    secret_item = item(
         choices=[f"{secret} one two", "b c d", "e f g", "h i j", "k l m"],
         answer="A",
         question=secret,
@@ -245,7 +243,7 @@ def test_no_answer_is_quoted() -> None:
         task = task_of(form)
         (score,) = score_items(
             task,
-            [about],
+            [secret_item],
             [f"A. {secret} one two"],
             judging=_judging(task, lambda question: True),
         )
@@ -255,9 +253,11 @@ def test_no_answer_is_quoted() -> None:
 # Probabilities
 
 
-def test_probabilities_by_hand() -> None:
+def test_scores_of_probabilities_calculated_by_hand() -> None:
     (score,) = score_items(
-        task_of("mc_prob_index"), [MARBLE], [_probabilities((-2, -1, -3, -4, -5))]
+        task_of("mc_prob_index"),
+        [MARBLE],
+        [_choice_scores((-2, -1, -3, -4, -5)).to_text()],
     )
     assert set(score.values) == {"accuracy", "gold_probability"}
     total = sum(math.exp(-power) for power in range(1, 6))
@@ -266,7 +266,9 @@ def test_probabilities_by_hand() -> None:
     assert (score.parsed, score.why, score.unscored) == ("B", "right: B", None)
     # Sums a character: coin 7, marble 9, {key} 8, ring 7, Nothing 8.
     (value,) = score_items(
-        task_of("mc_prob_value"), [MARBLE], [_probabilities((-7, -8, -9, -14, -16))]
+        task_of("mc_prob_value"),
+        [MARBLE],
+        [_choice_scores((-7, -8, -9, -14, -16)).to_text()],
     )
     assert [
         value.values[name]
@@ -275,9 +277,9 @@ def test_probabilities_by_hand() -> None:
     assert value.parsed == "A"
 
 
-def test_what_a_server_does_not_tell() -> None:
+def test_missing_log_probabilities_leave_limits() -> None:
     task = task_of("mc_prob_index")
-    text = _probabilities((-4.0, None, None, None, None), below=-3.0)
+    text = _choice_scores((-4.0, None, None, None, None), below=-3.0).to_text()
     (score,) = score_items(task, [MARBLE], [text])
     assert score.values == {}
     assert (score.unscored, score.parsed, score.why) == (
@@ -288,7 +290,9 @@ def test_what_a_server_does_not_tell() -> None:
     assert score.limits["accuracy"] == (0.0, 1.0)
     assert redact_reason(NOT_TOLD) == NOT_TOLD
     (decided,) = score_items(
-        task, [MARBLE], [_probabilities((-1.0, None, None, None, None), below=-3.0)]
+        task,
+        [MARBLE],
+        [_choice_scores((-1.0, None, None, None, None), below=-3.0).to_text()],
     )
     assert (decided.values, decided.parsed) == ({"accuracy": 0.0}, "A")
     low, high = decided.limits["gold_probability"]
@@ -313,15 +317,15 @@ def test_a_response_of_another_form_is_named_by_its_item(
 # Arguments and wrong use
 
 
-def test_similarities_are_computed_for_arguments_given_alone(
+def test_only_requested_similarities_are_computed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen: list[Any] = []
+    calls: list[Any] = []
 
     def similarities(
         name: str, folder: str, pairs: Sequence[tuple[str, str]]
     ) -> list[float]:
-        seen.append((name, folder, tuple(pairs)))
+        calls.append((name, folder, tuple(pairs)))
         return [len(gold) / 100 for _, gold in pairs]
 
     monkeypatch.setattr(scoring, "similarities", similarities)
@@ -343,7 +347,7 @@ def test_similarities_are_computed_for_arguments_given_alone(
         ("y", passages[1]),
         ("y", "\n".join(passages)),
     )
-    assert seen == [("sentence_bert", "there", pairs)]
+    assert calls == [("sentence_bert", "there", pairs)]
     values = [score.values["sentence_bert"] for score in scores]
     assert values[:2] == [0.09, len("\n".join(passages)) / 100]
     assert math.isnan(values[2])
@@ -354,7 +358,7 @@ def test_similarities_are_computed_for_arguments_given_alone(
     assert scoring_identity(task, {}) == {}
 
 
-def test_wrong_use_is_named() -> None:
+def test_wrong_arguments_are_refused() -> None:
     task = task_of("open")
     with pytest.raises(UsageError, match="1 items but 2 responses"):
         score_items(task, [MARBLE], ["a", "b"], judging=_judging(task, {}))
@@ -386,84 +390,86 @@ METRICS = (
 CHOICES = ("abcd", "ab", "abcdefgh", "a", "abc")
 
 
-def _scores(
-    logprobs: Sequence[float | None],
-    tokens: Sequence[int] = (1, 1, 1, 1, 1),
-    below: float | None = None,
-) -> ChoiceScores:
-    return ChoiceScores(logprobs=tuple(logprobs), tokens=tuple(tokens), below=below)
-
-
-def _found(
+def _metrics(
     logprobs: Sequence[float | None],
     gold: int,
     tokens: Sequence[int] = (1, 1, 1, 1, 1),
     below: float | None = None,
 ) -> dict[str, tuple[float, float]]:
-    return score_choices(_scores(logprobs, tokens, below), CHOICES, gold).metrics
+    return score_choices(_choice_scores(logprobs, tokens, below), CHOICES, gold).metrics
 
 
-def test_by_hand() -> None:
+def test_metrics_of_choices_calculated_by_hand() -> None:
     # Sums -4 -3 -8 -5 -6; a token: -2 -3 -1 -5 -2; a character: -1 -1.5 -1 -5 -2.
     logprobs, tokens = (-4.0, -3.0, -8.0, -5.0, -6.0), (2, 1, 8, 1, 3)
-    by_gold = [_found(logprobs, gold, tokens) for gold in range(5)]
-    assert [found["accuracy"][0] for found in by_gold] == [0, 1, 0, 0, 0]
-    assert [found["accuracy_per_token"][0] for found in by_gold] == [0, 0, 1, 0, 0]
+    by_gold = [_metrics(logprobs, gold, tokens) for gold in range(5)]
+    assert [metrics["accuracy"][0] for metrics in by_gold] == [0, 1, 0, 0, 0]
+    assert [metrics["accuracy_per_token"][0] for metrics in by_gold] == [0, 0, 1, 0, 0]
     # a tie of two
-    assert [found["accuracy_per_character"][0] for found in by_gold] == [0, 0, 0, 0, 0]
+    assert [metrics["accuracy_per_character"][0] for metrics in by_gold] == [
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]
     total = math.fsum(map(math.exp, logprobs))
     assert by_gold[0]["gold_probability"] == pytest.approx(
         (math.exp(-4) / total,) * 2, abs=1e-15
     )
-    assert score_choices(_scores(logprobs, tokens), CHOICES, 0).chosen == 1
-    # Characters are code points, without white space around.
+    assert score_choices(_choice_scores(logprobs, tokens), CHOICES, 0).chosen == 1
+    # Characters are code points, without surrounding white space.
     texts = ("é" * 4, " " * 3 + "ab ", "🩺", "b", "c")
-    scores = _scores((-4, -2.4, -1.5, -9, -9))
-    found = [
+    scores = _choice_scores((-4, -2.4, -1.5, -9, -9))
+    metrics = [
         score_choices(scores, texts, gold).metrics["accuracy_per_character"]
         for gold in range(5)
     ]
-    assert found == [(1.0, 1.0), *[(0.0, 0.0)] * 4]
+    assert metrics == [(1.0, 1.0), *[(0.0, 0.0)] * 4]
 
 
-def test_ties_are_wrong_and_what_is_impossible_or_far_away_has_its_share() -> None:
+def test_ties_are_wrong_and_extreme_log_probabilities_are_exact() -> None:
     for gold in range(5):
-        found = _found((-2, -2, -2, -2, -2), gold)
-        assert found["accuracy"] == found["accuracy_per_token"] == (0.0, 0.0)
-        assert found["gold_probability"] == pytest.approx((0.2, 0.2))
-    assert score_choices(_scores((-1, -1, -2, -2, -2)), CHOICES, 0).chosen is None
+        metrics = _metrics((-2, -2, -2, -2, -2), gold)
+        assert metrics["accuracy"] == metrics["accuracy_per_token"] == (0.0, 0.0)
+        assert metrics["gold_probability"] == pytest.approx((0.2, 0.2))
+    assert (
+        score_choices(_choice_scores((-1, -1, -2, -2, -2)), CHOICES, 0).chosen is None
+    )
     sure = [-math.inf] * 4 + [0.0]
     assert (
-        _found(sure, 4)["accuracy"] == _found(sure, 4)["gold_probability"] == (1.0, 1.0)
+        _metrics(sure, 4)["accuracy"]
+        == _metrics(sure, 4)["gold_probability"]
+        == (1.0, 1.0)
     )
-    assert _found(sure, 0)["gold_probability"] == (0.0, 0.0)
+    assert _metrics(sure, 0)["gold_probability"] == (0.0, 0.0)
     far = (-5000.0, -5001.0, -6000.0, -7000.0, -8000.0)
-    assert _found(far, 0)["gold_probability"][0] == pytest.approx(
+    assert _metrics(far, 0)["gold_probability"][0] == pytest.approx(
         1 / (1 + math.exp(-1))
     )
-    nothing = [-math.inf] * 5
-    assert _found(nothing, 2)["accuracy"] == (0.0, 0.0)
-    assert _found(nothing, 2)["gold_probability"] == (0.2, 0.2)
+    impossible = [-math.inf] * 5
+    assert _metrics(impossible, 2)["accuracy"] == (0.0, 0.0)
+    assert _metrics(impossible, 2)["gold_probability"] == (0.2, 0.2)
 
 
 @tabled("logprobs", "below", "expected")
-def test_choices_that_are_not_told(
+def test_limits_of_accuracy_with_missing_log_probabilities(
     logprobs: tuple[float | None, ...], below: float, expected: tuple[float, float]
 ) -> None:
-    assert _found(logprobs, 0, below=below)["accuracy"] == tuple(expected)
+    assert _metrics(logprobs, 0, below=below)["accuracy"] == tuple(expected)
 
 
-def test_limits_of_the_probability_by_hand() -> None:
-    known, bound = math.exp(-1), math.exp(-3)
-    low, high = _found((-1, None, None, -math.inf, -math.inf), 0, below=-3.0)[
+def test_limits_of_the_probability_calculated_by_hand() -> None:
+    probability, bound = math.exp(-1), math.exp(-3)
+    low, high = _metrics((-1, None, None, -math.inf, -math.inf), 0, below=-3.0)[
         "gold_probability"
     ]
-    assert [low, high] == pytest.approx([known / (known + 2 * bound), 1.0])
-    low, high = _found((-1, None, None, -math.inf, -math.inf), 1, below=-3.0)[
+    assert [low, high] == pytest.approx([probability / (probability + 2 * bound), 1.0])
+    low, high = _metrics((-1, None, None, -math.inf, -math.inf), 1, below=-3.0)[
         "gold_probability"
     ]
-    assert [low, high] == pytest.approx([0.0, bound / (known + bound)])
-    assert _found((None,) * 5, 0, below=-3.0)["gold_probability"] == (0.0, 1.0)
+    assert [low, high] == pytest.approx([0.0, bound / (probability + bound)])
+    assert _metrics((None,) * 5, 0, below=-3.0)["gold_probability"] == (0.0, 1.0)
 
 
 LOGPROBS = st.sampled_from((-0.25, -1.0, -2.0, -3.5, -6.0))
@@ -474,20 +480,20 @@ LOGPROBS = st.sampled_from((-0.25, -1.0, -2.0, -3.5, -6.0))
     st.lists(st.integers(1, 4), min_size=5, max_size=5),
     st.integers(0, 4),
 )
-def test_shares_add_up_and_one_choice_at_most_leads(
+def test_probabilities_add_up_and_at_most_one_choice_is_right(
     logprobs: list[float], tokens: list[int], gold: int
 ) -> None:
-    all_of = [_found(logprobs, place, tokens) for place in range(5)]
-    assert math.fsum(found["gold_probability"][0] for found in all_of) == pytest.approx(
-        1
-    )
+    by_gold = [_metrics(logprobs, index, tokens) for index in range(5)]
+    assert math.fsum(
+        metrics["gold_probability"][0] for metrics in by_gold
+    ) == pytest.approx(1)
     for name in METRICS[:3]:
-        assert sum(found[name][0] for found in all_of) <= 1
-        assert all(low == high for found in all_of for low, high in [found[name]])
-    # Told less by the same number, all of it stays.
-    moved = _found([value - 7 for value in logprobs], gold, tokens)
-    assert moved["accuracy"] == all_of[gold]["accuracy"]
-    assert moved["gold_probability"] == pytest.approx(all_of[gold]["gold_probability"])
+        assert sum(metrics[name][0] for metrics in by_gold) <= 1
+        assert all(low == high for metrics in by_gold for low, high in [metrics[name]])
+    # A constant added to all log-probabilities changes nothing.
+    moved = _metrics([value - 7 for value in logprobs], gold, tokens)
+    assert moved["accuracy"] == by_gold[gold]["accuracy"]
+    assert moved["gold_probability"] == pytest.approx(by_gold[gold]["gold_probability"])
 
 
 @given(
@@ -496,29 +502,29 @@ def test_shares_add_up_and_one_choice_at_most_leads(
     st.sets(st.integers(0, 4), min_size=1),
     st.integers(0, 4),
 )
-def test_limits_hold_whatever_the_untold_ones_are(
-    logprobs: list[float], tokens: list[int], untold: set[int], gold: int
+def test_limits_hold_for_all_missing_log_probabilities(
+    logprobs: list[float], tokens: list[int], missing: set[int], gold: int
 ) -> None:
-    told: list[float | None] = [
-        None if place in untold else value for place, value in enumerate(logprobs)
+    returned: list[float | None] = [
+        None if index in missing else value for index, value in enumerate(logprobs)
     ]
     below = -2.0
-    limits = _found(told, gold, tokens, below)
-    for filled in itertools.product((-2.0 - 1e-9, -3.5, -math.inf), repeat=len(untold)):
-        values = dict(zip(sorted(untold), filled, strict=True))
-        # Below what is told, as a server ranks them.
-        whole = [values.get(place, logprobs[place]) for place in range(5)]
+    limits = _metrics(returned, gold, tokens, below)
+    for filled in itertools.product(
+        (-2.0 - 1e-9, -3.5, -math.inf), repeat=len(missing)
+    ):
+        values = dict(zip(sorted(missing), filled, strict=True))
+        # Below the returned ones, as a server ranks them.
+        whole = [values.get(index, logprobs[index]) for index in range(5)]
         for name in METRICS:
-            value = _found(whole, gold, tokens)[name][0]
+            value = _metrics(whole, gold, tokens)[name][0]
             assert limits[name][0] - 1e-9 <= value <= limits[name][1] + 1e-9, (
                 name,
                 whole,
             )
 
 
-def test_numbers_that_no_float_holds_are_refused_and_a_bound_of_no_probability_is_not() -> (
-    None
-):
+def test_choice_scores_refuse_numbers_beyond_floats_and_keep_infinity() -> None:
     record: dict[str, Any] = {"logprobs": [-1.0, None], "tokens": [1, 1], "below": -2.0}
     for field, value in {
         "logprobs": [-(10**400), None],
@@ -532,8 +538,10 @@ def test_numbers_that_no_float_holds_are_refused_and_a_bound_of_no_probability_i
 
 
 @pytest.fixture
-def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
-    """The demo's questions of level 1, with the data and everything private in a folder of the test's."""
+def demo_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[dict[str, object]]:
+    """The demo's questions of level 1; data and private files are in the test's folder."""
     build_dataset(
         "ehrnoteqa", source=None, config="demo", out=tmp_path / "data" / "ehrnoteqa"
     )
@@ -549,32 +557,26 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, obje
 
 def unscored(folder: str) -> dict[str, int]:
     (entry,) = json_of(Path(folder) / "results.json")["tasks"].values()
-    found: dict[str, int] = entry["coverage"]["unscored"]
-    return found
+    reasons: dict[str, int] = entry["coverage"]["unscored"]
+    return reasons
 
 
-def test_log_probabilities_not_told(
-    rows: list[dict[str, object]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+def test_a_run_reports_missing_log_probabilities(
+    demo_rows: list[dict[str, object]],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    untold = {"logprobs": [None] * 5, "tokens": [1] * 5, "below": -3.0}
-    lines = (
-        json.dumps({"id": row["id"], "response": json.dumps(untold)}) + "\n"
-        for row in rows
-    )
-    (tmp_path / "answers.jsonl").write_text("".join(lines), encoding="utf-8")
-    asked = [
-        "score",
-        "ehrnoteqa_mc_prob_index_level1",
-        "--config",
-        "demo",
-        "--responses",
-        "answers.jsonl",
-    ]
-    assert main([*asked, "--out", "s"]) == 5
-    assert unscored("s") == {"choice not among the log-probabilities told": len(rows)}
-    said = capfd.readouterr().err
-    assert "top_logprobs=N asks for more" in said
-    assert "same command again" not in said
+    scores = {"logprobs": [None] * 5, "tokens": [1] * 5, "below": -3.0}
+    answers = [{"id": row["id"], "response": json.dumps(scores)} for row in demo_rows]
+    write_jsonl(tmp_path / "answers.jsonl", answers)
+    score = "score ehrnoteqa_mc_prob_index_level1 --config demo --responses answers.jsonl --out s"
+    assert main(score.split()) == 5
+    assert unscored("s") == {
+        "choice not among the log-probabilities told": len(demo_rows)
+    }
+    stderr = capfd.readouterr().err
+    assert "top_logprobs=N asks for more" in stderr
+    assert "same command again" not in stderr
 
 
 @pytest.fixture(scope="module")
@@ -582,19 +584,19 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
 
 
-def test_cosines_of_pairs(bert: Path) -> None:
+def test_cosine_similarities_of_pairs(bert: Path) -> None:
     pairs = [(TEXTS[0], TEXTS[1]), (TEXTS[2], TEXTS[4]), (TEXTS[1], TEXTS[0])]
-    found = similarities("clinical_bert", bert, pairs)
-    assert found == pytest.approx(
+    cosines = similarities("clinical_bert", bert, pairs)
+    assert cosines == pytest.approx(
         [
-            float(one @ other)
-            for one, other in (expected(bert, pair, "mean") for pair in pairs)
+            float(first @ second)
+            for first, second in (expected(bert, pair, "mean") for pair in pairs)
         ],
         abs=1e-5,
     )
-    assert found[0] == found[2]
-    assert all(isinstance(value, float) and -1 <= value < 1 for value in found)
-    # The gold has exactly 1, and nothing exactly 0.
+    assert cosines[0] == cosines[2]
+    assert all(isinstance(value, float) and -1 <= value < 1 for value in cosines)
+    # The gold has exactly 1, an empty text exactly 0.
     pairs = [
         *((text, text) for text in TEXTS),
         ("", TEXTS[0]),
@@ -616,7 +618,7 @@ def test_cosines_of_pairs(bert: Path) -> None:
     assert str(bert.parent) not in json.dumps(identity)
 
 
-def test_texts_that_are_cut_are_told(
+def test_truncated_texts_are_reported(
     bert: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     long = " ".join(TEXTS)
@@ -625,16 +627,16 @@ def test_texts_that_are_cut_are_told(
         bert,
         [(long, TEXTS[0]), (TEXTS[1], f"{long} {long}"), (long, TEXTS[2])],
     )
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
-        told
+        stderr
         == "note: clinical_bert: 2 of 5 texts are longer than 24 tokens and were cut\n"
     )
     similarities("clinical_bert", bert, [(TEXTS[0], TEXTS[1])])
     assert capsys.readouterr().err == ""
 
 
-def test_what_is_missing_is_told_by_metric(tmp_path: Path) -> None:
+def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:
     metrics = {metric.name for task in TASKS for metric in task.metrics if metric.needs}
     checkpoints = {"sentence_bert": MINILM, "clinical_bert": CLINICAL_BERT}
     assert metrics >= set(checkpoints)
@@ -646,10 +648,10 @@ def test_what_is_missing_is_told_by_metric(tmp_path: Path) -> None:
             similarities(name, tmp_path / "none", [("a", "b")])
 
 
-def test_a_letter_that_cannot_be_told_is_unclear_until_somebody_reads_it() -> None:
+def test_an_unreadable_letter_is_unclear_until_a_person_reads_it() -> None:
     task = task_of("mc")
-    asked = item()
-    right = asked.fields["answer"]
+    question_item = item()
+    right = question_item.fields["answer"]
     other = next(letter for letter in "ABCDE" if letter != right)
     for answer, reason in (
         (f"{right} or {other}", "several choices"),
@@ -658,17 +660,24 @@ def test_a_letter_that_cannot_be_told_is_unclear_until_somebody_reads_it() -> No
         ("I cannot say.", ""),
         (f"The answer is {right}.", ""),
     ):
-        judging = _judging(task, {f"{asked.id}/choice": True})
-        (score,) = score_items(task, [asked], [answer], judging=judging)
-        told = float(answer.startswith("The answer"))
+        judging = _judging(task, {f"{question_item.id}/choice": True})
+        (score,) = score_items(task, [question_item], [answer], judging=judging)
+        expected = float(answer.startswith("The answer"))
         assert (score.unclear, score.values) == (
             reason,
-            {"accuracy": 1.0, "letter_accuracy": told},
+            {"accuracy": 1.0, "letter_accuracy": expected},
         )
-        assert score.could_be("letter_accuracy") == (told, 1.0 if reason else told)
+        assert score.could_be("letter_accuracy") == (
+            expected,
+            1.0 if reason else expected,
+        )
         assert score.could_be("accuracy") == (1.0, 1.0)
     for reading, value in ((right, 1.0), (f"{other}.", 0.0), ("", 0.0)):
         (read,) = score_items(
-            task, [asked], ["A or B"], judging=judging, readings={asked.id: reading}
+            task,
+            [question_item],
+            ["A or B"],
+            judging=judging,
+            readings={question_item.id: reading},
         )
         assert (read.unclear, read.values) == ("", {"letter_accuracy": value})

@@ -1,4 +1,4 @@
-"""The twin: same seed, same bytes; the official shape; golds that stand in the notes."""
+"""The twin: the official shape, and golds that can be found in the notes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pairs_of(*, seed: int, questions: int) -> list[tuple[Question, list[TwinNote
 
 
 def has_answer(question: Question, texts: list[str], dates: list[str]) -> bool:
-    """Whether the right choice can be found in the notes, and no other choice in the note that is asked about."""
+    """Whether the right choice can be found in the notes, and no other choice in the note of the question."""
     right = question.choices[LETTERS.index(question.answer)]
     assert len(set(question.choices)) == 5
     both = re.fullmatch(r"first (.+), last (.+)|from (.+) to (.+)", right)
@@ -39,8 +39,8 @@ def has_answer(question: Question, texts: list[str], dates: list[str]) -> bool:
             choice for choice in question.choices if choice in " ".join(text.split())
         ] == [right]
     form = "PRIMARY: {}\n" if both[1] else "Discharge labs: creatinine {}."
-    first, last = (form.format(part) for part in both.groups() if part)
-    # None of the notes alone is enough.
+    first, last = (form.format(value) for value in both.groups() if value)
+    # One note alone is not enough.
     return (
         first in texts[0],
         last in texts[-1],
@@ -54,15 +54,17 @@ def has_answer(question: Question, texts: list[str], dates: list[str]) -> bool:
     )
 
 
-def test_the_demo_has_every_shape_of_the_real_set_and_all_categories() -> None:
+def test_the_demo_has_all_levels_numbers_of_notes_and_categories() -> None:
     pairs = list(demo_pairs())
     assert len(pairs) == DEMO_QUESTIONS == 14
     shapes = Counter((question.level, question.num_notes) for question, _ in pairs)
     assert shapes == {(1, 1): 4, (1, 2): 4, (2, 1): 2, (2, 2): 2, (2, 3): 2}
-    asked = [question_categories(question.question) for question, _ in pairs]
-    assert {category for each in asked for category in each} == set(CATEGORIES)
-    # By what the kinds of questions are meant to ask about, most have one category.
-    assert sum(map(len, asked)) == 17
+    categories = [question_categories(question.question) for question, _ in pairs]
+    assert {category for of_question in categories for category in of_question} == set(
+        CATEGORIES
+    )
+    # Most questions have one category.
+    assert sum(map(len, categories)) == 17
     for question, notes in pairs:
         assert len(notes) == question.num_notes
         assert has_answer(
@@ -72,13 +74,13 @@ def test_the_demo_has_every_shape_of_the_real_set_and_all_categories() -> None:
         ), question
 
 
-def test_so_can_those_of_any_twin() -> None:
+def test_a_larger_twin_has_answers_in_its_notes() -> None:
     pairs = pairs_of(seed=1, questions=140)
     assert len(pairs) == 140
-    asked = Counter(
+    kinds = Counter(
         question.question.split(" the discharge summar")[0] for question, _ in pairs
     )
-    assert len(asked) == KINDS + 2
+    assert len(kinds) == KINDS + 2
     for question, notes in pairs:
         assert has_answer(
             question,

@@ -1,10 +1,11 @@
-"""Small items written by hand, and the authors' file in its form with texts of our own."""
+"""Small items written by hand, and a file in the authors' form with texts of our own."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from medical_tasks.benchmarks.ehrnoteqa.data import load_items, read_rows
 from medical_tasks.benchmarks.ehrnoteqa.notes import prepared_text
 from medical_tasks.benchmarks.ehrnoteqa.spec import TASKS
 from medical_tasks.spec import Item, Row, TaskSpec
@@ -16,6 +17,10 @@ FORMATS = ("open", "mc", "mc_prob_index", "mc_prob_value")
 
 def task_of(form: str, level: int = 1) -> TaskSpec:
     return BY_NAME[f"ehrnoteqa_{form}_level{level}"]
+
+
+def demo_items(task: TaskSpec) -> list[Item]:
+    return load_items(task, list(read_rows("demo", "test", {})))
 
 
 def note(
@@ -36,7 +41,7 @@ def note(
 
 
 def item(*notes: Row, **columns: Any) -> Item:
-    """About a marble, with two notes unless others are given."""
+    """A question about a marble, by default with two notes."""
     two = [
         note("Swallowed a marble."),
         note("Well\nagain.", hadm_id="22", date="2150-03-04"),
@@ -52,7 +57,7 @@ CHOICE_TEMPLATE = "{note}\n{question}\n(a) {choice_a}\n(b) {choice_b}\n(c) {choi
 def authors_source(
     open_template: str = OPEN_TEMPLATE, choice_template: str = CHOICE_TEMPLATE
 ) -> str:
-    """A file as theirs: imports, a dict of adjacent strings, a function."""
+    """A file in the authors' form: imports, a dict of adjacent strings, a function."""
 
     def halves(text: str) -> str:
         middle = len(text) // 2
@@ -68,8 +73,8 @@ def authors_source(
     )
 
 
-def write_checkout(folder: Path, source: str, *, part: str = "generation") -> Path:
-    """The file where a checkout has it."""
-    (folder / "src" / part).mkdir(parents=True, exist_ok=True)
-    (folder / "src" / part / "utils.py").write_text(source, encoding="utf-8")
+def write_checkout(folder: Path, source: str, *, subfolder: str = "generation") -> Path:
+    """Writes the file to its path in a checkout."""
+    (folder / "src" / subfolder).mkdir(parents=True, exist_ok=True)
+    (folder / "src" / subfolder / "utils.py").write_text(source, encoding="utf-8")
     return folder

@@ -1,16 +1,16 @@
-"""Small official-shaped files for tests: a twin's, or rows written by hand."""
+"""Small files in the official format, with rows written by hand."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
-import json
 from pathlib import Path
 from typing import Any
 
 from measurements.ehrnoteqa_twin import NOTES_FILE, QUESTIONS_FILE
 from medical_tasks.benchmarks.ehrnoteqa.notes import COLUMNS
+from tests.benchmarks.common import write_jsonl
 
 SECRET = "swallowed a marble"
 
@@ -55,9 +55,7 @@ def write_files(
     folder: Path, questions: list[dict[str, Any]], notes: bytes, *, packed: bool = True
 ) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / QUESTIONS_FILE).write_text(
-        "".join(json.dumps(each) + "\n" for each in questions), encoding="utf-8"
-    )
+    write_jsonl(folder / QUESTIONS_FILE, questions)
     if packed:
         (folder / NOTES_FILE).write_bytes(gzip.compress(notes))
     else:

@@ -1,4 +1,4 @@
-"""Abstentions by the hundred, and answers that have such wordings in passing."""
+"""Generated abstentions, and answers that contain the same wordings in passing."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["abstaining", "answering"]
 _WORDS = cases("abstention")
 
 
-def _answers(kind: str, seed: int, each: int) -> list[str]:
+def _answers(kind: str, seed: int, per_form: int) -> list[str]:
     draw = random.Random(seed)
-    found = []
+    answers = []
     for form in _WORDS[kind]:
-        for _ in range(each):
+        for _ in range(per_form):
             source, topic, fact = (
                 draw.choice(_WORDS[name]) for name in ("sources", "topics", "facts")
             )
-            found.append(
+            answers.append(
                 form.format(
                     s=source,
                     S=source[0].upper() + source[1:],
@@ -28,14 +28,14 @@ def _answers(kind: str, seed: int, each: int) -> list[str]:
                     f2=fact[0].lower() + fact[1:],
                 )
             )
-    return found
+    return answers
 
 
 def abstaining() -> list[str]:
-    """Texts in which nothing is said but that there is no answer."""
-    return _answers("abstaining", seed=1, each=8)
+    """Texts that say nothing except that there is no answer."""
+    return _answers("abstaining", seed=1, per_form=8)
 
 
 def answering() -> list[str]:
     """Texts that say something, each with words of an abstention or of the sources."""
-    return _answers("answering", seed=2, each=13)
+    return _answers("answering", seed=2, per_form=13)

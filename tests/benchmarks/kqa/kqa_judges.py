@@ -1,9 +1,8 @@
-"""Judges for K-QA whose every word is scripted, and what a prompt asked them."""
+"""Judges for K-QA with scripted replies, and a reader of the prompts that they get."""
 
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import Any
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.scoring import score_items
 from medical_tasks.benchmarks.kqa.spec import KQA
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import Backend, Call, JudgeOptions, Judging, NoReply
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.spec import Item, ItemScore
+from tests.benchmarks.common import judge_session
 from tests.case_tables import tables
 from tests.judges.scripted import ScriptedBackend
 from tests.support import SHARED
@@ -25,8 +24,8 @@ PROMPTS = SHARED / "data" / "kqa" / "prompts"
 
 def cases(name: str) -> dict[str, Any]:
     """The tables of a file of `cases`."""
-    found: dict[str, Any] = tables(__file__, name)
-    return found
+    table: dict[str, Any] = tables(__file__, name)
+    return table
 
 
 WORDS = {
@@ -37,25 +36,27 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What one call of ours asks about.
+class PromptContent:
+    """Answer and statements in the prompt of one call.
 
-    `statements` by id, `""` when there is one, none when it is about abstention.
+    `statements` by id: `""` if there is one, none if the question is about abstention.
     """
 
     answer: str
     statements: Mapping[str, str]
 
 
-def asked(call: Call) -> Asked:
-    content = str(call.messages[0]["content"])
-    _, _, rest = content.partition("\n\nAnswer, a JSON string:\n")
+def prompt_content(call: Call) -> PromptContent:
+    text = str(call.messages[0]["content"])
+    _, _, rest = text.partition("\n\nAnswer, a JSON string:\n")
     line, _, rest = rest.partition("\n\n")
     kind, _, rest = rest.partition(":\n")
     answer = json.loads(line)
     if kind == "Statement":
-        return Asked(answer, {"": rest})
-    return Asked(answer, dict(part.split(": ", 1) for part in rest.splitlines()))
+        return PromptContent(answer, {"": rest})
+    return PromptContent(
+        answer, dict(line.split(": ", 1) for line in rest.splitlines())
+    )
 
 
 def verdict(label: str, reason: str = "So it says.") -> str:
@@ -70,21 +71,21 @@ def verdicts(labels: Mapping[str, str]) -> str:
     return json.dumps({"verdicts": entries})
 
 
-def saying(
+def scripted(
     label_of: Callable[[str, str], str | None], answered: bool = True
 ) -> Callable[[Call], str | NoReply]:
-    """A judge that decides by a function of answer and statement.
+    """A judge whose label is a function of answer and statement.
 
-    None is a server's failure, in a batch an entry left out.
+    None is a failed request; in a batch, an entry that is left out.
     """
 
     def script(call: Call) -> str | NoReply:
-        about = asked(call)
-        if not about.statements:
+        content = prompt_content(call)
+        if not content.statements:
             return json.dumps({"reason": "I looked.", "answered": answered})
         labels = {
-            name: label_of(about.answer, statement)
-            for name, statement in about.statements.items()
+            name: label_of(content.answer, statement)
+            for name, statement in content.statements.items()
         }
         if set(labels) == {""}:
             label = labels[""]
@@ -121,6 +122,10 @@ def item(
     return Item(id=name, fields=fields, groups={}, cluster=name)
 
 
+ANSWER = "Ibuprofen helps.\nRest."
+ITEM = item("q1", ["Ibuprofen helps.", "Drink."], ["Rest.", "Sleep."])
+
+
 @dataclass
 class Judged:
     scores: list[ItemScore]
@@ -128,7 +133,7 @@ class Judged:
     session: JudgeSession
 
     @property
-    def one(self) -> ItemScore:
+    def score(self) -> ItemScore:
         assert len(self.scores) == 1
         return self.scores[0]
 
@@ -145,13 +150,11 @@ def judge(
     reasks: int = 1,
     votes: int = 1,
 ) -> Judged:
-    """Scores answers by a scripted judge, or another backend, behind a real session that remembers no other one."""
+    """Scores answers with a scripted judge or another backend, in a session with an empty store."""
     backend = ScriptedBackend(script, reads=reads) if callable(script) else script
     options = JudgeOptions(reasks=reasks, votes=votes)
     texts = load_judge_prompts(KQA, prompts, PROMPTS if prompts == "official" else None)
-    place = Path(tempfile.mkdtemp(dir=folder)) / "judge.sqlite"
-    with Store(place) as store:
-        session = JudgeSession(backend, options, store, quiet=True)
+    with judge_session(folder, backend, options) as session:
         judging = Judging(judge=session, prompts=texts, mode=mode)
         return Judged(
             score_items(KQA, items, responses, judging=judging), backend, session

@@ -1,14 +1,15 @@
 """A file in the form of K-QA's physicians' labels, with texts of our own.
 
-A statement ends in a letter for each physician, E, N or C, and then in what a judge is
-to say of it: "... (EEN, judge N)".
+A statement ends in a letter for each physician, E, N or C, and the letter of the judge's
+verdict: "... (EEN, judge N)".
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
+
+from tests.benchmarks.common import write_csv
 
 HEADER = (
     "",
@@ -35,35 +36,31 @@ MARKS = (
 
 
 def rows(marks: tuple[tuple[str, ...], ...] = MARKS) -> list[dict[str, str]]:
-    made: list[dict[str, str]] = []
+    table: list[dict[str, str]] = []
     for number, of_answer in enumerate(marks):
-        for place, mark in enumerate(of_answer):
+        for index, mark in enumerate(of_answer):
             labels, judge = mark.split()
             majority = max("ENC", key=labels.count)
             values = (
-                str(len(made)),
+                str(len(table)),
                 f"What helps against complaint {number}?",
                 "model-a",
                 f"Rest helps against complaint {number}. So does warm tea, as a rule.",
-                f"Remedy {place} helps against complaint {number} ({labels}, judge {judge})",
-                "Must_have" if place % 2 == 0 else "Nice_to_have",
+                f"Remedy {index} helps against complaint {number} ({labels}, judge {judge})",
+                "Must_have" if index % 2 == 0 else "Nice_to_have",
                 WORDS[majority],
                 *(WORDS[label] for label in labels),
             )
-            made.append(dict(zip(HEADER, values, strict=True)))
-    return made
+            table.append(dict(zip(HEADER, values, strict=True)))
+    return table
 
 
-def write(path: Path, made: list[dict[str, str]]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, HEADER)
-        writer.writeheader()
-        writer.writerows(made)
-    return path
+def write(path: Path, table: list[dict[str, str]]) -> Path:
+    return write_csv(path, HEADER, table)
 
 
-def said(statement: str) -> str:
-    """What the judge is to say: E, N, C, or X for nothing that can be read."""
-    found = JUDGED.search(statement)
-    assert found is not None
-    return found[2]
+def expected_letter(statement: str) -> str:
+    """The judge's verdict: E, N, C, or X for an unreadable reply."""
+    match = JUDGED.search(statement)
+    assert match is not None
+    return match[2]

@@ -1,4 +1,4 @@
-"""Abstentions by rule: our own wordings, after the forms that the paper's prompts ask for and models give."""
+"""Abstentions by rule, in wordings of our own like those that the paper's prompts ask for and models use."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def test_the_table_is_long_enough() -> None:
     assert len(dict(TEXTS)) == len(TEXTS) >= 75
 
 
-@pytest.mark.parametrize(("text", "kind"), TEXTS, ids=lambda part: repr(part[:50]))
+@pytest.mark.parametrize(("text", "kind"), TEXTS, ids=lambda value: repr(value[:50]))
 def test_an_answer_is_classified(text: str, kind: str) -> None:
     assert abstention(text) == kind
 
 
-def test_families_of_many_forms() -> None:
+def test_generated_wordings_are_classified() -> None:
     texts = abstaining()
     assert len(texts) >= 500
     missed = [text for text in texts if abstention(text) != "sure"]
@@ -38,7 +38,7 @@ def test_families_of_many_forms() -> None:
     assert len(taken) <= len(texts) * 0.01, taken
 
 
-def test_how_long_an_abstention_may_be() -> None:
+def test_a_long_abstention_is_unsure() -> None:
     refusals = [
         f"I cannot answer question number {word} of yours."
         for word in map(str, range(40))
@@ -54,12 +54,12 @@ def test_how_long_an_abstention_may_be() -> None:
     st.sampled_from([text for text, _ in TEXTS]),
     st.sampled_from(["**{}**", "\n\n{}\n", "“{}”", "« {} »", "- {}", "> {}"]),
 )
-def test_dress_makes_no_difference(text: str, dress: str) -> None:
-    assert abstention(dress.format(text)) == abstention(text)
+def test_markup_and_quotation_marks_make_no_difference(text: str, markup: str) -> None:
+    assert abstention(markup.format(text)) == abstention(text)
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_classified(text: str) -> None:
     verdict = abstention(text)
     assert verdict in ("sure", "unsure", "none")
     if not any(sign.isalnum() for sign in text):
@@ -80,9 +80,9 @@ def test_any_text_is_read(text: str) -> None:
         "i am so sorry ",
     ],
 )
-def test_no_pattern_runs_away(piece: str) -> None:
-    # A pattern that tried again from every place would take minutes here; the suite's
-    # time limit would end it.
+def test_no_pattern_backtracks_without_end(piece: str) -> None:
+    # A pattern that backtracked from every position would take minutes here; the suite's
+    # time limit would stop it.
     assert abstention(piece * 4000) in ("sure", "unsure", "none")
 
 
@@ -99,5 +99,5 @@ def test_texts_of_the_release() -> None:
     results = json_of(SHARED / "data" / "kqa" / "dummy_res.json")
     assert len(results) == 48
     assert [
-        one["result"] for one in results if abstention(one["result"]) == "sure"
+        result["result"] for result in results if abstention(result["result"]) == "sure"
     ] == []

@@ -1,9 +1,9 @@
-"""Rows of the official files, what is refused, and items."""
+"""Rows of the official files, refused files, and items."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from medical_tasks.data.dataset_store import read_rows as built_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Row
+from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.kqa.kqa_judges import cases
 from tests.io.test_tables import as_csv, as_parquet, as_xlsx
 from tests.support import SHARED, needs_shared
@@ -69,19 +70,11 @@ def question_line(number: int = 1, **changes: Any) -> dict[str, Any]:
     }
 
 
-def write_jsonl(path: Path, lines: Iterable[Any]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
-    )
-    return path
-
-
 def rows_of(config: str, path: Path) -> list[Row]:
     return list(read_rows(config, "test", {"test": path}))
 
 
-def test_lines_as_they_are_read(tmp_path: Path) -> None:
+def test_lines_become_rows(tmp_path: Path) -> None:
     path = write_jsonl(
         tmp_path / "x.jsonl",
         [answered_line(), answered_line(2, ICD_10_diag="Cough", Nice_to_have=[])],
@@ -102,11 +95,12 @@ def test_lines_as_they_are_read(tmp_path: Path) -> None:
         "entity_tag": [],
     }
     assert (second["icd_10_diag"], second["nice_to_have"]) == ("Cough", [])
-    nothing = question_line(
+    without_labels = question_line(
         2, ICD_10_diag=None, entity_text=None, matched_entity=None, entity_tag=None
     )
     first, second = rows_of(
-        "questions", write_jsonl(tmp_path / "x.jsonl", [question_line(), nothing])
+        "questions",
+        write_jsonl(tmp_path / "x.jsonl", [question_line(), without_labels]),
     )
     assert list(first) == list(second) == NAMES
     assert (first["entity_text"], first["matched_entity"], first["entity_tag"]) == (
@@ -132,7 +126,9 @@ def test_lines_as_they_are_read(tmp_path: Path) -> None:
     )
 
 
-def test_ids(tmp_path: Path) -> None:
+def test_ids_depend_on_the_question_and_repeats_on_the_whole_row(
+    tmp_path: Path,
+) -> None:
     lines = [
         question_line(1, ICD_10_diag=diagnosis)
         for diagnosis in ("Cough", "Fever", None)
@@ -145,20 +141,18 @@ def test_ids(tmp_path: Path) -> None:
     assert ids[0] == plain
     assert len(set(ids)) == 3
     assert all(name.startswith(f"{plain}-") for name in ids[1:])
-    # Not the position: the same repeat has the same id without the others.
+    # The id does not depend on the position: a repeat keeps it without the others.
     again = rows_of(
         "questions", write_jsonl(tmp_path / "y.jsonl", [lines[0], lines[2]])
     )
     assert [row["id"] for row in again] == [ids[0], ids[2]]
-    import hashlib
-
     assert question_id("Is it?") == hashlib.sha256(b"Is it?").hexdigest()[:16]
     assert question_id(" Is\u00a0 it?\n") == question_id("Is it?")
     assert question_id("Is it") != question_id("Is it?")
 
 
 @pytest.mark.parametrize(("changes", "message"), CASES["wrong_answered"])
-def test_a_wrong_answered_line(
+def test_a_wrong_answered_line_is_refused(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     path = write_jsonl(
@@ -169,7 +163,7 @@ def test_a_wrong_answered_line(
 
 
 @pytest.mark.parametrize(("changes", "message"), CASES["wrong_question"])
-def test_a_wrong_question_line(
+def test_a_wrong_question_line_is_refused(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     repeat = question_line(1, ICD_10_diag="Fever")
@@ -187,14 +181,16 @@ def test_a_wrong_question_line(
     ("content", "message"),
     [*CASES["no_file"], ("[" * 100_000, r"line 1 is not whole JSON")],
 )
-def test_a_file_that_is_none(tmp_path: Path, content: str, message: str) -> None:
+def test_a_file_of_another_format_is_refused(
+    tmp_path: Path, content: str, message: str
+) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(UsageError, match=message):
         rows_of("answered", path)
 
 
-def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+def test_a_folder_and_an_incomplete_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be read \(Is a directory\)"):
         rows_of("answered", tmp_path)
     path = write_jsonl(
@@ -240,7 +236,7 @@ def test_a_table_of_the_users_own(tmp_path: Path) -> None:
     ]
     listed: list[list[Any]] = [
         ["Question", "must_have", "nice_to_have", "id"],
-        ["Why?", ["one; two", "three"], ["four"], "made anew"],
+        ["Why?", ["one; two", "three"], ["four"], "ignored"],
     ]
     for content in (
         as_csv(rows, ";"),
@@ -309,7 +305,7 @@ def test_the_release(tmp_path: Path) -> None:
     assert (len(answered), len(questions)) == (201, 1212)
     assert sum(len(row["must_have"]) for row in answered) == 892
     assert sum(len(row["nice_to_have"]) for row in answered) == 697
-    # Three of the 892 say nothing.
+    # Three of the 892 are blank.
     assert sum(not text.strip() for row in answered for text in row["must_have"]) == 3
     assert all(text.strip() for row in answered for text in row["nice_to_have"])
     assert len({row["question"] for row in questions}) == 1167
@@ -351,7 +347,7 @@ DEMO_ITEMS = load_items(KQA, DEMO_ROWS)
 def test_the_demo() -> None:
     assert len(DEMO_ROWS) == 13
     for row in DEMO_ROWS:
-        assert list(row) == [column.name for column in COLUMNS]
+        assert list(row) == NAMES
         for column in COLUMNS:
             assert isinstance(dict(row)[column.name], list if column.repeated else str)
     assert demo_ids() == {item.id for item in DEMO_ITEMS}

@@ -1,4 +1,4 @@
-"""Files of a folder to documents: order, kinds, and what is refused."""
+"""Documents from the files of a folder: order, formats, and refused files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from medical_tasks.errors import MissingError, UsageError
 from tests.benchmarks.kqa.kqa_judges import cases
 
 
-def test_every_kind_of_file_in_a_stable_order(tmp_path: Path) -> None:
+def test_files_of_every_format_are_read_in_a_stable_order(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "x.txt").write_text("hidden")
@@ -49,19 +49,19 @@ def test_every_kind_of_file_in_a_stable_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("page", "title", "text"), cases("documents")["pages"])
-def test_html(page: str, title: str, text: str) -> None:
+def test_title_and_text_of_html(page: str, title: str, text: str) -> None:
     assert html_text(page) == (title, text)
 
 
 @given(st.text(alphabet="<>/!-=\"'&[] abpscrite\n", max_size=60))
-def test_no_page_breaks_the_reader(page: str) -> None:
+def test_any_page_is_read(page: str) -> None:
     title, text = html_text(page)
     assert "\n\n\n" not in text
     assert title == title.strip()
 
 
 @pytest.mark.parametrize(("name", "content", "message"), cases("documents")["unusable"])
-def test_documents_that_cannot_be_used(
+def test_unusable_documents_are_refused(
     tmp_path: Path, name: str | None, content: str, message: str
 ) -> None:
     if name is not None:
@@ -105,12 +105,12 @@ def test_other_encodings_are_read_with_a_note(
     (tmp_path / name).write_bytes(content)
     (tmp_path / "z.txt").write_text("plain", encoding="utf-8")
     assert [document.text for document in read_documents(tmp_path)] == [text, "plain"]
-    (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith(f"note: {tmp_path / name}: not UTF-8 (byte 0x")
-    assert f"read as {encoding}. Convert it if" in said
+    (message,) = capsys.readouterr().err.splitlines()
+    assert message.startswith(f"note: {tmp_path / name}: not UTF-8 (byte 0x")
+    assert f"read as {encoding}. Convert it if" in message
 
 
-def test_places_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError,
         match=r"documents=a+: cannot be read \(.*too long.*\)\. Give another folder\.",
@@ -127,16 +127,16 @@ def test_places_that_cannot_be_read(tmp_path: Path) -> None:
         open_retriever("kqa_rag", {"documents": str(tmp_path / "absent")})
 
 
-def test_an_unreadable_file_or_folder(
+def test_an_unreadable_file_or_subfolder_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.txt").write_text("x")
-    listed = os.scandir
+    scandir = os.scandir
 
-    def refuse(place: Any) -> Any:
-        if str(place).endswith(("a.txt", "closed")):
-            raise PermissionError(13, "Permission denied", str(place))
-        return listed(place)
+    def refuse(path: Any) -> Any:
+        if str(path).endswith(("a.txt", "closed")):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
 
     monkeypatch.setattr("medical_tasks.benchmarks.kqa.documents.read_bytes", refuse)
     monkeypatch.setattr(os, "scandir", refuse)
@@ -151,8 +151,8 @@ def test_an_unreadable_file_or_folder(
         read_documents(tmp_path)
 
 
-def test_odd_names_of_files_can_be_written_anywhere(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf8_becomes_valid_json(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"odd\xff.txt")).write_text("x")
-    (found,) = read_documents(tmp_path)
-    assert (found.name, found.title) == ("odd\\xff.txt", "odd\\xff")
-    json.dumps(found.name).encode()
+    (document,) = read_documents(tmp_path)
+    assert (document.name, document.title) == ("odd\\xff.txt", "odd\\xff")
+    json.dumps(document.name).encode()

@@ -1,4 +1,4 @@
-"""The physicians' labels: read, and a judge asked the same."""
+"""The physicians' labels, and a judge's labels of the same statements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from medical_tasks.benchmarks.kqa.judge_check import (
 from medical_tasks.benchmarks.kqa.judge_prompts import load_judge_prompts
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     JudgeOptions,
     JudgePrompts,
@@ -28,17 +27,17 @@ from medical_tasks.judges.base import (
     Question,
     Unscored,
 )
-from medical_tasks.judges.session import JudgeSession
-from tests.benchmarks.kqa.physicians_csv import JUDGED, rows, said, write
+from tests.benchmarks.common import judge_session
+from tests.benchmarks.kqa.physicians_csv import expected_letter, rows, write
 from tests.case_tables import tabled
 from tests.judges.scripted import ScriptedBackend, TableJudge
 from tests.support import SHARED, needs_shared
 
 
-def test_rows_as_they_are_read(tmp_path: Path) -> None:
-    found = read_annotations(write(tmp_path / "labels.csv", rows()))
-    assert len(found) == 10
-    entry = found[1]
+def test_rows_become_annotations(tmp_path: Path) -> None:
+    annotations = read_annotations(write(tmp_path / "labels.csv", rows()))
+    assert len(annotations) == 10
+    entry = annotations[1]
     assert entry.question == "What helps against complaint 0?"
     assert entry.answer.startswith("Rest helps against complaint 0.")
     assert entry.statement == "Remedy 1 helps against complaint 0 (EEN, judge N)"
@@ -47,14 +46,14 @@ def test_rows_as_they_are_read(tmp_path: Path) -> None:
         "entailment",
     )
     assert entry.importance == "Nice_to_have"
-    assert found[0].cluster == entry.cluster != found[3].cluster
-    assert len({entry.id for entry in found}) == 10
-    there = read_annotations(write(tmp_path / "a.csv", rows()))
-    back = read_annotations(write(tmp_path / "b.csv", rows()[::-1]))
-    assert [entry.id for entry in there] == [entry.id for entry in back[::-1]]
+    assert annotations[0].cluster == entry.cluster != annotations[3].cluster
+    assert len({entry.id for entry in annotations}) == 10
+    forward = read_annotations(write(tmp_path / "a.csv", rows()))
+    backward = read_annotations(write(tmp_path / "b.csv", rows()[::-1]))
+    assert [entry.id for entry in forward] == [entry.id for entry in backward[::-1]]
 
 
-def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
+def test_the_file_is_found_in_a_checkout(tmp_path: Path) -> None:
     with pytest.raises(
         MissingError, match="git clone https://github.com/Itaymanes/K-QA"
     ):
@@ -77,13 +76,13 @@ def test_where_the_file_is_looked_for(tmp_path: Path) -> None:
 def test_a_wrong_cell_is_named(
     tmp_path: Path, column: str, value: str, message: str
 ) -> None:
-    made = rows()
-    made[1][column] = value
+    table = rows()
+    table[1][column] = value
     with pytest.raises(UsageError, match=message):
-        read_annotations(write(tmp_path / "labels.csv", made))
+        read_annotations(write(tmp_path / "labels.csv", table))
 
 
-def test_a_statement_twice_and_a_wrong_file(tmp_path: Path) -> None:
+def test_a_repeated_statement_and_a_wrong_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="rows 1 and 11 are the same statement"):
         read_annotations(write(tmp_path / "labels.csv", [*rows(), rows()[0]]))
     other = tmp_path / "other.csv"
@@ -97,17 +96,17 @@ def test_a_statement_twice_and_a_wrong_file(tmp_path: Path) -> None:
 @pytest.mark.upstream
 @needs_shared
 def test_the_released_file() -> None:
-    found = read_annotations(find_annotations(SHARED / "data" / "kqa"))
-    assert len(found) == 399
-    assert Counter(entry.gold for entry in found) == {
+    annotations = read_annotations(find_annotations(SHARED / "data" / "kqa"))
+    assert len(annotations) == 399
+    assert Counter(entry.gold for entry in annotations) == {
         "neutral": 234,
         "entailment": 153,
         "contradiction": 12,
     }
     # paper, section 4: 50 questions and answers
-    assert len({entry.cluster for entry in found}) == 50
-    assert sum(len(set(entry.ratings)) == 1 for entry in found) == 312
-    assert len({entry.id for entry in found}) == 399
+    assert len({entry.cluster for entry in annotations}) == 50
+    assert sum(len(set(entry.ratings)) == 1 for entry in annotations) == 312
+    assert len({entry.id for entry in annotations}) == 399
 
 
 LABELS = {"E": "entailment", "N": "neutral", "C": "contradiction"}
@@ -124,11 +123,11 @@ def hypothesis_of(question: Question) -> str:
 
 
 def by_pair(question: Question) -> Any:
-    """Says what is written in the statement, as the question's values put it."""
+    """The verdict written in the statement, in the form of the question's values."""
     if question.pair is None:
         return None
     values: Mapping[str, Any] = dict(question.pair.values.items())
-    return values[LABELS[said(question.pair.hypothesis)]]
+    return values[LABELS[expected_letter(question.pair.hypothesis)]]
 
 
 def official(tmp_path: Path) -> JudgePrompts:
@@ -147,7 +146,7 @@ def test_labels_come_back_in_order(
     labels = judge_annotations(
         labelled, Judging(judge=TableJudge(by_pair), prompts=texts)
     )
-    assert labels == [LABELS[said(entry.statement)] for entry in labelled]
+    assert labels == [LABELS[expected_letter(entry.statement)] for entry in labelled]
     # Whatever the rows' order.
     back = judge_annotations(
         labelled[::-1], Judging(judge=TableJudge(by_pair), prompts=texts)
@@ -162,24 +161,22 @@ def test_a_judge_of_two_classes(
     def two_way(call: Any) -> str:
         return (
             "entailment"
-            if said(call.question.pair.hypothesis) == "E"
+            if expected_letter(call.question.pair.hypothesis) == "E"
             else "not_entailment"
         )
 
     texts = official(tmp_path) if prompts == "official" else load_judge_prompts(KQA)
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(
-            ScriptedBackend(two_way, reads="pair"), JudgeOptions(), store, quiet=True
-        )
+    backend = ScriptedBackend(two_way, reads="pair")
+    with judge_session(tmp_path, backend, JudgeOptions()) as session:
         labels = judge_annotations(labelled, Judging(judge=session, prompts=texts))
-    wanted = [
-        "entailment" if JUDGED.search(e.statement)[2] == "E" else "not_entailment"  # type: ignore[index]
-        for e in labelled
+    expected = [
+        "entailment" if expected_letter(entry.statement) == "E" else "not_entailment"
+        for entry in labelled
     ]
-    assert labels == wanted
+    assert labels == expected
 
 
-def test_what_has_no_verdict_has_a_reason(
+def test_a_missing_verdict_has_a_reason(
     labelled: list[Annotation], tmp_path: Path
 ) -> None:
     silent = TableJudge(

@@ -1,7 +1,8 @@
-"""What a model is asked, and how the gold is written as an answer."""
+"""The prompts, and the gold as a response."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def other_item(**columns: Any) -> Item:
     return item
 
 
-def test_the_four_forms() -> None:
+def test_prompts_of_the_four_tasks() -> None:
     for item in ITEMS:
         assert asked(load_prompts(KQA), item) == item.fields["question"]
     assert asked(load_prompts(KQA), other_item(question=" Can it?\n")) == "Can it?"
@@ -72,9 +73,9 @@ def test_the_four_forms() -> None:
     assert text.endswith(f"Question: {MOLE.fields['question']}\nAnswer:")
     assert TEXTS["instructions"] not in text
     text = asked(load_prompts(KQA_ICL_RAG), MOLE)
-    places = [
-        text.index(part)
-        for part in (
+    positions = [
+        text.index(heading)
+        for heading in (
             TEXTS["instructions"],
             TEXTS["sources_too"],
             TEXTS["examples"],
@@ -82,13 +83,13 @@ def test_the_four_forms() -> None:
             "Answer:",
         )
     ]
-    places[-1] = text.rindex("Answer:")
-    assert places == sorted(places)
+    positions[-1] = text.rindex("Answer:")
+    assert positions == sorted(positions)
     assert TEXTS["sources_only"] not in text
 
 
 @pytest.mark.parametrize("task", [KQA_ICL, KQA_RAG, KQA_ICL_RAG])
-def test_whoever_cannot_answer_is_told_what_to_say(task: TaskSpec) -> None:
+def test_the_prompt_has_the_words_of_an_abstention(task: TaskSpec) -> None:
     assert "I don't know" in asked(load_prompts(task), MOLE)
 
 
@@ -106,7 +107,7 @@ def test_sources_of_the_users_own(tmp_path: Path) -> None:
     assert "[1] On moles (https://x.example/m)\nA mole may itch." in text
 
 
-def test_no_passage_fits(tmp_path: Path) -> None:
+def test_a_question_without_a_matching_passage(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("zebras", encoding="utf-8")
     prompts = load_prompts(KQA_RAG, arguments={"documents": str(tmp_path)})
     assert TEXTS["no_source"] in asked(prompts, MOLE)
@@ -114,7 +115,7 @@ def test_no_passage_fits(tmp_path: Path) -> None:
     assert prompts.sources(MOLE) == ()
 
 
-def test_without_documents_only_the_demo_is_asked() -> None:
+def test_without_documents_only_demo_questions_are_asked() -> None:
     for task, plain in ((KQA_RAG, "kqa"), (KQA_ICL_RAG, "kqa_icl")):
         for arguments in (None, {}, {"documents": "demo"}):
             prompts = load_prompts(task, arguments=arguments)
@@ -125,7 +126,7 @@ def test_without_documents_only_the_demo_is_asked() -> None:
                 prompts.render(other_item())
 
 
-def test_the_variable_names_documents_where_no_argument_does(
+def test_the_environment_variable_is_the_default_of_the_argument(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("one", "two"):
@@ -139,7 +140,7 @@ def test_the_variable_names_documents_where_no_argument_does(
     assert "A mole in two." in asked(chosen, other_item())
 
 
-def test_hashes_tell_tasks_apart_and_cover_every_text(
+def test_hashes_differ_between_tasks_and_with_the_examples(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = {task.name: load_prompts(task).sha256 for task in BENCHMARK.tasks}
@@ -156,7 +157,7 @@ def test_hashes_tell_tasks_apart_and_cover_every_text(
     }
 
 
-def test_wrong_use() -> None:
+def test_unknown_prompt_sets_and_settings_are_refused() -> None:
     with pytest.raises(
         UsageError, match=r"unknown prompt set 'theirs' for kqa. Sets: own, official"
     ):
@@ -193,8 +194,6 @@ def test_gold_has_each_statement_on_its_own_line() -> None:
 @pytest.mark.upstream
 def test_our_texts_are_not_the_authors() -> None:
     """No run of eight words of the release's judge prompts, answers or statements is in our prompts or examples."""
-    import json
-
     folder = SHARED / "data" / "kqa"
     theirs: set[tuple[str, ...]] = set()
     for path in sorted((folder / "prompts").glob("*.txt")):

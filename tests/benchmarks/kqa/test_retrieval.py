@@ -1,4 +1,4 @@
-"""Words to search by, passages, and what is retrieved."""
+"""Search words, passages and retrieval."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WORDS = st.lists(
 ).map(" ".join)
 
 
-def test_ties_go_by_order_and_a_title_counts() -> None:
+def test_ties_keep_the_order_and_titles_are_searched() -> None:
     index = index_of("zebra", *["a mole"] * 40, "mole", "other")
     assert ids(index.best("mole", 5)) == [f"d{number}#1" for number in range(1, 6)]
     assert len(index.best("mole", 50)) == 41
@@ -67,11 +67,11 @@ def test_ties_go_by_order_and_a_title_counts() -> None:
 @pytest.mark.parametrize(
     "question", ["", "?", "what is it", "giraffe", "giraffe and lion"]
 )
-def test_a_question_that_shares_no_word_finds_nothing(question: str) -> None:
+def test_a_question_without_a_shared_word_retrieves_nothing(question: str) -> None:
     assert index_of("a mole", "a flu").best(question, 5) == []
 
 
-def test_the_demo_finds_what_its_questions_are_about() -> None:
+def test_demo_questions_retrieve_their_documents() -> None:
     retriever = open_retriever("kqa_rag", {})
     first = {
         str(item.fields["question"]): [chunk.id for chunk in retriever.passages(item)][
@@ -90,20 +90,20 @@ def test_the_demo_finds_what_its_questions_are_about() -> None:
         "mole": "moles",
     }
     for word, name in about.items():
-        assert [found for question, found in first.items() if word in question] == [
+        assert [ids for question, ids in first.items() if word in question] == [
             [f"demo/{name}#1"]
         ], word
 
 
-def test_settings_say_what_was_retrieved_from_and_how(tmp_path: Path) -> None:
+def test_settings_describe_documents_and_retriever(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("mole " * 50)
     (tmp_path / "b.txt").write_text("flu")
     arguments = {"documents": str(tmp_path), "top_k": "2", "chunk_words": 20}
-    told = dict(open_retriever("kqa_rag", arguments).settings)
-    digest = told.pop("documents_sha256")
-    assert told == {
+    settings = dict(open_retriever("kqa_rag", arguments).settings)
+    digest = settings.pop("documents_sha256")
+    assert settings == {
         "retriever": "bm25s",
-        "version": told["version"],
+        "version": settings["version"],
         "method": "lucene",
         "k1": 1.5,
         "b": 0.75,
@@ -115,9 +115,9 @@ def test_settings_say_what_was_retrieved_from_and_how(tmp_path: Path) -> None:
         "documents": 2,
         "chunks": 4,
     }
-    assert told["version"][0].isdigit()
-    json.dumps(told)
-    # The folder's place is no part of it, each name and text is.
+    assert settings["version"][0].isdigit()
+    json.dumps(settings)
+    # The hash covers each name and text, not the folder's path.
     moved = tmp_path.rename(tmp_path.with_name("moved"))
     arguments["documents"] = str(moved)
     assert open_retriever("kqa_rag", arguments).settings["documents_sha256"] == digest
@@ -154,8 +154,8 @@ def test_one_index_for_the_same_documents(tmp_path: Path) -> None:
     assert module._index.cache_info().currsize == 2
 
 
-def test_the_library_brings_no_accelerator_and_says_nothing(tmp_path: Path) -> None:
-    """In a process of its own, with packages of these names on the path, which take notice of being imported."""
+def test_the_library_imports_no_accelerator_and_prints_nothing(tmp_path: Path) -> None:
+    """In a process of its own, in which importing one of the packages ends the program."""
     for name in ("jax", "numba"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(
@@ -176,7 +176,7 @@ assert not {"jax", "numba", "datasets", "torch", "huggingface_hub"} & set(sys.mo
 """
     home = tmp_path / "home"
     home.mkdir()
-    said = []
+    outputs = []
     for seed in ("1", "2"):
         environment = {
             **os.environ,
@@ -192,14 +192,14 @@ assert not {"jax", "numba", "datasets", "torch", "huggingface_hub"} & set(sys.mo
             text=True,
         )
         assert (done.returncode, done.stderr) == (0, "")
-        said.append(done.stdout)
-    assert said[0] == said[1]
-    assert said[0].startswith("demo/fever-medicines#1 ")
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1]
+    assert outputs[0].startswith("demo/fever-medicines#1 ")
     assert list(home.iterdir()) == []
 
 
 @pytest.mark.parametrize(("text", "words"), cases("retrieval")["words"])
-def test_words(text: str, words: list[str]) -> None:
+def test_search_words(text: str, words: list[str]) -> None:
     assert search_words(text) == words
 
 
@@ -210,11 +210,11 @@ def passages(text: str, size: int) -> list[str]:
 @pytest.mark.parametrize(
     ("why", "text", "parts"), cases("retrieval")["passages_of_20_words"]
 )
-def test_passages(why: str, text: str, parts: list[str]) -> None:
+def test_passages_of_a_text(why: str, text: str, parts: list[str]) -> None:
     assert passages(text, 20) == parts, why
 
 
-def test_ids_and_text_without_spaces() -> None:
+def test_ids_of_passages_and_text_without_spaces() -> None:
     chunks = list(
         chunk_documents(
             [document("w " * 50, "f/a.txt"), document("x", "b.jsonl:3")], 20
@@ -235,18 +235,20 @@ def test_ids_and_text_without_spaces() -> None:
     st.lists(st.sampled_from(["a", "b", "\n\n", "\n", " "]), max_size=200),
     st.integers(min_value=20, max_value=30),
 )
-def test_laws_of_passages(pieces: list[str], size: int) -> None:
+def test_passages_keep_every_word_in_order_with_a_bounded_overlap(
+    pieces: list[str], size: int
+) -> None:
     numbered = [
-        f"{piece}{place}" if piece in "ab" else piece
-        for place, piece in enumerate(pieces)
+        f"{piece}{index}" if piece in "ab" else piece
+        for index, piece in enumerate(pieces)
     ]
     text = " ".join(numbered)
-    cut = [part.split() for part in passages(text, size)]
-    assert all(0 < len(part) <= size for part in cut)
+    passage_words = [words.split() for words in passages(text, size)]
+    assert all(0 < len(words) <= size for words in passage_words)
     # Every word in order, and no more repeated than the overlap.
     rebuilt: list[str] = []
-    for part in cut:
-        repeated = rebuilt.index(part[0]) if part[0] in rebuilt else len(rebuilt)
+    for words in passage_words:
+        repeated = rebuilt.index(words[0]) if words[0] in rebuilt else len(rebuilt)
         assert len(rebuilt) - repeated <= size // 5
-        rebuilt[repeated:] = part
+        rebuilt[repeated:] = words
     assert rebuilt == text.split()

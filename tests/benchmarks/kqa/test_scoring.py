@@ -1,4 +1,4 @@
-"""Scores, their limits where verdicts are missing, and the gold through its own scorer."""
+"""Scores, their limits if verdicts are missing, and the scores of the gold."""
 
 from __future__ import annotations
 
@@ -37,7 +37,13 @@ from medical_tasks.runs.numbers import value_notes
 from medical_tasks.runs.results import NO_ANSWER, TaskEntry
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore
-from tests.benchmarks.kqa.kqa_judges import asked, by_lines, item, judge, saying
+from tests.benchmarks.kqa.kqa_judges import (
+    by_lines,
+    item,
+    judge,
+    prompt_content,
+    scripted,
+)
 from tests.judges.scripted import TableJudge
 from tests.support import SHARED, needs_shared
 
@@ -45,7 +51,6 @@ NAMES = {metric.name for metric in METRICS}
 OWN_NAMES = {metric.name for metric in KQA.reporting(()).metrics}
 OFFICIAL = [metric.name for metric in METRICS if metric.official]
 KQA_PLAIN = replace(KQA, groups=())
-THREE = ("entailment", "neutral", "contradiction")
 COUNTS = (
     "hallucination_rate",
     "hallucination_rate_answered",
@@ -57,26 +62,26 @@ COUNTS = (
 def _score(
     must: str, nice: str = "", answer: str = "Take it easy.", *, official: bool = False
 ) -> ItemScore:
-    """Scores one answer by labels written as letters: e, n, c, and ? for a verdict that is missing.
+    """Scores one answer whose statements have labels in letters: e, n, c, and ? for a missing verdict.
 
-    `official`: as the judge of the authors' prompts decides where its replies mean
+    `official`: with the authors' prompts, to which the judge replies
     these labels.
     """
     letters = {"e": "entailment", "n": "neutral", "c": "contradiction", "?": None}
-    table = {f"i/must/{place}": letters[letter] for place, letter in enumerate(must)}
-    table |= {f"i/nice/{place}": letters[letter] for place, letter in enumerate(nice)}
+    table = {f"i/must/{index}": letters[letter] for index, letter in enumerate(must)}
+    table |= {f"i/nice/{index}": letters[letter] for index, letter in enumerate(nice)}
     judging = Judging(judge=TableJudge(table), prompts=load_judge_prompts(KQA))
-    asked = item("i", list(must), list(nice))
+    scored_item = item("i", list(must), list(nice))
     if official:
-        case = case_of("i", asked.fields, answer)
+        case = case_of("i", scored_item.fields, answer)
         (verdict,) = judge_answers([case], judging)
-        stated = sum(one.stated for one in verdict.statements)
+        stated = sum(statement.stated for statement in verdict.statements)
         return item_score(case, verdict, most_statements=stated, official=True)
-    (score,) = score_items(KQA, [asked], [answer], judging=judging)
+    (score,) = score_items(KQA, [scored_item], [answer], judging=judging)
     return score
 
 
-def test_by_hand() -> None:
+def test_scores_with_our_prompts_calculated_by_hand() -> None:
     score = _score("eenc", "ecn")
     assert set(score.values) == OWN_NAMES
     assert score.values == {
@@ -91,73 +96,65 @@ def test_by_hand() -> None:
     assert score.parsed == "must 2/4, nice 1/3, contradicted 2"
     assert score.why == "missed: must/2 must/3; contradicted: must/3 nice/1"
     assert (score.unscored, score.limits) == (None, {})
+
+
+def test_scores_with_official_prompts_calculated_by_hand() -> None:
     score = _score("eenc", "ecn", official=True)
     assert set(score.values) == NAMES
     assert [score.values[name] for name in OFFICIAL] == [0.5, 0.5, 2.0, 2.0]
-    # What is nice to have is not asked about with the authors' prompts.
+    # The authors' prompts do not ask whether a nice-to-have is entailed.
     assert score.parsed == "must 2/4, contradicted 2"
+
+
+def test_an_abstention_scores_0() -> None:
     score = _score("ee", "c", answer="I don't know.")
-    assert (
-        score.values["comprehensiveness"],
-        score.values["hallucination_rate"],
-        score.values["contradicted"],
-    ) == (
-        0,
-        0,
-        0,
-    )
-    assert score.values["answered"] == 0
+    for name in (
+        "comprehensiveness",
+        "hallucination_rate",
+        "contradicted",
+        "answered",
+    ):
+        assert score.values[name] == 0
     for name in ("comprehensiveness_answered", "hallucination_rate_answered", "words"):
         assert math.isnan(score.values[name])
     assert score.why.startswith("abstained by the rule")
-    score = _score("", "c", official=True)
-    assert math.isnan(score.values["comprehensiveness"])
-    assert math.isnan(score.values["comprehensiveness_norm_official"])
-    assert (
-        score.values["comprehensiveness_official"],
-        score.values["hallucination_rate"],
-    ) == (
-        0.0,
-        1.0,
-    )
+
+
+def test_metrics_without_statements_are_undefined() -> None:
+    values = _score("", "c", official=True).values
+    assert math.isnan(values["comprehensiveness"])
+    assert math.isnan(values["comprehensiveness_norm_official"])
+    assert values["comprehensiveness_official"] == 0.0
+    assert values["hallucination_rate"] == 1.0
     score = _score("", official=True)
     for name in ("comprehensiveness", "hallucination_rate", "contradicted"):
         assert math.isnan(score.values[name])
-    assert (
-        score.values["hallucination_official"],
-        score.values["words"],
-        score.unscored,
-    ) == (
-        0.0,
-        3.0,
-        None,
-    )
+    assert score.values["hallucination_official"] == 0.0
+    assert score.values["words"] == 3.0
+    assert score.unscored is None
+
+
+def test_missing_verdicts_leave_limits() -> None:
     score = _score("ee?n", "c?", official=True)
     assert score.unscored == "judge: http 500"
-    assert (
-        score.limits["comprehensiveness"]
-        == score.limits["comprehensiveness_norm_official"]
-        == (0.5, 0.75)
-    )
-    assert (
-        score.limits["hallucination_rate"]
-        == score.limits["hallucination_official"]
-        == (1.0, 3.0)
-    )
-    # one contradiction is enough
+    for name in ("comprehensiveness", "comprehensiveness_norm_official"):
+        assert score.limits[name] == (0.5, 0.75)
+    for name in ("hallucination_rate", "hallucination_official"):
+        assert score.limits[name] == (1.0, 3.0)
+    # One contradiction is enough for `contradicted`.
     assert score.values == {"contradicted": 1.0, "answered": 1.0, "words": 3.0}
     assert score.parsed == "must 2 to 3/4, contradicted 1 to 3"
     assert "without a verdict: must/2 nice/1" in score.why
 
 
-def test_the_most_frequent_reason_is_told(tmp_path: Path) -> None:
+def test_the_most_frequent_reason_is_reported(tmp_path: Path) -> None:
     reasons = iter(["timeout", "http 500", "http 500", "timeout", "http 500"])
     score = judge(
         tmp_path,
         [item("i", list("abcde"))],
         ["A."],
         lambda call: NoReply(key=call.key, reason=next(reasons)),
-    ).one
+    ).score
     assert score.unscored == "judge: http 500"
     assert score.limits["comprehensiveness"] == (0.0, 1.0)
 
@@ -179,19 +176,19 @@ def test_limits_are_those_of_all_completions(must: str, nice: str, answer: str) 
         whole = _score(filled[: len(must)], filled[len(must) :], answer, official=True)
         wholes.append(whole.values)
     for name in NAMES:
-        seen = [whole[name] for whole in wholes]
+        values = [whole[name] for whole in wholes]
         if name in score.values:
             assert all(
-                value == score.values[name] or math.isnan(value) for value in seen
+                value == score.values[name] or math.isnan(value) for value in values
             ), name
-            assert math.isnan(seen[0]) == math.isnan(score.values[name])
+            assert math.isnan(values[0]) == math.isnan(score.values[name])
         else:
-            assert (min(seen), max(seen)) == score.limits[name], name
+            assert (min(values), max(values)) == score.limits[name], name
     assert (score.unscored is None) == (not score.limits)
 
 
-def test_an_answer_that_may_be_none_moves_the_means_within_its_limits() -> None:
-    """Brute force over what may come of the open abstention, beside every value the rest may have."""
+def test_an_open_abstention_moves_the_means_within_its_limits() -> None:
+    """Brute force over both outcomes of the open abstention and all values of the other items."""
     verdict = AnswerVerdict(
         statements=tuple(
             StatementVerdict(name=f"must/{n}", contradicted=True) for n in range(2)
@@ -222,7 +219,7 @@ def test_an_answer_that_may_be_none_moves_the_means_within_its_limits() -> None:
             assert (sum(rest) + high) / 3 >= max(means) - 1e-12
 
 
-def test_an_item_without_an_answer() -> None:
+def test_limits_of_an_item_without_an_answer() -> None:
     limits = unanswered_limits(KQA, item("i", ["a", " ", "b"], ["c"]))
     assert limits == {
         "hallucination_rate": (0.0, 3.0),
@@ -262,15 +259,15 @@ def _full_marks(scores: list[ItemScore]) -> None:
         assert score.unscored is None
         for name, value in score.values.items():
             if name != "words":
-                wanted = 0.0 if name in COUNTS or name == "contradicted" else 1.0
-                assert value == wanted, (score.id, name, score.why)
+                expected = 0.0 if name in COUNTS or name == "contradicted" else 1.0
+                assert value == expected, (score.id, name, score.why)
 
 
 @pytest.mark.parametrize("mode", ["single", "batched"])
 def test_gold_of_the_demo(tmp_path: Path, mode: str) -> None:
     items, answers = _gold(demo_rows())
     assert len(items) >= 10
-    _full_marks(judge(tmp_path, items, answers, saying(by_lines), mode=mode).scores)
+    _full_marks(judge(tmp_path, items, answers, scripted(by_lines), mode=mode).scores)
     _full_marks(judge(tmp_path, items, answers, LexicalJudge(), mode=mode).scores)
 
 
@@ -278,19 +275,20 @@ def test_gold_of_the_demo(tmp_path: Path, mode: str) -> None:
 @needs_shared
 def test_gold_of_every_row(tmp_path: Path) -> None:
     items, answers = _released()
+    assert len(items) == 201
     assert [line for answer in answers for line in answer.split("\n")] == [
         text.strip()
         for item in items
         for text in (*item.fields["must_have"], *item.fields["nice_to_have"])
         if text.strip()
     ]
-    done = judge(tmp_path, items, answers, saying(by_lines), mode="batched")
+    done = judge(tmp_path, items, answers, scripted(by_lines), mode="batched")
     _full_marks(done.scores)
     assert len(done.backend.calls) == 201
-    asked_about = sum(len(asked(call).statements) for call in done.backend.calls)
+    asked_about = sum(
+        len(prompt_content(call).statements) for call in done.backend.calls
+    )
     assert asked_about == 892 + 697 - 3  # three blank ones
-    items, answers = _released()
-    assert len(items) == 201
     _full_marks(judge(tmp_path, items, answers, LexicalJudge()).scores)
 
 
@@ -299,58 +297,62 @@ OF_THREE = ("ee", "ec", "nn")
 
 def _summary_of(labels: Sequence[str], items: int, **named: Any) -> TaskEntry:
     scores = {
-        f"q{place}": replace(_score(each, official=True), id=f"q{place}")
-        for place, each in enumerate(labels)
+        f"q{index}": replace(_score(letters, official=True), id=f"q{index}")
+        for index, letters in enumerate(labels)
     }
-    asked = [item(f"q{place}", ["a", "b"], []) for place in range(items)]
-    missing = {each.id: "not in the file" for each in asked if each.id not in scores}
-    return summarise(KQA_PLAIN, asked, scores, missing, recipe={}, **named)
+    asked_items = [item(f"q{index}", ["a", "b"], []) for index in range(items)]
+    missing = {
+        letters.id: "not in the file"
+        for letters in asked_items
+        if letters.id not in scores
+    }
+    return summarise(KQA_PLAIN, asked_items, scores, missing, recipe={}, **named)
 
 
-def test_the_authors_divide_by_all_questions_whatever_was_answered() -> None:
+def test_official_means_divide_by_all_questions() -> None:
     """By hand: recalls 1, 1/2 and 0 of three answers to four questions, one statement contradicted."""
     entry = _summary_of(OF_THREE, 4)
-    told = {name: entry["metrics"][name] for name in ("comprehensiveness", *OFFICIAL)}
-    assert [(each["value"], each["n"]) for each in told.values()] == [
+    metrics = {
+        name: entry["metrics"][name] for name in ("comprehensiveness", *OFFICIAL)
+    }
+    assert [(metric["value"], metric["n"]) for metric in metrics.values()] == [
         (1.5 / 3, 3),
         (1.5 / 4, 4),
         (1.5 / 3, 3),
         (1 / 4, 4),
         (1 / 3, 3),
     ]
-    # Our own leaves the question open; of theirs nothing is open, and the interval
-    # knows of four questions.
+    # Our metric leaves the unanswered question open; the official ones leave nothing
+    # open, and their interval is that of four questions.
     assert (
-        told["comprehensiveness"]["bound_low"],
-        told["comprehensiveness"]["bound_high"],
+        metrics["comprehensiveness"]["bound_low"],
+        metrics["comprehensiveness"]["bound_high"],
     ) == (
         1.5 / 4,
         2.5 / 4,
     )
-    comp = told["comprehensiveness_official"]
+    comp = metrics["comprehensiveness_official"]
     assert comp["bound_low"] == comp["bound_high"] == comp["value"]
     assert comp["ci_low"] <= comp["value"] <= comp["ci_high"]
     assert (comp["unanswered"], "scored" in comp) == (1, False)
-    said = "comprehensiveness_official, hallucination_official: an item without an answer counts as 0, as in the authors' script."
-    assert said in value_notes(entry)
-    # A question of one statement cannot have as many contradictions as the others'
-    # mean: theirs knows nothing of that.
+    note = "comprehensiveness_official, hallucination_official: an item without an answer counts as 0, as in the authors' script."
+    assert note in value_notes(entry)
+    # A question with one statement cannot have as many contradictions as the others'
+    # mean; the official metric ignores that.
     most = {"q0": 2.0, "q1": 2.0, "q2": 1.0}
     few = _summary_of(
         ("cc", "cc"),
         3,
-        unanswered_limits=lambda each: dict.fromkeys(COUNTS, (0.0, most[each.id])),
+        unanswered_limits=lambda metric: dict.fromkeys(COUNTS, (0.0, most[metric.id])),
     )
     assert few["metrics"]["hallucination_norm_official"]["value"] == 2.0
     assert few["metrics"]["hallucination_rate"]["value"] == (2 + 2 + 1) / 3
     # Without any answer there is no figure at all.
-    nothing = _summary_of((), 2)["metrics"]["comprehensiveness_official"]
-    assert (nothing["value"], nothing["reason"]) == (None, NO_ANSWER)
+    empty = _summary_of((), 2)["metrics"]["comprehensiveness_official"]
+    assert (empty["value"], empty["reason"]) == (None, NO_ANSWER)
 
 
-def test_a_reply_that_is_missing_leaves_the_authors_without_a_figure_and_says_why() -> (
-    None
-):
+def test_a_missing_verdict_leaves_the_official_metrics_without_a_value() -> None:
     metrics = _summary_of(("ee", "e?"), 4)["metrics"]
     for name in OFFICIAL:
         assert metrics[name]["value"] is None

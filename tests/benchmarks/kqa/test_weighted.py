@@ -1,4 +1,4 @@
-"""The general score of appendix A, and that comprehensiveness and hallucination rate are cases of it."""
+"""The general score of appendix A, of which comprehensiveness and hallucination rate are special cases."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def weighted_score(
 ) -> Score:
     counts = weighted_counts(labels, weights, relation, normalised=normalised)
     low, high = counts.limits
-    missing = sum(one.missing for one in counts.verdicts if one.weight)
+    missing = sum(verdict.missing for verdict in counts.verdicts if verdict.weight)
     return Score(math.nan if missing else low, low, high, missing)
 
 
-def test_by_hand() -> None:
+def test_scores_calculated_by_hand() -> None:
     labels: list[Label | None] = [
         "entailment",
         "contradiction",
@@ -65,7 +65,7 @@ def test_by_hand() -> None:
     two_way = weighted_score(["not_entailment", "entailment"], [1, 1], "contradicts")
     assert (two_way.low, two_way.high, two_way.missing) == (0, 1, 1)
     assert weighted_score(["not_entailment", "entailment"], [1, 1]).value == 1
-    # What weighs nothing decides nothing.
+    # A statement of weight 0 has no effect.
     assert weighted_score(["entailment", None], [1, 0], normalised=True).value == 1
     assert weighted_score([], []).value == 0
     empty = weighted_score([], [], normalised=True)
@@ -75,7 +75,7 @@ def test_by_hand() -> None:
 
 
 @given(labels_of, labels_of, st.booleans())
-def test_both_metrics_are_cases_of_it(
+def test_both_metrics_are_special_cases(
     must: Sequence[Label], nice: Sequence[Label], answered: bool
 ) -> None:
     statements = [statement_verdict(f"must/{i}", label) for i, label in enumerate(must)]
@@ -115,7 +115,7 @@ def test_limits_are_those_of_all_completions(
 ) -> None:
     weights = [weight for _, weight in rows]
     score = weighted_score([label for label, _ in rows], weights, relation)
-    # What is not known may be anything; `not_entailment` anything but entailment.
+    # A missing label may be any label; `not_entailment` any label but entailment.
     open_to = {None: THREE_WAY, "not_entailment": ("neutral", "contradiction")}
     choices = [open_to.get(label, (label,)) for label, _ in rows]
     values = [
@@ -130,18 +130,18 @@ def test_limits_are_those_of_all_completions(
     st.lists(st.tuples(st.sampled_from(THREE_WAY), weights_of), max_size=8),
     st.sampled_from(["entail", "contradict"]),
 )
-def test_a_relation_and_its_negation_make_the_sum(
+def test_a_relation_and_its_negation_add_up_to_all_weights(
     rows: list[tuple[Label, float]], verb: str
 ) -> None:
     labels, weights = [label for label, _ in rows], [weight for _, weight in rows]
-    one, other = (
+    plain, negated = (
         weighted_score(labels, weights, name)
         for name in (f"{verb}s", f"does not {verb}")
     )
-    assert one.value + other.value == pytest.approx(math.fsum(weights))
+    assert plain.value + negated.value == pytest.approx(math.fsum(weights))
 
 
-def test_weights_and_bad_input() -> None:
+def test_statement_weights_and_wrong_values() -> None:
     assert statement_weights(2, 1, {"must_have": 1, "nice_to_have": 0.5}) == (1, 1, 0.5)
     assert statement_weights(1, 2, [3, 2, 1]) == (3, 2, 1)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Cases of a few sentences, the checked cases of ../shared, and one hash of many scores."""
+"""Cases of a few sentences, the reference's cases in ../shared, and a hash of many scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TASK = {task.name.removeprefix("archehr_"): task for task in TASKS}
 ITEMS = (
     Path(__file__).with_name("cases").joinpath("items.json").read_text(encoding="utf-8")
 )
-SENTENCES: list[str] = json.loads(ITEMS)["asked"]["sentences"]
+SENTENCES: list[str] = json.loads(ITEMS)["case"]["sentences"]
 
 
 HEURISTIC = TASK["heuristic"]
@@ -31,7 +31,7 @@ HEURISTIC = TASK["heuristic"]
 
 def case(id_: str = "7", **changes: Any) -> Item:
     """A case with a key and a clinician's answer."""
-    fields: dict[str, Any] = json.loads(ITEMS.replace("@ID@", id_))["asked"] | changes
+    fields: dict[str, Any] = json.loads(ITEMS.replace("@ID@", id_))["case"] | changes
     return Item(id=id_, fields=fields, groups={"source": fields["source"]}, cluster=id_)
 
 
@@ -39,12 +39,12 @@ FIXTURE = SHARED / "fixtures" / "archehr"
 
 
 def checked() -> dict[str, Any]:
-    """What the reference makes of its cases."""
+    """The reference's results for its cases."""
     return dict(json_of(FIXTURE / "expected.json"))
 
 
 def checked_items() -> tuple[list[Item], list[str]]:
-    """The cases, and the answers submitted to them."""
+    """The reference's cases, and the answers submitted to them."""
     items = [item_of(row) for row in read_case_rows(FIXTURE / "archehr-qa.xml")]
     submitted = json_of(FIXTURE / "submission.json")
     answers = {record["case_id"]: record["answer"] for record in submitted}
@@ -62,7 +62,7 @@ def demo_items() -> list[Item]:
 
 
 def item_of(row: Row) -> Item:
-    """A row as an item."""
+    """An item of a row."""
     return Item(
         id=row["id"], fields=row, groups={"source": row["source"]}, cluster=row["id"]
     )
@@ -71,14 +71,14 @@ def item_of(row: Row) -> Item:
 def small_item(**changes: Any) -> Item:
     """Five sentences: 2 and 4 essential, 3 supplementary.
 
-    An answer of three, citing 2; 3 and 4; nothing.
+    The answer has three sentences, which cite 2; 3 and 4; nothing.
     """
     fields: dict[str, Any] = json.loads(ITEMS)["small"]
     return item_of(fields | changes)
 
 
 def digest() -> str:
-    """Hashes all numbers of partly right answers to the demo's cases, to the last bit."""
+    """Hashes all numbers of partly right answers to the demo's cases."""
     items = demo_items()
     gold = [gold_response(ANSWER_TASKS[0], item) for item in items]
     scores = score_items(
