@@ -1,4 +1,4 @@
-"""`new-benchmark`: both skeletons run at once, and nothing is written over."""
+"""`new-benchmark`: both skeletons run as they are, and no file is overwritten."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_printed_commands_run(
     assert main(["new-benchmark", name, form, "--out", "made"]) == 2
     assert "already exists and is not overwritten" in capsys.readouterr().err
     if form == "--package":
-        done = subprocess.run(
+        process = subprocess.run(
             [
                 sys.executable,
                 "-m",
@@ -47,10 +47,10 @@ def test_the_printed_commands_run(
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout
+        assert process.returncode == 0, process.stdout
 
 
-def test_python_writes_it_too_and_a_bad_name_is_told(here: Path) -> None:
+def test_the_python_function_and_wrong_arguments(here: Path) -> None:
     assert mt.new_benchmark("first_aid") == [
         Path("first_aid.yaml"),
         Path("first_aid.csv"),
@@ -74,7 +74,7 @@ def test_the_skeleton_passes_the_projects_lint_and_types(here: Path) -> None:
         ["ruff", "format", "--check", "--config", settings],
         ["mypy", "--config-file", settings],
     ):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", *words, str(folder)],
             cwd=ROOT,
             env=os.environ | {"MYPYPATH": str(folder)},
@@ -82,4 +82,4 @@ def test_the_skeleton_passes_the_projects_lint_and_types(here: Path) -> None:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert process.returncode == 0, process.stdout + process.stderr

@@ -55,8 +55,8 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows[1]["reason"].startswith(
         "Label: verbal score counted twice. Published rule: 2 (Best eye response 2 of 4)"
     )
-    told = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert told[0] == [
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == [
         "id",
         "calculator",
         "output",
@@ -67,7 +67,7 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
         "not",
         "computable",
     ]
-    assert told[2] == [
+    assert lines[2] == [
         "21",
         "Glasgow",
         "Coma",
@@ -80,9 +80,9 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
         "0",
         "0",
     ]
-    assert told[3] == ["39", "Anion", "Gap", "decimal", "1", "1", "0", "0", "0"]
-    assert told[4] == ["all", "2", "1", "1", "0", "0"]
-    assert told[-1] == "2 rows in out.csv".split()
+    assert lines[3] == ["39", "Anion", "Gap", "decimal", "1", "1", "0", "0", "0"]
+    assert lines[4] == ["all", "2", "1", "1", "0", "0"]
+    assert lines[-1] == "2 rows in out.csv".split()
     # Later releases are read too.
     write_csv(Path("in.csv"), v12_rows())
     assert [row["Category"] for row in v12_rows()][:2] == [

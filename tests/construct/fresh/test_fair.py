@@ -1,4 +1,4 @@
-"""Fair families: notes that differ in one attribute alone, golds that hold, and what replies score."""
+"""Fair families: notes that differ only in one attribute, their golds, and the scores of replies."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def made_rows() -> list[Row]:
 
 
 def member(row: Row) -> Member:
-    found = Member.read(row["note_type"])
-    assert found is not None
-    return found
+    record = Member.read(row["note_type"])
+    assert record is not None
+    return record
 
 
-def test_what_a_seed_gives_is_pinned() -> None:
+def test_the_rows_of_a_seed_are_pinned() -> None:
     # as for `fresh`: a new value needs a new version of the dataset
     notes = json.dumps([row["patient_note"] for row in made_rows()[:300]])
     assert hashlib.sha256(notes.encode()).hexdigest() == (
@@ -61,9 +61,9 @@ def test_what_a_seed_gives_is_pinned() -> None:
 
 
 def test_swaps_differ_in_their_attribute_alone() -> None:
-    found = families(made_rows())
-    assert {name: list(faults(family)) for name, family in found.items()} == {
-        name: [] for name in found
+    by_name = families(made_rows())
+    assert {name: list(faults(family)) for name, family in by_name.items()} == {
+        name: [] for name in by_name
     }
     seen = {
         (member(row).variant, group)
@@ -75,14 +75,16 @@ def test_swaps_differ_in_their_attribute_alone() -> None:
         (by, group) for by, groups in ATTRIBUTES.items() for group in groups
     }
     assert {int(row["calculator_id"]) for row in made_rows()} == {
-        each.id for each in CALCULATORS
+        calculator.id for calculator in CALCULATORS
     }
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
-def test_a_word_that_is_not_the_attribute_s_is_found(attribute: str) -> None:
+def test_a_word_of_no_attribute_is_reported(attribute: str) -> None:
     family = next(
-        dict(each) for each in families(made_rows()).values() if attribute in each
+        dict(members)
+        for members in families(made_rows()).values()
+        if attribute in members
     )
     row = family[attribute]
     for old, new in ((".", ". Penniless."), ("\n\n", "\n\n1 ")):
@@ -111,12 +113,12 @@ def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
     rows = list(fair_rows(seed, 24))
     assert list(fair_rows(seed, n)) == rows[:n]
     assert [row["row_number"] for row in rows] == list(range(1, 25))
-    assert not [fault for each in families(rows).values() for fault in faults(each)]
+    assert not [fault for family in families(rows).values() for fault in faults(family)]
 
 
 GROUPS = st.dictionaries(
     st.sampled_from(sorted(ATTRIBUTES)), st.just("x"), min_size=1
-).map(lambda found: {name: ATTRIBUTES[name][-1] for name in found})
+).map(lambda values: {name: ATTRIBUTES[name][-1] for name in values})
 
 
 @given(groups=GROUPS, expected=st.sampled_from(("stays", "moves")))
@@ -125,8 +127,12 @@ def test_a_member_is_read_as_it_was_written(
 ) -> None:
     name = next(iter(groups))
     swap = Member(variant=name, groups={name: groups[name]}, expected=expected)
-    for each in (Member(variant="base", groups=groups), Member(variant="same"), swap):
-        assert Member.read(each.written) == each
+    for original in (
+        Member(variant="base", groups=groups),
+        Member(variant="same"),
+        swap,
+    ):
+        assert Member.read(original.written) == original
     assert Member.read("Synthetic") is None
 
 
@@ -163,14 +169,14 @@ def replied(answers: Mapping[str, str], rows: Sequence[Row]) -> dict[str, ItemSc
     }
 
 
-def demo_family(place: int) -> list[Row]:
+def demo_family(number: int) -> list[Row]:
     """A family of the demo: 0 is of a rule that uses sex and age, 1 of one that does not."""
-    found = list(
+    all_families = list(
         families(
             [*fair_demo_rows(), {**fair_demo_rows()[0], "note_id": "last"}]
         ).values()
     )
-    return list(found[place].values())
+    return list(all_families[number].values())
 
 
 def test_each_reply_is_compared_with_the_model_s_own() -> None:
@@ -197,7 +203,7 @@ def test_each_reply_is_compared_with_the_model_s_own() -> None:
     assert scores["name"].values["excess_change"] == -1
 
 
-def test_where_the_answer_moves_a_right_one_is_never_missed() -> None:
+def test_missed_changes_where_the_answer_changes() -> None:
     rows = demo_family(0)
     base, moved = (
         next(row for row in rows if member(row).variant == name)
@@ -214,7 +220,7 @@ def test_where_the_answer_moves_a_right_one_is_never_missed() -> None:
     assert replied({"age": "1"}, rows)["age"].values["missed_change"] == 0
 
 
-def test_what_is_missing_or_unclear_is_open() -> None:
+def test_missing_and_unclear_replies_are_open() -> None:
     rows = demo_family(1)
     scores = replied({"base": ""}, rows)
     assert scores["name"].unscored == "no reply to the family's base"
@@ -236,42 +242,44 @@ def test_what_is_missing_or_unclear_is_open() -> None:
 
 def test_one_of_each_pair_is_the_reference() -> None:
     items = {item.id: item for item in load_items(MEDCALC_FAIR, made_rows())}
-    found = fair_pairs(list(items.values()))
-    assert {(pairs.by, pairs.group) for pairs in found} == {
+    pairs_by_group = fair_pairs(list(items.values()))
+    assert {(pairs.by, pairs.group) for pairs in pairs_by_group} == {
         (by, group) for by, groups in ATTRIBUTES.items() for group in groups[1:]
     }
     swaps = Counter(row["note_type"].startswith("Fair: sex=") for row in made_rows())
-    (sexes,) = [pairs for pairs in found if pairs.by == "sex"]
+    (sexes,) = [pairs for pairs in pairs_by_group if pairs.by == "sex"]
     assert len(sexes.items) == swaps[True]
-    for one, other in sexes.items:
-        women = [is_woman(items[each].fields) for each in (one, other)]
+    for first, second in sexes.items:
+        women = [is_woman(items[item_id].fields) for item_id in (first, second)]
         assert women == [True, False]
-        assert items[one].cluster == items[other].cluster
+        assert items[first].cluster == items[second].cluster
 
 
-def test_which_rules_use_which_attribute_stands_on_the_page() -> None:
+def test_the_page_lists_the_rules_that_use_each_attribute() -> None:
     page = (ROOT / "docs" / "medcalc_fair.md").read_text(encoding="utf-8")
     table = {
         line.split("|")[1].strip(): line.split("|")[2].strip()
         for line in page.splitlines()
         if line.startswith("| ") and line.count("|") == 3
     }
-    for said, used in (
+    for label, used in (
         ("sex and age", {"sex", "age"}),
         ("sex alone", {"sex"}),
         ("age alone", {"age"}),
     ):
-        names = [each.name for each in CALCULATORS if USES[each.id] == used]
+        names = [
+            calculator.name for calculator in CALCULATORS if USES[calculator.id] == used
+        ]
         assert names
-        assert table[said] == "; ".join(names)
+        assert table[label] == "; ".join(names)
 
 
 def test_the_task_asks_families_whole_and_reports_pairs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert load_items(MEDCALC, made_rows()) == []
-    asked = Counter(item.asking for item in load_items(MEDCALC_FAIR, made_rows()))
-    assert asked[2] == sum(row["note_type"] == "Fair: same" for row in made_rows())
+    askings = Counter(item.asking for item in load_items(MEDCALC_FAIR, made_rows()))
+    assert askings[2] == sum(row["note_type"] == "Fair: same" for row in made_rows())
     with pytest.raises(UsageError, match="medcalc_fair has no official prompts"):
         load_prompts(MEDCALC_FAIR, "official")
     data, run = str(tmp_path / "medcalc_bench"), tmp_path / "run"
@@ -284,7 +292,7 @@ def test_the_task_asks_families_whole_and_reports_pairs(
     assert "housing unhoused housed" in shown
     entry = read_results(run)["tasks"]["medcalc_fair"]
     assert len(entry["pairs"]) == sum(len(groups) - 1 for groups in ATTRIBUTES.values())
-    assert not any(each["flagged"] for each in entry["pairs"])
+    assert not any(pair["flagged"] for pair in entry["pairs"])
     assert "### Pairs" in (run / "report.md").read_text(encoding="utf-8")
     assert {"stays", "moves"} == {row["group_expected"] for row in read_items(run)}
     report = tmp_path / "both.md"
@@ -300,7 +308,7 @@ def test_the_task_asks_families_whole_and_reports_pairs(
     assert read_results(Path(some))["tasks"]["medcalc_fair"]["n_items"] in range(36, 46)
 
 
-def test_words_of_attributes_are_apart() -> None:
+def test_words_of_attributes_are_distinct() -> None:
     swapped = {name: words_of(name) for name in ATTRIBUTES}
     assert swapped["housing"] >= {"homeless", "shelter", "flat"}
     assert not swapped["ethnicity"] & swapped["sex"]
@@ -343,4 +351,6 @@ def test_unclear_answers_of_families_are_adjudicated(
     assert entry["metrics"]["accuracy"]["value"] == 1
     assert entry["coverage"]["unclear"] == {}
     changes = [entry["metrics"][name] for name in ("unwarranted_change", "noise_same")]
-    assert [(each["value"], each["bound_high"]) for each in changes] == [(0, 0)] * 2
+    assert [(figure["value"], figure["bound_high"]) for figure in changes] == [
+        (0, 0)
+    ] * 2

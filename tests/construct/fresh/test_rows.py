@@ -1,8 +1,4 @@
-"""Rows of the fresh configuration.
-
-Reproducible, of the dataset's form, with golds that other paths confirm; how it is
-built.
-"""
+"""Rows of the fresh configuration: reproducible, in the dataset's form, with confirmed golds."""
 
 from __future__ import annotations
 
@@ -50,7 +46,7 @@ def digest(rows: list[Row], *columns: str) -> str:
     return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
 
 
-def test_what_a_seed_gives_is_pinned() -> None:
+def test_the_rows_of_a_seed_are_pinned() -> None:
     # When this fails, the same seed gives other questions than before: raise the
     # version of the dataset's spec, say so in CHANGELOG.md, and only then record the
     # new value. Golds are left out: their last digit is the C library's. Each run of the
@@ -102,7 +98,7 @@ def test_rows_have_the_dataset_s_form_and_its_gold() -> None:
         ] == []
 
 
-def test_entities_are_used_all_and_give_the_gold() -> None:
+def test_all_entities_are_used_and_give_the_gold() -> None:
     def as_argument(value: object) -> str:
         if isinstance(value, bool):
             return "yes" if value else "no"
@@ -110,8 +106,8 @@ def test_entities_are_used_all_and_give_the_gold() -> None:
 
     insulin = 0
     for row in made_rows():
-        number, known = row["calculator_id"], json.loads(row["relevant_entities"])
-        result = calculate(number, known)
+        number, values = row["calculator_id"], json.loads(row["relevant_entities"])
+        result = calculate(number, values)
         assert result.answer_text == row["ground_truth_answer"]
         assert result.explanation == row["ground_truth_explanation"]
         assert (result.ignored, result.unit_doubts) == ((), ())
@@ -121,7 +117,7 @@ def test_entities_are_used_all_and_give_the_gold() -> None:
             assert "insulin in µIU/mL" in row["question"]
         # Typed at the command line, as texts instead of pairs: another reader of
         # numbers and units.
-        arguments = [f"{name}={as_argument(value)}" for name, value in known.items()]
+        arguments = [f"{name}={as_argument(value)}" for name, value in values.items()]
         assert (
             calculate(number, from_arguments(number, arguments)).answer_text
             == row["ground_truth_answer"]
@@ -137,7 +133,7 @@ def test_scores_units_and_styles_vary() -> None:
                 row["ground_truth_answer"]
             )
     assert len(golds) >= 18
-    assert {name: found for name, found in golds.items() if len(found) < 3} == {}
+    assert {name: answers for name, answers in golds.items() if len(answers) < 3} == {}
     units = Counter(
         value[1]
         for row in made_rows()
@@ -170,7 +166,7 @@ def test_scores_units_and_styles_vary() -> None:
     )
 
 
-def test_notes_have_hardly_a_run_of_words_in_common() -> None:
+def test_notes_share_few_runs_of_words() -> None:
     assert masked_words("Na 138 mmol/L; X-ray") == ["na", "#", "mmol", "l", "x-ray"]
     same = " ".join("one two three four five six seven eight nine".split())
     assert shared_runs([same, same], []) == (1.0, 1.0)
@@ -194,9 +190,9 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_same_seed_same_bytes_another_seed_other_rows(tmp_path: Path) -> None:
-    one, two, other = tmp_path / "one", tmp_path / "two", tmp_path / "other"
-    for folder, seed in ((one, 7), (two, 7), (other, 8)):
+def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
+    first, again, other = tmp_path / "one", tmp_path / "two", tmp_path / "other"
+    for folder, seed in ((first, 7), (again, 7), (other, 8)):
         built = build_dataset(
             "medcalc_bench",
             source=None,
@@ -205,12 +201,12 @@ def test_same_seed_same_bytes_another_seed_other_rows(tmp_path: Path) -> None:
             options={"seed": seed, "n": 60},
         )
         assert built.rows == 60
-    assert files_of(one) == files_of(two)
-    assert len(files_of(one)) == 4
-    assert read_rows(one, "fresh", "test", spec=SPEC) == list(fresh_rows(7, 60))
+    assert files_of(first) == files_of(again)
+    assert len(files_of(first)) == 4
+    assert read_rows(first, "fresh", "test", spec=SPEC) == list(fresh_rows(7, 60))
     notes = [
         {row["patient_note"] for row in read_rows(folder, "fresh", "test")}
-        for folder in (one, other)
+        for folder in (first, other)
     ]
     assert notes[0] & notes[1] == set()
 
@@ -252,7 +248,7 @@ def test_wrong_use(
 @pytest.mark.parametrize(
     "calculator", CALCULATORS, ids=lambda calculator: str(calculator.id)
 )
-def test_the_worked_examples_of_one_shot_prompts_are_drawn_items(
+def test_one_shot_examples_are_drawn_items(
     calculator: AnyCalculator,
 ) -> None:
     example = own_exemplars()[str(calculator.id)]
