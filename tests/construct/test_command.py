@@ -1,7 +1,4 @@
-"""The whole verb, as a hospital uses it.
-
-A twin's notes, a model behind a socket, sheets edited and read back.
-"""
+"""The whole command, as a hospital uses it: synthetic notes, a model behind a socket, edited sheets."""
 
 from __future__ import annotations
 
@@ -81,7 +78,7 @@ def test_from_notes_to_a_benchmark(
     assert f"{SAMPLED} of {SAMPLED} patients have a draft" in capsys.readouterr().out
     assert {call.body["temperature"] for call in server.calls} == {1.0}
     drafts = read_lines(FOLDER / "drafts.jsonl")
-    assert len({draft["answer"] for draft in drafts}) > 1  # the model always said A
+    assert len({draft["answer"] for draft in drafts}) > 1  # the model always replied A
     for draft in drafts:
         right = draft["choices"]["ABCDE".index(draft["answer"])]
         assert right == f"the finding of {draft['id']}"
@@ -178,7 +175,7 @@ def test_only_the_owner_can_read_files_with_text(
     assert run_import(str(path)) == 0
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
     assert len(files) >= 9 + SAMPLED
-    # generation/run.json alone is open: settings and the private store's id.
+    # Only generation/run.json is open: it has settings and the private store's id.
     assert {
         path.name for path in files if stat.S_IMODE(path.stat().st_mode) != 0o600
     } == {"run.json"}
@@ -328,7 +325,7 @@ def test_edited_sheets_are_never_overwritten(
         path = FOLDER / "sheets" / "ann.csv"
         path.write_text("edited")
         (FOLDER / "sheets" / "ben.csv").unlink()
-        # as after a stop: what is missing is written
+        # as after an interruption: missing sheets are written
         assert run_sheet("--reviewers", "ann,ben") == 0
         assert path.read_text() == "edited"
         assert len(read_rows(FOLDER / "sheets" / "ben.csv")) > 1

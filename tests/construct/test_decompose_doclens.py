@@ -45,7 +45,7 @@ def test_own_references() -> None:
         "1/objective_results": "",
         "1/assessment_and_plan": "PLAN Rest.",
     }
-    # The record's own sections are taken as they are, whatever its headings say.
+    # A record's own sections are used as they are, whatever its headings.
     passages = own_references(
         [own(NOTE, subjective="Cough.", objective_exam="")],
         BY_NAME["aci_bench_section"],

@@ -94,6 +94,14 @@ def extract(url: str, *more: str) -> int:
     )
 
 
+def reference_accuracy(task: str, *more: str) -> float:
+    """Runs the task with its gold answers; returns the accuracy."""
+    run = ["run", "--tasks", task, "--model", "baseline/reference", "--out", "run"]
+    assert main([*run, *more]) == 0
+    metrics = json_of(Path("run/results.json"))["tasks"][task]["metrics"]
+    return float(metrics["accuracy"]["value"])
+
+
 def _with_verdict(own: dict[str, str], row: dict[str, str]) -> dict[str, str]:
     """Returns the row, with the cells set if it is the sheet's first."""
     return row | own if row["index"] == "1" else row
@@ -209,40 +217,12 @@ def test_from_notes_to_a_scored_run(
     )
     assert len(json_of(Path("own/release/one_shot.json"))) == 2
     for split in ("train", "test"):
-        assert (
-            main(
-                [
-                    "build",
-                    "medcalc_bench",
-                    "--config",
-                    "own",
-                    "--source",
-                    f"own/release/{split}.jsonl",
-                ]
-            )
-            == 0
-        )
-    assert (
-        main(
-            [
-                "run",
-                "--tasks",
-                "medcalc",
-                "--model",
-                "baseline/reference",
-                "--config",
-                "own",
-                "--out",
-                "run",
-            ]
-        )
-        == 0
-    )
-    result = json_of(Path("run/results.json"))["tasks"]["medcalc"]
-    assert result["metrics"]["accuracy"]["value"] == 1.0
+        rows_of_split = ["--config", "own", "--source", f"own/release/{split}.jsonl"]
+        assert main(["build", "medcalc_bench", *rows_of_split]) == 0
+    assert reference_accuracy("medcalc", "--config", "own") == 1.0
 
 
-def test_credentialed_notes_stay_here_and_are_built_for_local_models(
+def test_credentialed_notes_stay_on_this_machine(
     server: FaultServer, capsys: Any
 ) -> None:
     assert extract("http://203.0.113.9/v1") == 4
@@ -268,22 +248,7 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(
         "sent",
     ]
     assert main(["run", "--tasks", "medcalc_own", *far]) == 4
-    assert (
-        main(
-            [
-                "run",
-                "--tasks",
-                "medcalc_own",
-                "--model",
-                "baseline/reference",
-                "--out",
-                "run",
-            ]
-        )
-        == 0
-    )
-    result = json_of(Path("run/results.json"))["tasks"]["medcalc_own"]
-    assert result["metrics"]["accuracy"]["value"] == 1.0
+    assert reference_accuracy("medcalc_own") == 1.0
     capsys.readouterr()
     lines = (
         Path("own/release/test.jsonl")
@@ -305,21 +270,11 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(
 
 
 def test_wrong_input(source: Path, capsys: Any) -> None:
-    assert (
-        step(
-            "extract",
-            "--source",
-            "notes.jsonl",
-            "--model",
-            "m",
-            "--calculators",
-            "2,Bazet",
-        )
-        == 2
-    )
+    words = ["--source", "notes.jsonl", "--model", "m"]
+    assert step("extract", *words, "--calculators", "2,Bazet") == 2
     assert "no calculator 'Bazet'" in capsys.readouterr().err
     source.write_text('{"id": "1", "words": "x"}\n')
-    assert step("extract", "--source", "notes.jsonl", "--model", "m") == 2
+    assert step("extract", *words) == 2
     assert (
         "line 1: patient_note or note or text is missing or empty"
         in capsys.readouterr().err

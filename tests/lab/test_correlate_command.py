@@ -10,6 +10,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from tests.cli.wrong_use import CASES, refuse
+from tests.lab.table_files import write
 from tests.support import SHARED, needs_shared
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -27,11 +28,6 @@ pine,47,61.0,0.33
 rowan,52,60.4,0.36
 willow,70,73.9,0.35
 """
-
-
-def write(name: str, text: str) -> str:
-    Path(name).write_bytes(text.encode())
-    return name
 
 
 def pairs(

@@ -86,7 +86,7 @@ def test_published_examples_and_ties_by_hand() -> None:
         ([1, 1, 2], [3, 4, NAN]),
     ],
 )
-def test_not_defined_is_nan(
+def test_undefined_coefficients_are_nan(
     coefficient: Callable[..., float], x: list[float], y: list[float]
 ) -> None:
     assert math.isnan(coefficient(np.array(x, dtype=float), y))
@@ -353,7 +353,7 @@ def test_annotators_by_hand() -> None:
 
 
 @given(table=rows)
-def test_tau_within_is_the_mean_of_each_items(
+def test_tau_within_is_the_mean_over_items(
     table: list[tuple[str, float, float]],
 ) -> None:
     table = [row for row in table if not math.isnan(row[1] + row[2])]

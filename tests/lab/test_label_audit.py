@@ -111,9 +111,9 @@ def test_unreadable_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "lower", "upper", "answer", "agrees"), TABLES["what_agrees_with_a_label"]
+    ("label", "lower", "upper", "answer", "agrees"), TABLES["label_agreement"]
 )
-def test_what_agrees_with_a_label(
+def test_label_agreement(
     label: str, lower: Any, upper: Any, answer: Any, agrees: bool
 ) -> None:
     """Decimals within the limits, other answers exactly."""

@@ -10,6 +10,7 @@ import pytest
 from medical_tasks.cli.entry import main
 from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.lab.table_files import write
 from tests.support import write_run
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -51,11 +52,6 @@ NONE = {"value": None, "ci_low": None, "ci_high": None, "n": 0}
 def files(here: Path) -> None:
     write("outputs.csv", OUTPUTS)
     write("preferences.csv", PREFERENCES)
-
-
-def write(name: str, text: str) -> str:
-    Path(name).write_bytes(text.encode())
-    return name
 
 
 def meta(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def signs_of(
     return pairs, first, second, [items[row] for row in pairs.first]
 
 
-def test_which_output_is_preferred() -> None:
+def test_preferred_outputs() -> None:
     pairs = output_pairs(["x", "y", "x", "y", "x", "z"])
     assert list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == [
         (0, 2),
@@ -60,16 +60,16 @@ def test_which_output_is_preferred() -> None:
     assert preference_signs([0.25, 0.75], two, epsilon=0.5).tolist() == [0.0]
 
 
-def test_people_by_hand_and_nothing_to_count() -> None:
+def test_human_agreement_by_hand_and_without_votes() -> None:
     chosen_votes: list[list[Vote]] = [
         ["first", "first", "second"],  # first: the metric agrees
         ["second", "second", "second"],  # second: it does not
         ["first"],  # first: the metric has no value
-        ["second", "second", "tie"],  # second: the metric says tie
+        ["second", "second", "tie"],  # second: the metric is tied
         ["tie", "tie", "first"],  # no preference
         ["first", "second", "tie"],  # no majority
         ["first", "second"],  # no majority
-        [],  # nobody was asked
+        [],  # no annotator
     ]
     agreement = human_agreement(
         np.array([1, 1, NAN, 0, 1, 1, 1, 1.0]), chosen_votes, clusters=list("abcdefgh")

@@ -127,7 +127,7 @@ def test_descriptions_match_notes_without_common_words(
     assert load_post_codes(full) == {"p": ["Asthma, unspecified"]}
     expand_notes(full, source / "codes.csv.gz", source / "titles.csv")
     align_posts(notes, full)
-    # h3 was coded as asthma; "unspecified" stands with both.
+    # h3 was coded as asthma; both descriptions have "unspecified".
     assert [candidate.values["note_id"] for candidate in load_candidates(full)] == [
         "y",
         "x",
@@ -229,7 +229,7 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_notes_that_are_none(folder: Path, content: bytes, message: str) -> None:
+def test_invalid_files_of_notes(folder: Path, content: bytes, message: str) -> None:
     path = folder / "broken.csv"
     path.write_bytes(content)
     with pytest.raises(MedicalTasksError, match=message) as caught:

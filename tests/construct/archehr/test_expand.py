@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "own"
 
 
-def test_replies_that_can_be_used_and_those_that_cannot() -> None:
+def test_usable_and_unusable_replies() -> None:
     assert read_codes(GOOD) == {"N17.9": "Acute kidney failure"}
     assert read_codes(f"```json\n{GOOD}\n```") == read_codes(GOOD)
     assert read_codes('{"codes": []}') == {}
@@ -61,7 +61,7 @@ def test_replies_that_can_be_used_and_those_that_cannot() -> None:
         ]
     }
     assert read_codes(json.dumps(twice)) == {"I10": "a"}
-    for reply, problem in CASES["test_replies_that_cannot"]:
+    for reply, problem in CASES["unusable_replies"]:
         result = read_codes(reply)
         assert isinstance(result, Unreadable)
         assert problem in result.problem
@@ -141,10 +141,10 @@ def test_codes_by_a_model(
     )
 
 
-def test_options_that_make_no_sense_and_steps_of_the_other_benchmark(
+def test_wrong_options_and_steps(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words, message in CASES["test_options_that_make_no_sense"]:
+    for words, message in CASES["test_wrong_options_of_expand"]:
         assert construct("expand", "--folder", folder, *words) == 2
         assert message in capsys.readouterr().err
     assert construct("generate", "--folder", "x") == 2
@@ -185,8 +185,10 @@ def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
             codes_from_file(folder, write_csv(tmp_path / "b.csv", header, rows))
 
 
-def test_whole_words_of_any_case() -> None:
-    for list_name, text, expected in CASES["test_whole_words_of_any_case"]:
+def test_keywords_match_whole_words_of_any_case() -> None:
+    for list_name, text, expected in CASES[
+        "test_keywords_match_whole_words_of_any_case"
+    ]:
         assert keyword_finder(keyword_lists()[list_name])(text) == expected, text
     # The paper's keywords, counted in its supplement (Other Details); ours are these
     # and more, each once.
@@ -260,9 +262,9 @@ def test_kept_messages_and_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "rows", "message"), CASES["test_messages_that_are_none"]
+    ("header", "rows", "message"), CASES["test_invalid_files_of_messages"]
 )
-def test_messages_that_are_none(
+def test_invalid_files_of_messages(
     tmp_path: Path, header: list[str], rows: list[list[str]], message: str
 ) -> None:
     path = write_csv(tmp_path / "posts.csv.gz", header, rows)

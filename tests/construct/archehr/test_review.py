@@ -58,7 +58,7 @@ def number(figure: Figure, name: str = "value") -> float:
     return value
 
 
-def test_the_papers_first_review() -> None:
+def test_first_review_of_the_paper() -> None:
     # Results: 2653 of 3450 agree; of 797 edits 318 from essential to supplementary, 212
     # to not-relevant. The rest is ours.
     before = [E] * 318 + [E] * 212 + [S] * 267 + [N] * 2653
@@ -108,7 +108,7 @@ def test_agreement_by_hand() -> None:
     ]
     assert widths[0] < widths[1]
     # Retained words.
-    for text, edited, kept in CASES["test_words_that_were_kept"]:
+    for text, edited, kept in CASES["retained_words"]:
         assert list(retained_words(text, edited)) == kept, text
 
 
@@ -209,7 +209,7 @@ def test_on_the_command_line(
     capsys.readouterr()
     assert construct("agreement", "--folder", folder) == 0
     output = capsys.readouterr().out
-    # All three cases by both, 12 sentences of whole notes, of which three labels
+    # Both annotate all three cases, 12 sentences of whole notes, and three labels
     # differ.
     assert "Round 1, ann and ben: the same label 75.0 %" in output
     assert "(9/12), Cohen's kappa" in output

@@ -1,4 +1,4 @@
-"""Answers of real runs, marked by clinicians who do not know whose they are."""
+"""Answers of real runs, marked by clinicians who do not know the models."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_gold_and_a_model_that_never_changes() -> None:
 
 
 def replied(answers: Mapping[str, str], rows: Sequence[Row]) -> dict[str, ItemScore]:
-    """The scores of a family by variant, for answers by variant; the gold where none is given."""
+    """Scores a family by variant; a variant without an answer gets its gold, and one with "" no reply."""
     answered = [row for row in rows if answers.get(member(row).variant) != ""]
     texts = [
         answers.get(member(row).variant, row["ground_truth_answer"]) for row in answered
@@ -170,7 +170,7 @@ def replied(answers: Mapping[str, str], rows: Sequence[Row]) -> dict[str, ItemSc
 
 
 def demo_family(number: int) -> list[Row]:
-    """A family of the demo: 0 is of a rule that uses sex and age, 1 of one that does not."""
+    """Returns a family of the demo: 0 has a rule that uses sex and age, 1 one that does not."""
     all_families = list(
         families(
             [*fair_demo_rows(), {**fair_demo_rows()[0], "note_id": "last"}]
@@ -179,7 +179,7 @@ def demo_family(number: int) -> list[Row]:
     return list(all_families[number].values())
 
 
-def test_each_reply_is_compared_with_the_model_s_own() -> None:
+def test_replies_are_compared_with_the_reply_to_the_base() -> None:
     rows = demo_family(1)
     # A wrong reply that is kept is no change, and neither is one within 5 %.
     wrong = dict.fromkeys((member(row).variant for row in rows), "900")
@@ -234,7 +234,7 @@ def test_missing_and_unclear_replies_are_open() -> None:
     assert scores["name"].unclear == "several answers"
     assert scores["name"].could_be("accuracy") == (0, 1)
     assert scores["name"].could_be("unwarranted_change") == (0, 1)
-    # So is what is compared with an unclear reply, though it is clear itself.
+    # A clear reply that is compared with an unclear one is unclear too.
     scores = replied({"paraphrase": f"The answer is {gold} or 3."}, rows)
     assert scores["name"].could_be("accuracy") == (1, 1)
     assert scores["name"].could_be("excess_change") == (-1, 0)
@@ -274,7 +274,7 @@ def test_the_page_lists_the_rules_that_use_each_attribute() -> None:
         assert table[label] == "; ".join(names)
 
 
-def test_the_task_asks_families_whole_and_reports_pairs(
+def test_the_fair_task_keeps_families_and_reports_pairs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert load_items(MEDCALC, made_rows()) == []
@@ -341,7 +341,7 @@ def test_unclear_answers_of_families_are_adjudicated(
     assert main([*taken, "--out", "sheet.csv"]) == 0
     capsys.readouterr()
     rows = read_sheet(Path("sheet.csv"), COLUMNS)
-    # Not what is open because of another answer alone.
+    # The sheet has no answers that are unclear only because of another answer.
     assert {row.cells["id"] for row in rows} == {base, swap}
     assert {row.cells["unclear"] for row in rows} == {"several answers"}
     filled = [{**row.cells, "reading": answers[row.cells["id"]]} for row in rows]

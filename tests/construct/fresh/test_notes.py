@@ -35,8 +35,8 @@ FLAGS, ABSENCES, VERDICTS = LEXICON["flags"], LEXICON["absences"], LEXICON["verd
 CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON["units"]
 
 # A sentence that denies: the words of denial, and the near misses (another time,
-# another cause) that amount to one. Harmless is what reads like a denial and is none:
-# part of a disease's name, or of what a finding looks like.
+# another cause) that amount to one. Harmless are texts that only look like a denial:
+# part of a disease's name, or of the description of a finding.
 DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY, MARKED, KIN, CORRECTED = (
     re.compile(LEXICON["patterns"][name], re.IGNORECASE)
     for name in (

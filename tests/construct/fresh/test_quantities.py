@@ -87,7 +87,7 @@ def test_calculators_read_every_form(name: str) -> None:
 
 
 @given(key=st.integers())
-def test_values_keep_clear_of_thresholds_that_print_rounds(key: int) -> None:
+def test_values_avoid_thresholds_that_rounding_crosses(key: int) -> None:
     # 2.0 mg/dL of creatinine is 177 µmol/L in tables and 176.8 by arithmetic.
     reading = AMOUNTS["creatinine"].read(Draw(str(key)), "si", 0.7, 3.4, near=(2.0,))
     assert isinstance(reading.entity, list)

@@ -28,6 +28,7 @@ from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from tests.case_tables import tables
+from tests.tiny_dataset import files_of
 
 TABLES: dict[str, Any] = tables(__file__)
 
@@ -71,7 +72,7 @@ def test_a_row_depends_on_seed_and_number_alone(seed: int, n: int) -> None:
     assert row["row_number"] == n
 
 
-def test_rows_have_the_dataset_s_form_and_its_gold() -> None:
+def test_rows_have_the_form_and_the_golds_of_the_dataset() -> None:
     for row in made_rows():
         assert list(row) == [column.name for column in COLUMNS]
         for column in COLUMNS:
@@ -180,14 +181,6 @@ def test_notes_share_few_runs_of_words() -> None:
 
 
 SPEC = dataset_spec("medcalc_bench")
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:

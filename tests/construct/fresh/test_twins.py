@@ -168,8 +168,8 @@ def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> Non
     (item,) = load_items(MEDCALC_TWINS, [row])
     (score,) = score_twins(MEDCALC_TWINS, [item], [reply])
     assert score.values["accuracy"] == right, score.why
-    # Apart from its family nothing can be said of a change: it is open, within the
-    # bounds, and not left out.
+    # Without its family a change is undetermined: it is open, within the bounds, and not
+    # left out.
     assert ("necessary_update" in score.values, score.unscored) == (
         False,
         "no reply to the base",
@@ -190,8 +190,7 @@ def test_names_of_other_inputs_are_wrong() -> None:
             for item in find(number).inputs
             if item.name not in (gold, gold.partition(" (")[0])
         ]
-        # A pressure is one statement, and so are a drug's dose and how often it is
-        # taken.
+        # A pressure is one statement, and so are a drug's dose and its frequency.
         alike = (
             "pressure"
             if gold == "blood pressure"
@@ -222,7 +221,7 @@ def test_names_of_other_inputs_are_wrong() -> None:
         assert [score.why for score in scores if score.values["accuracy"]] == []
 
 
-def test_replies_are_compared_with_the_model_s_own() -> None:
+def test_replies_are_compared_with_the_reply_to_the_base() -> None:
     family = next(
         members for members in by_family(made_rows()).values() if len(members) == 7
     )
@@ -247,42 +246,13 @@ def test_the_twins_task_and_others_share_the_rows(
     }
     with pytest.raises(UsageError, match="medcalc_twins has no official prompts"):
         load_prompts(MEDCALC_TWINS, "official")
-    assert (
-        main(
-            [
-                "build",
-                "medcalc_bench",
-                "--config",
-                "twins",
-                "--out",
-                str(tmp_path / "medcalc_bench"),
-            ]
-        )
-        == 2
-    )
+    out = str(tmp_path / "medcalc_bench")
+    build = ["build", "medcalc_bench", "--config", "twins", "--out", out]
+    assert main(build) == 2
     assert "--seed" in capsys.readouterr().err
-    build = [
-        "build",
-        "medcalc_bench",
-        "--config",
-        "twins",
-        "--seed",
-        "3",
-        "--n",
-        "2100",
-        "--out",
-    ]
-    assert main([*build, str(tmp_path / "medcalc_bench")]) == 0
-    run = [
-        "run",
-        "--tasks",
-        "medcalc_twins",
-        "--model",
-        "baseline/reference",
-        "--data",
-        str(tmp_path),
-        "--out",
-    ]
+    assert main([*build, "--seed", "3", "--n", "2100"]) == 0
+    run = ["run", "--tasks", "medcalc_twins", "--model", "baseline/reference"]
+    run += ["--data", str(tmp_path), "--out"]
     # more than one block of the scoring
     assert main([*run, str(tmp_path / "run")]) == 0
     entry = json_of(tmp_path / "run" / "results.json")["tasks"]["medcalc_twins"]

@@ -147,7 +147,7 @@ def test_findings(name: str) -> None:
         assert finding.affirmed, "prose tells statements in sentences"
         assert finding.denied
     else:
-        for phrase in finding.no:  # stands after "no" and before "or"
+        for phrase in finding.no:  # follows "no" and precedes "or"
             assert not re.match(r"(a|an|the|no|any) ", phrase), phrase
     for sentence in (*finding.affirmed, *finding.denied):
         assert re.match(r"(f:|m:)?[A-Z{]", sentence), sentence

@@ -39,7 +39,7 @@ COUNTERPARTS = [
     ("She hurt herself; the cane is hers.", "He hurt himself; the cane is his."),
     ("SHE IS A PLEASANT LADY.", "HE IS A PLEASANT GENTLEMAN."),
     ("hi , margaret , how is she ?", "hi , andrew , how is he ?"),
-    # The father is somebody else, and stays; `her` says whose.
+    # The father is another person, and stays; `her` refers to the patient.
     ("She is well. Her father coughs.", "He is well. His father coughs."),
     # A surname is no given name.
     ("She saw Dr. James for her back.", "He saw Dr. James for his back."),
@@ -111,7 +111,7 @@ def test_only_words_of_the_sex_change(text: str) -> None:
     assert patient_sex([new]) == other
 
 
-def test_a_word_that_should_not_change_is_noticed() -> None:
+def test_other_changed_words_are_detected() -> None:
     with pytest.raises(ValueError, match="a swap changed other words too"):
         changed_words("She coughs.", "He wheezes.")
     with pytest.raises(ValueError, match="a swap changed other words too"):

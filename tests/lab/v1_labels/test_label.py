@@ -1,4 +1,4 @@
-"""`label` from outside: the table, the form of answers, and errors by their message."""
+"""`label`: the table of rules, the form of answers, and errors by their message."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ from medical_tasks.lab.v1_labels import label
 from tests.calculators.score_strategies import table
 
 TABLES = table("labels")
-"""Invented rows with the label that each gets, added up in `why`; changes of one patient with their points; refusals."""
+"""Invented rows with their labels, which `why` adds up; changes of one patient with their points; refused inputs."""
 
 
 @pytest.mark.parametrize("case", TABLES["cases"])
-def test_a_quirk(case: dict[str, Any]) -> None:
+def test_quirks(case: dict[str, Any]) -> None:
     result = label(case["calculator"], case["entities"])
     assert (result.answer, result.note) == (case["answer"], case["note"]), case.get(
         "why"
