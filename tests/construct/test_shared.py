@@ -107,7 +107,7 @@ def test_shares_are_equal_and_depend_on_ids_alone(
     assert seen == {row_id: people if len(shares[row_id]) > 1 else 1 for row_id in ids}
 
 
-def test_shares_of_the_paper_and_wrong_arguments() -> None:
+def test_shares_of_the_paper() -> None:
     # Appendix C.3: 1,000 questions, 333, 333 and 334.
     shares = share_out(
         [str(number) for number in range(1000)], ("a", "b", "c"), overlap=0, seed=0
@@ -118,6 +118,9 @@ def test_shares_of_the_paper_and_wrong_arguments() -> None:
         334,
     ]
     assert all(len(names) == 1 for names in shares.values())
+
+
+def test_wrong_overlaps_and_names() -> None:
     with pytest.raises(
         MedicalTasksError, match="from 0 to the number of questions, 2, got 3"
     ):

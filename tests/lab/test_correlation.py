@@ -325,6 +325,9 @@ def test_annotators_by_hand() -> None:
         for own in scores[:3]
     ]
     assert correlation.kendall.value == pytest.approx(np.mean(others))
+
+
+def test_monotone_functions_correlate_perfectly() -> None:
     generator = random.Random(3)
     for n in (2, 3, 19, 400):
         x = sorted(generator.random() for _ in range(n))
@@ -333,6 +336,9 @@ def test_annotators_by_hand() -> None:
             -1.0,
             -1.0,
         )
+
+
+def test_rows_with_missing_values_are_left_out() -> None:
     x, y = [1, 2, NAN, 4, 5, 6, 7], [2, 1, 3, NAN, 6, 5, NAN]
     correlation = rank_correlation(x, y)
     assert (correlation.spearman.n, correlation.kendall.n, correlation.missing) == (

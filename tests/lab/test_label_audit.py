@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,14 @@ def v1_audit() -> tuple[AuditedRow, ...]:
     return tuple(audit_file(V1))
 
 
+def audited_as(verdict: str) -> list[AuditedRow]:
+    return [entry for entry in v1_audit() if entry.verdict == verdict]
+
+
+def count_by_calculator(rows: Iterable[AuditedRow]) -> Counter[int]:
+    return Counter(entry.calculator_id for entry in rows)
+
+
 @pytest.mark.upstream
 @needs_shared
 def test_the_audit_of_v1() -> None:
@@ -211,11 +220,13 @@ def test_the_audit_of_v1() -> None:
     179 labels are wrong, 13 and 6 follow a convention, and 849 agree with the rules. Ten
     of the 849 rest on an impossible unit, such as an albumin of 3.2 mg/dL.
     """
-    rows = v1_audit()
-    assert Counter(entry.verdict for entry in rows) == {
-        **{"agrees": 839, "wrong": 179, "convention": 19, "not computable": 10}
+    assert Counter(entry.verdict for entry in v1_audit()) == {
+        "agrees": 839,
+        "wrong": 179,
+        "convention": 19,
+        "not computable": 10,
     }
-    unknown = [entry for entry in rows if entry.verdict == "not computable"]
+    unknown = audited_as("not computable")
     assert [entry.row for entry in unknown] == [
         284,
         595,
@@ -229,35 +240,32 @@ def test_the_audit_of_v1() -> None:
         824,
     ]
     assert all(entry.reason.endswith("Check the unit") for entry in unknown)
-    assert Counter(
-        entry.calculator_id for entry in rows if entry.verdict == "convention"
-    ) == {
-        33: 13,
-        49: 6,
+    assert count_by_calculator(audited_as("convention")) == {33: 13, 49: 6}
+    assert count_by_calculator(audited_as("wrong")) == {
+        3: 2,
+        7: 2,
+        13: 15,
+        15: 15,
+        17: 13,
+        21: 20,
+        23: 4,
+        27: 3,
+        28: 20,
+        29: 2,
+        32: 16,
+        36: 20,
+        43: 19,
+        44: 2,
+        46: 16,
+        51: 10,
     }
-    assert Counter(
-        entry.calculator_id for entry in rows if entry.verdict == "wrong"
-    ) == {
-        **{
-            3: 2,
-            7: 2,
-            13: 15,
-            15: 15,
-            17: 13,
-            21: 20,
-            23: 4,
-            27: 3,
-            28: 20,
-            29: 2,
-            32: 16,
-            36: 20,
-            43: 19,
-            44: 2,
-        },
-        **{46: 16, 51: 10},
-    }
-    wrong = [entry for entry in v1_audit() if entry.verdict == "wrong"]
-    assert len(wrong) == 179
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_reasons_of_wrong_labels() -> None:
+    wrong = audited_as("wrong")
+    assert wrong
     for entry in wrong:
         assert entry.reason.startswith("Label: ")
         assert "is none that is known" not in entry.reason
@@ -266,14 +274,16 @@ def test_the_audit_of_v1() -> None:
         assert len(entry.reason) < 1200
     # Without an answer: four comas with a part that could not be tested, two counts of
     # white cells per L. The others show how the right answer comes about.
-    assert Counter(entry.calculator_id for entry in wrong if not entry.recomputed) == {
-        21: 4,
-        51: 2,
-    }
-    # What the entities leave open: 13 contradict themselves, 6 have a tumor of unknown
-    # stage.
-    noted = Counter(entry.calculator_id for entry in wrong if "Note: " in entry.reason)
-    assert noted == {17: 13, 32: 6}
+    unanswered = [entry for entry in wrong if not entry.recomputed]
+    assert count_by_calculator(unanswered) == {21: 4, 51: 2}
+    # Ambiguous entities: 13 contradict themselves, 6 have a tumor of unknown stage.
+    noted = [entry for entry in wrong if "Note: " in entry.reason]
+    assert count_by_calculator(noted) == {17: 13, 32: 6}
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_points_of_scores_add_up_to_the_answer() -> None:
     counted = 0
     for scored in read_rows("v1.0", "test", {"test": V1}):
         result = recompute_or_none(scored)
@@ -290,18 +300,25 @@ def test_the_audit_of_v1() -> None:
         )
     # four comas have no total, three counts of white cells no unit
     assert counted == 18 * 20 - 4 - 3
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_page_has_rows_of_the_table() -> None:
     text = (ROOT / "docs" / "medcalc_audit.md").read_text(encoding="utf-8")
     table = summary(v1_audit())
     assert len(table) == len(CALCULATORS) + 2
     assert table[0] == ("id", "calculator", "output", "rows", *VERDICTS)
-    shown_lines = {
+    lines_of_page = {
         tuple(re.split(r"  +", line.strip()))
         for line in text.splitlines()
         if line.startswith("    ")
     }
     shown = [tuple(filter(None, cells)) for cells in table if cells[3] != cells[4]]
     assert len(shown) == 25
-    rows_told = {cells for cells in shown_lines if len(cells) >= 6 and cells[0] != "--"}
-    assert rows_told <= set(shown)
+    rows_of_page = {
+        cells for cells in lines_of_page if len(cells) >= 6 and cells[0] != "--"
+    }
+    assert rows_of_page <= set(shown)
     # the header, the nine calculators that it shows, and the totals
-    assert len(rows_told) == 11
+    assert len(rows_of_page) == 11

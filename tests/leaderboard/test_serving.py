@@ -245,9 +245,7 @@ def test_another_site_cannot_submit_for_a_visitor(space: Space) -> None:
     ]
 
 
-def test_requests_are_bounded_and_a_used_port_is_reported(
-    space: Space, tmp_path: Path
-) -> None:
+def test_requests_are_bounded(space: Space) -> None:
     half = "a" * (LONGEST_HEAD // 2)
     assert raw(space, f"GET /?{half}{half[:-200]}") == 200
     assert raw(space, f"GET /?{half}{half}") == 431
@@ -257,6 +255,9 @@ def test_requests_are_bounded_and_a_used_port_is_reported(
         raw(space, f"POST /submit HTTP/1.1\r\nContent-Length: {too_long}\r\nX:") == 413
     )
     assert httpx.get(space.address).status_code == 200
+
+
+def test_a_used_port_is_reported(space: Space, tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=f"port {space.served.port} of 127.0.0.1 cannot be listened on"
     ):

@@ -107,7 +107,9 @@ def test_agreement_by_hand() -> None:
         for interval in (alone, alike)
     ]
     assert widths[0] < widths[1]
-    # Retained words.
+
+
+def test_retained_words() -> None:
     for text, edited, kept in CASES["retained_words"]:
         assert list(retained_words(text, edited)) == kept, text
 

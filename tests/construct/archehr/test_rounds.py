@@ -398,7 +398,7 @@ def test_only_the_owner_can_read_files_with_text(
         ).found  # the check can find some
 
 
-def test_dev_cases_are_drawn_by_message_and_citations_are_removed() -> None:
+def test_dev_cases_are_drawn_by_message() -> None:
     cases = [
         OwnCase(
             id=str(number),
@@ -416,6 +416,9 @@ def test_dev_cases_are_drawn_by_message_and_citations_are_removed() -> None:
             case.post_id for case in splits["test"]
         }
         assert split_cases(cases[::-1], dev=5, seed=seed)["dev"] == splits["dev"][::-1]
+
+
+def test_citations_are_added_and_removed() -> None:
     sentences = (("Why not?!", ("1", "3")), ("No end", ("2",)), ("No source.", ()))
     answer = [
         AnswerSentence(id="", text=text, citations=cited) for text, cited in sentences

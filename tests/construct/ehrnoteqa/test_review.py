@@ -281,6 +281,9 @@ def test_each_kind_of_revision() -> None:
     )
     assert actual == cases(__file__, "counts")
     assert counts() == dict.fromkeys(actual, 0)
+
+
+def test_changed_fields_and_counts_by_reviewer() -> None:
     after = Content(question="q2", answer="C", choices=("a", "b", "c", "d", "e2"))
     assert changed_fields(DRAFT, after) == [
         ("question", "q", "q2"),
@@ -288,11 +291,11 @@ def test_each_kind_of_revision() -> None:
         ("choice_e", "e", "e2"),
     ]
     assert changed_fields(DRAFT, DRAFT) == []
-    by = {
-        name: Reviewed(id=name, reviewer=name, before=DRAFT, after=content)
+    reviewed = [
+        Reviewed(id=name, reviewer=name, before=DRAFT, after=content)
         for name, content in {"a": None, "b": after}.items()
-    }
-    by_reviewer = revision_counts(list(by.values()))["by_reviewer"]
+    ]
+    by_reviewer = revision_counts(reviewed)["by_reviewer"]
     assert {
         name: (figures["removed"], figures["questions_revised"])
         for name, figures in by_reviewer.items()

@@ -241,7 +241,7 @@ def test_recipes_do_not_describe_the_machine(
     assert scrub_recipe(kept) == kept
 
 
-def test_judge_troubles_are_removed_and_file_settings_are_listed() -> None:
+def test_troubles_and_paths_of_a_judge_are_removed() -> None:
     judge = {
         "name": "nli//data/true",
         "check": "judge nli//data/true was never checked",
@@ -261,6 +261,9 @@ def test_judge_troubles_are_removed_and_file_settings_are_listed() -> None:
         "trouble": "[not told]",
     }
     assert scrubbed["tasks"]["kqa"]["judge"] == expected
+
+
+def test_every_setting_that_names_a_file_is_scrubbed() -> None:
     settings = {
         name
         for task in tasks().values()
