@@ -22,7 +22,7 @@ from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.construct.ehrnoteqa.construction_files import (
     SAMPLED,
-    drafted,
+    draft_reply,
     is_second_step,
     patient_of,
     take_sample,
@@ -35,7 +35,7 @@ from tests.support import ROOT
 pytestmark = pytest.mark.usefixtures("here")
 
 FOLDER = Path("own")
-answer = drafted  # the replies of `server`
+answer = draft_reply  # the replies of `server`
 
 
 @pytest.fixture(autouse=True)
@@ -241,8 +241,8 @@ def test_unusable_replies_are_requested_again_and_then_listed(
             and is_second_step(call)
             and len(call.body["messages"]) == 1
         ):
-            return drafted(call).replace("finding B", "finding C")
-        return drafted(call)
+            return draft_reply(call).replace("finding B", "finding C")
+        return draft_reply(call)
 
     def plan(call: Call) -> Fault | None:
         return (
@@ -278,7 +278,7 @@ def test_unusable_replies_are_requested_again_and_then_listed(
 
 
 def test_a_killed_run_continues(sampled: Path) -> None:
-    with FaultServer(answer=drafted, latency=0.15) as server:
+    with FaultServer(answer=draft_reply, latency=0.15) as server:
         command = [
             sys.executable,
             "-m",
@@ -318,7 +318,7 @@ def test_edited_sheets_are_never_overwritten(
     down = read_lines(FOLDER / "patients.jsonl")[0]["patient_id"]
     with FaultServer(
         lambda call: Fault.status_code(400, "no") if patient_of(call) == down else None,
-        answer=drafted,
+        answer=draft_reply,
     ) as failing:
         assert main(generate_command(failing.base_url)) == 5
         assert run_sheet("--reviewers", "ann,ben") == 0

@@ -25,7 +25,7 @@ from tests.benchmarks.doclens.task_items import BY_NAME
 NOTE = "CHIEF COMPLAINT\n\nCough [0].\n\nPLAN\n\nRest [1, 2]."
 
 
-def own(reference: str, **sections: str) -> OwnText:
+def own_text(reference: str, **sections: str) -> OwnText:
     return OwnText(
         id="1", source="[0] a", sentences=["a"], reference=reference, sections=sections
     )
@@ -37,9 +37,9 @@ def texts_by_name(passages: list[Passage]) -> dict[str, str]:
 
 def test_own_references() -> None:
     assert texts_by_name(
-        own_references([own("It rains [3].", plan="none")], BY_NAME["doclens_own"])
+        own_references([own_text("It rains [3].", plan="none")], BY_NAME["doclens_own"])
     ) == {"1/full": "It rains."}
-    assert texts_by_name(own_references([own(NOTE)], BY_NAME["aci_bench"])) == {
+    assert texts_by_name(own_references([own_text(NOTE)], BY_NAME["aci_bench"])) == {
         "1/subjective": "CHIEF COMPLAINT Cough.",
         "1/objective_exam": "",
         "1/objective_results": "",
@@ -47,7 +47,7 @@ def test_own_references() -> None:
     }
     # A record's own sections are used as they are, whatever its headings.
     passages = own_references(
-        [own(NOTE, subjective="Cough.", objective_exam="")],
+        [own_text(NOTE, subjective="Cough.", objective_exam="")],
         BY_NAME["aci_bench_section"],
     )
     assert texts_by_name(passages) == dict.fromkeys(
@@ -57,7 +57,7 @@ def test_own_references() -> None:
         UsageError,
         match="example_id 1: a note has the sections subjective, .* others as well",
     ):
-        own_references([own(NOTE, plan="x")], BY_NAME["aci_bench"])
+        own_references([own_text(NOTE, plan="x")], BY_NAME["aci_bench"])
 
 
 def answer(name: str, text: str | None) -> Answer:

@@ -30,19 +30,19 @@ SOURCE = FreeAnswer(
 )
 
 
-def read(value: Any, importance: Any = "must") -> Any:
+def read_reply(value: Any, importance: Any = "must") -> Any:
     text = value if isinstance(value, str) else json.dumps(value)
     return decompose_question(SOURCE, importance).read(text)
 
 
-def problem(value: Any, importance: Any = "must") -> str:
-    result = read(value, importance)
+def problem_of(value: Any, importance: Any = "must") -> str:
+    result = read_reply(value, importance)
     assert isinstance(result, Unreadable)
     return result.problem
 
 
 def test_lists_of_statements() -> None:
-    value = read({"statements": ["Tea is  fine.\n", "Avoid tea late at night."]})
+    value = read_reply({"statements": ["Tea is  fine.\n", "Avoid tea late at night."]})
     assert json.loads(value) == [
         ["Tea is fine.", "must_have"],
         ["Avoid tea late at night.", "must_have"],
@@ -51,13 +51,15 @@ def test_lists_of_statements() -> None:
         {"text": "Tea is fine.", "importance": "must_have"},
         {"text": "B", "importance": "nice_to_have"},
     ]
-    assert json.loads(read({"statements": entries}, "judge")) == [
+    assert json.loads(read_reply({"statements": entries}, "judge")) == [
         ["Tea is fine.", "must_have"],
         ["B", "nice_to_have"],
     ]
     assert (
         json.loads(
-            read("```json\n" + json.dumps({"statements": entries}) + "\n```", "judge")
+            read_reply(
+                "```json\n" + json.dumps({"statements": entries}) + "\n```", "judge"
+            )
         )[1][0]
         == "B"
     )
@@ -65,12 +67,12 @@ def test_lists_of_statements() -> None:
 
 @pytest.mark.parametrize(("value", "message"), CASES["no_list"])
 def test_replies_without_a_list_of_statements(value: Any, message: str) -> None:
-    assert message in problem(value)
+    assert message in problem_of(value)
 
 
 @pytest.mark.parametrize(("entry", "message"), CASES["no_entry"])
 def test_invalid_entries(entry: Any, message: str) -> None:
-    assert message in problem({"statements": [entry]}, "judge")
+    assert message in problem_of({"statements": [entry]}, "judge")
 
 
 @given(

@@ -77,7 +77,7 @@ def source(here: Path) -> Path:
     return here / "notes.jsonl"
 
 
-def step(name: str, *more: str) -> int:
+def run_step(name: str, *more: str) -> int:
     return main(["construct", "medcalc", name, "--folder", "own", *more])
 
 
@@ -89,7 +89,7 @@ def extract(url: str, *more: str) -> int:
         f"base_url={url},max_retries=0,structured=true",
     ]
     chosen = ",".join(str(row["calculator_id"]) for row in ROWS[:6])
-    return step(
+    return run_step(
         "extract", "--source", "notes.jsonl", "--calculators", chosen, *model, *more
     )
 
@@ -142,7 +142,7 @@ def test_from_notes_to_a_scored_run(
         lines,
     )
 
-    assert step("sheet", "--reviewers", "ann,ben", "--overlap", "6") == 0
+    assert run_step("sheet", "--reviewers", "ann,ben", "--overlap", "6") == 0
     first = read_lines(Path("own/extracted.jsonl"))[0]
     wrong = next(
         name
@@ -166,10 +166,10 @@ def test_from_notes_to_a_scored_run(
         "?": "is without a value",
     }.items():
         corrected(text)
-        assert step("import", *sheets) == 2
+        assert run_step("import", *sheets) == 2
         assert f"column 'correction': {message}" in capfd.readouterr().err
     corrected("Not  mentioned")
-    assert step("import", *sheets) == 5
+    assert run_step("import", *sheets) == 5
     rows = len(read_rows(Path(sheets[0]))) - 1
     printed = capfd.readouterr()
     # One cell differs. One reviewer's verdicts are all o, so that as much agreement is
@@ -185,7 +185,7 @@ def test_from_notes_to_a_scored_run(
         Path(sheets[2]), lambda row: row | {"verdict": "o", "comment": "on page 2"}
     )
     # the sheet of the first reviewer is missing, but everything was reviewed
-    assert step("import", "--partial", *sheets[1:]) == 0
+    assert run_step("import", "--partial", *sheets[1:]) == 0
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
     for verdict, text, code in (
         ("o", "no", 2),
@@ -194,8 +194,8 @@ def test_from_notes_to_a_scored_run(
     ):  # two contradict themselves
         own = {"index": "1", "verdict": verdict, "correction": text}
         edit_sheet(Path(sheets[0]), partial(_with_verdict, own))
-        assert step("import", *sheets) == code
-    assert step("release") == 3  # not of the review before
+        assert run_step("import", *sheets) == code
+    assert run_step("release") == 3  # not of the review before
     listed = read_rows(Path(sheets[2]))[1:]
     assert all(Path("own", row[3]).exists() for row in listed)
     assert sorted((row[9], row[11][-9:]) for row in listed) == [
@@ -203,9 +203,9 @@ def test_from_notes_to_a_scored_run(
         ("o", "on page 2"),
     ]
     edit_sheet(Path(sheets[2]), lambda row: row | {"verdict": "o"})
-    assert step("import", *sheets) == 0
+    assert run_step("import", *sheets) == 0
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
-    assert step("release", "--train", "0.34") == 0
+    assert run_step("release", "--train", "0.34") == 0
     test, train = (
         read_lines(Path(f"own/release/{split}.jsonl")) for split in ("test", "train")
     )
@@ -229,9 +229,9 @@ def test_credentialed_notes_stay_on_this_machine(
     assert "notes are treated as credentialed unless --open" in capsys.readouterr().err
     assert extract(server.base_url) == 0
     assert ROWS[0]["patient_note"][:40] not in "".join(capsys.readouterr())
-    assert step("sheet", "--reviewers", "ann") == 0
-    assert step("import", "--blank-keeps", "own/sheets/ann.csv") == 0
-    assert step("release") == 0
+    assert run_step("sheet", "--reviewers", "ann") == 0
+    assert run_step("import", "--blank-keeps", "own/sheets/ann.csv") == 0
+    assert run_step("release") == 0
     rows = ["--config", "own", "--source", "own/release/test.jsonl"]
     assert main(["build", "medcalc_bench", *rows]) == 2
     assert (
@@ -271,15 +271,15 @@ def test_credentialed_notes_stay_on_this_machine(
 
 def test_wrong_input(source: Path, capsys: Any) -> None:
     words = ["--source", "notes.jsonl", "--model", "m"]
-    assert step("extract", *words, "--calculators", "2,Bazet") == 2
+    assert run_step("extract", *words, "--calculators", "2,Bazet") == 2
     assert "no calculator 'Bazet'" in capsys.readouterr().err
     source.write_text('{"id": "1", "words": "x"}\n')
-    assert step("extract", *words) == 2
+    assert run_step("extract", *words) == 2
     assert (
         "line 1: patient_note or note or text is missing or empty"
         in capsys.readouterr().err
     )
-    assert step("check", "--source", "none.csv", "--model", "lexical") == 3
+    assert run_step("check", "--source", "none.csv", "--model", "lexical") == 3
     assert "none.csv: no such file. Give a file" in capsys.readouterr().err
 
 
@@ -378,7 +378,7 @@ def test_extraction_without_a_model(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["--source", "notes.jsonl", "--model", "lexical", "--open"]
-    assert step("extract", *words) == 0
+    assert run_step("extract", *words) == 0
     assert "No model judges eligibility" in capsys.readouterr().out
     pairs = read_lines(here / "own" / "extracted.jsonl")
     assert pairs
@@ -392,8 +392,8 @@ def test_extraction_without_a_model(
         None,
         {},
     )
-    assert step("sheet", "--reviewers", "ann") == 0
-    assert step("extract", *words, "--forecast") == 2
+    assert run_step("sheet", "--reviewers", "ann") == 0
+    assert run_step("extract", *words, "--forecast") == 2
     assert "--forecast: --model lexical asks no model" in capsys.readouterr().err
-    assert step("extract", *words, "--calculators", "2") == 2
+    assert run_step("extract", *words, "--calculators", "2") == 2
     assert "pairs were extracted there with other settings" in capsys.readouterr().err

@@ -30,7 +30,7 @@ willow,70,73.9,0.35
 """
 
 
-def pairs(
+def correlated_pairs(
     capsys: pytest.CaptureFixture[str], *words: str, code: int = 0
 ) -> dict[tuple[str, str], dict[str, Any]]:
     assert main(["correlate", *words, "--json"]) == code
@@ -78,23 +78,29 @@ def test_the_same_command_gives_the_same_numbers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = [write("a.csv", SCORES), "--against", "clinician"]
-    assert pairs(capsys, *words) == pairs(capsys, *words)
-    other = pairs(capsys, *words, "--seed", "9")[("exam", "clinician")]["spearman"]
+    assert correlated_pairs(capsys, *words) == correlated_pairs(capsys, *words)
+    other = correlated_pairs(capsys, *words, "--seed", "9")[("exam", "clinician")][
+        "spearman"
+    ]
     assert (
         other["value"]
-        == pairs(capsys, *words)[("exam", "clinician")]["spearman"]["value"]
+        == correlated_pairs(capsys, *words)[("exam", "clinician")]["spearman"]["value"]
     )
-    assert other != pairs(capsys, *words)[("exam", "clinician")]["spearman"]
+    assert other != correlated_pairs(capsys, *words)[("exam", "clinician")]["spearman"]
     rows = SCORES.splitlines()
     shuffled = write("b.csv", "\r\n".join([rows[0], *reversed(rows[1:])]))
-    assert pairs(capsys, shuffled, "--against", "clinician") == pairs(capsys, *words)
+    assert correlated_pairs(
+        capsys, shuffled, "--against", "clinician"
+    ) == correlated_pairs(capsys, *words)
 
 
 def test_pairs_and_the_output_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = write("a.csv", SCORES)
-    both = pairs(capsys, path, "--against", "clinician,exam", "--out", "made/out.csv")
+    both = correlated_pairs(
+        capsys, path, "--against", "clinician,exam", "--out", "made/out.csv"
+    )
     assert list(both) == [
         ("clinician", "exam"),
         ("exam", "clinician"),
@@ -112,10 +118,10 @@ def test_pairs_and_the_output_file(
         both["clinician", "exam"]["spearman"] == both["exam", "clinician"]["spearman"]
     )
     assert list(
-        pairs(capsys, path, "--against", "clinician", "--columns", "recall")
+        correlated_pairs(capsys, path, "--against", "clinician", "--columns", "recall")
     ) == [("recall", "clinician")]
     assert list(
-        pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")
+        correlated_pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")
     ) == [("recall", "exam")]
 
 
@@ -132,9 +138,9 @@ def test_names_of_rows_and_joined_files(capsys: pytest.CaptureFixture[str]) -> N
     assert output.count("\nx") == 1
     # Numbers can name rows too.
     numbered = write("numbered.csv", "id,x,y\n1,1,1\n2,2,2\n3,3,3\n")
-    assert list(pairs(capsys, numbered, "--against", "x", "--names", "id")) == [
-        ("y", "x")
-    ]
+    assert list(
+        correlated_pairs(capsys, numbered, "--against", "x", "--names", "id")
+    ) == [("y", "x")]
     a = write("a.csv", "model,clinician\na,1\nb,2\nc,3\nd,4\ne,5\n")
     b = write(
         "b.csv", "\ufeffmodel ,exam, judge\n d ,8,1\nc,7,\nb,9,n/a\nx,1,2\na,6,0\n"
@@ -146,7 +152,7 @@ def test_names_of_rows_and_joined_files(capsys: pytest.CaptureFixture[str]) -> N
         "1 of 2 pairs have no coefficient: 'judge' against 'clinician' (2 rows with both scores, "
         "3 are needed)" in printed.err
     )
-    coefficients = pairs(capsys, a, b, "--against", "clinician", code=5)
+    coefficients = correlated_pairs(capsys, a, b, "--against", "clinician", code=5)
     exam = coefficients["exam", "clinician"]
     # a b c d: 6 9 7 8 against 1 2 3 4: 4 pairs in order, 2 not; squared differences of
     # ranks 0 4 1 1.
@@ -234,7 +240,7 @@ def test_correlations_of_the_paper(
     # ClinicalBERT cannot be computed: the paper does not print the models' scores on
     # these three.
     files = [str(TABLES / f"ehrnoteqa_table{number}.csv") for number in (13, 14, 15)]
-    coefficients = pairs(
+    coefficients = correlated_pairs(
         capsys, *files, "--against", "clinician_a,clinician_b,clinician_c"
     )
     with (TABLES / "ehrnoteqa_table5.csv").open(newline="") as stream:

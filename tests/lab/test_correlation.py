@@ -31,7 +31,7 @@ values = st.one_of(st.integers(-3, 3).map(float), st.just(NAN))
 tables = st.lists(st.tuples(values, values), max_size=14)
 
 
-def same(a: float, b: float) -> bool:
+def equal_or_nan(a: float, b: float) -> bool:
     return (math.isnan(a) and math.isnan(b)) or math.isclose(
         a, b, rel_tol=0, abs_tol=1e-12
     )
@@ -105,10 +105,10 @@ def test_coefficients_equal_those_of_scipy(table: list[tuple[float, float]]) -> 
     x, y = np.array(table, dtype=float).reshape(-1, 2).T
     a, b = np.array(whole, dtype=float).reshape(-1, 2).T
     defined = len(set(a)) > 1 and len(set(b)) > 1
-    assert same(
+    assert equal_or_nan(
         kendall_tau(x, y), float(outside.kendalltau(a, b)[0]) if defined else NAN
     )
-    assert same(
+    assert equal_or_nan(
         spearman_rho(x, y), float(outside.spearmanr(a, b)[0]) if defined else NAN
     )
 
@@ -256,8 +256,12 @@ def test_laws_of_clustered_correlation(
     correlation = clustered_correlation(x, y, clusters=clusters, resamples=100)
     # The coefficients are those without clusters, of three outputs and more.
     enough = correlation.spearman.n >= 3
-    assert same(correlation.spearman.value, spearman_rho(x, y) if enough else math.nan)
-    assert same(correlation.kendall.value, kendall_tau(x, y) if enough else math.nan)
+    assert equal_or_nan(
+        correlation.spearman.value, spearman_rho(x, y) if enough else math.nan
+    )
+    assert equal_or_nan(
+        correlation.kendall.value, kendall_tau(x, y) if enough else math.nan
+    )
     assert correlation.spearman.n + correlation.missing == len(table)
     for estimate in (correlation.spearman, correlation.kendall):
         if not math.isnan(estimate.value):
@@ -273,7 +277,7 @@ def test_laws_of_clustered_correlation(
         clustered_correlation(x[mixed], y[mixed], clusters=names, resamples=100)
     ) == repr(correlation)
     away = clustered_correlation(-x, y, clusters=clusters, resamples=100)
-    assert same(away.kendall.value, -correlation.kendall.value)
+    assert equal_or_nan(away.kendall.value, -correlation.kendall.value)
 
 
 def test_annotators_by_hand() -> None:
@@ -379,7 +383,7 @@ def test_tau_within_is_the_mean_over_items(
     ]
     defined = [tau for tau in taus if not math.isnan(tau)]
     assert within.n == len(defined)
-    assert same(within.value, sum(defined) / len(defined) if defined else NAN)
+    assert equal_or_nan(within.value, sum(defined) / len(defined) if defined else NAN)
 
 
 def test_more_rows_than_fit_one_block() -> None:

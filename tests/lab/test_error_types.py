@@ -50,7 +50,7 @@ def row(
     }
 
 
-def sort(case: Mapping[str, Any], reply: str) -> Sorted:
+def classify(case: Mapping[str, Any], reply: str) -> Sorted:
     sorted_error = sort_error(case, reply)
     assert sorted_error is not None
     return sorted_error
@@ -78,7 +78,7 @@ def test_constructed_replies(
     error_type: str, case: Mapping[str, Any], reasoning: str, answer: str, form: str
 ) -> None:
     reply = json.dumps({"step_by_step_thinking": reasoning, "answer": answer})
-    sorted_error = sort(
+    sorted_error = classify(
         case, reply if form == "json" else f"{reasoning}\n\nFinal answer: {answer}"
     )
     assert sorted_error.error_type == error_type, sorted_error.reason
@@ -95,7 +95,7 @@ def test_each_type_has_cases() -> None:
 
 @pytest.mark.parametrize(("reply", "reason"), TABLES["no_answer_is_another_error"])
 def test_no_answer_is_another_error(reply: str, reason: str) -> None:
-    sorted_error = sort(LDL, reply)
+    sorted_error = classify(LDL, reply)
     assert sorted_error.error_type == "D"
     assert sorted_error.reason.startswith(reason)
 
@@ -140,7 +140,9 @@ def test_written_scores_and_doses() -> None:
     """Rules, weights and thresholds beside the patient's data, short forms, and findings without points."""
     assert len(WRITTEN) == 35
     for case in WRITTEN:
-        sorted_error = sort(row(case["calculator_id"], case["entities"]), case["reply"])
+        sorted_error = classify(
+            row(case["calculator_id"], case["entities"]), case["reply"]
+        )
         assert sorted_error.error_type == case["type"], (
             case["reply"],
             sorted_error.reason,
@@ -153,7 +155,7 @@ def test_written_scores_and_doses() -> None:
             "OxyCODONE Dose Per Day": [3, "per day"],
         },
     )
-    sorted_error = sort(
+    sorted_error = classify(
         patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155"
     )
     assert sorted_error.error_type == "undetermined"
@@ -199,9 +201,9 @@ def test_a_threshold_is_never_the_patients_value(
     case = row(51, entities)
     rest = "Temperature 37 °C: 0 points\n{}\nRespiratory rate 18: 0 points\nWBC 9,000: 0 points\nTotal: 0"
     seen = rest.format(f"Heart rate {threshold}: the pulse is {heart_rate}, 0 points")
-    assert sort(case, seen).error_type == "A"
+    assert classify(case, seen).error_type == "A"
     assert (
-        sort(case, rest.format(f"Heart rate {threshold}: 0 points")).error_type
+        classify(case, rest.format(f"Heart rate {threshold}: 0 points")).error_type
         == "undetermined"
     )
 
@@ -217,7 +219,7 @@ def test_hostile_texts_terminate() -> None:
         "1 point, " * 2000,
     ):
         for case in (LDL, HAS_BLED):
-            sorted_error = sort(case, text + '\n{"answer": "5"}')
+            sorted_error = classify(case, text + '\n{"answer": "5"}')
             assert sorted_error.error_type in TYPES
 
 

@@ -32,13 +32,13 @@ def answer(call: Call) -> str:
     return json.dumps({"step_by_step_thinking": "Nothing to show.", "answer": "77777"})
 
 
-def errors(folder: Path) -> dict[str, Any]:
+def read_errors(folder: Path) -> dict[str, Any]:
     report = json_of(folder / "errors.json")
     assert report["schema_version"] == 2
     return dict(report["tasks"])
 
 
-def lines(folder: Path) -> list[dict[str, str]]:
+def read_error_items(folder: Path) -> list[dict[str, str]]:
     with (folder / "error_items.csv").open(newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -52,8 +52,8 @@ def test_a_run_of_a_model(
     assert main(["errors", str(folder), "--data", str(demos)]) == 0
     assert len(server.calls) == calls_before  # the answers come from the store
     assert (folder / "answers.sqlite").stat().st_size == before
-    (entry,) = errors(folder).values()
-    rows = lines(folder)
+    (entry,) = read_errors(folder).values()
+    rows = read_error_items(folder)
     coverage = entry["rules"]["coverage"]
     assert (
         entry["examined"]
@@ -102,7 +102,7 @@ def test_with_a_judge(
     ]
     assert main(words) == 5
     assert "no verdict on every error (medcalc: " in capsys.readouterr().err
-    judged = errors(folder)["medcalc"]["judge"]
+    judged = read_errors(folder)["medcalc"]["judge"]
     missing = judged["coverage"]["asked"] - judged["n"]
     assert missing >= 1
     assert list(judged["coverage"]["unscored"]) == ["judge: unreadable reply"]
@@ -112,7 +112,7 @@ def test_with_a_judge(
     )
     assert "undetermined" not in judged["types"]
     assert judged["model"]["name"] == "openai-api/test-host/judge"
-    assert Counter(row["source"] for row in lines(folder)) == {
+    assert Counter(row["source"] for row in read_error_items(folder)) == {
         "rules": judged["n"] + missing,
         "judge": judged["n"] + missing,
     }
@@ -128,15 +128,15 @@ def test_without_errors_and_with_empty_answers(
     capsys.readouterr()
     assert main(["errors", str(folder), "--data", str(demos), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json_of(folder / "errors.json")
-    (entry,) = errors(folder).values()
+    (entry,) = read_errors(folder).values()
     assert entry["examined"] == 0
     assert {figure["value"] for figure in entry["rules"]["types"].values()} == {None}
-    assert lines(folder) == []
+    assert read_error_items(folder) == []
     folder = ran(
         demos, tmp_path / "empty", "medcalc", "baseline/empty", ("--max-samples", "6")
     )
     assert main(["errors", str(folder), "--data", str(demos)]) == 0
-    (entry,) = errors(folder).values()
+    (entry,) = read_errors(folder).values()
     assert entry["rules"]["types"]["D"]["count"] == entry["examined"] >= 1
 
 
@@ -171,7 +171,7 @@ def test_a_run_of_score_needs_its_responses(
         in stderr
     )
     assert main([*words, "--responses", str(file)]) == 0
-    assert len(lines(folder)) == sum(
+    assert len(read_error_items(folder)) == sum(
         row["accuracy_agreed"] == 0.0 for row in read_items(folder)
     )
     file.write_text(file.read_text().replace("Done", "Made"))

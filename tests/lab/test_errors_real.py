@@ -13,7 +13,7 @@ from measurements import medcalc_real_errors
 from medical_tasks.lab.error_types import TYPES
 from tests.benchmarks.medcalc_bench.official_csv import V1
 from tests.case_tables import json_of
-from tests.lab.test_error_types import row, sort
+from tests.lab.test_error_types import classify, row
 from tests.support import needs_shared
 
 INVENTED: list[dict[str, Any]] = json_of(
@@ -25,7 +25,7 @@ LABELS = medcalc_real_errors.labels()
 
 @pytest.mark.parametrize("case", INVENTED, ids=[case["pattern"] for case in INVENTED])
 def test_invented_replies(case: dict[str, Any]) -> None:
-    sorted_error = sort(row(case["calculator_id"], case["entities"]), case["reply"])
+    sorted_error = classify(row(case["calculator_id"], case["entities"]), case["reply"])
     assert sorted_error.error_type == case["type"], sorted_error.reason
 
 
@@ -36,7 +36,7 @@ def test_no_reason_states_a_false_calculation() -> None:
     ]
     assert powers
     for case in powers:
-        reason = sort(
+        reason = classify(
             row(case["calculator_id"], case["entities"]), case["reply"]
         ).reason
         assert ")-" not in reason

@@ -31,7 +31,7 @@ GOOD = "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2
 HEADER = "item,system_a,system_b,annotator,preferred\n"
 
 
-def read(folder: Path, *texts: str) -> OutputTable:
+def read_tables(folder: Path, *texts: str) -> OutputTable:
     sources, digests = [], {}
     for number, text in enumerate(texts):
         path = folder / f"{number}.csv"
@@ -42,7 +42,7 @@ def read(folder: Path, *texts: str) -> OutputTable:
 
 
 def test_a_table(tmp_path: Path) -> None:
-    table = read(tmp_path, "\ufeff" + GOOD.replace("\n", "\r\n"))
+    table = read_tables(tmp_path, "\ufeff" + GOOD.replace("\n", "\r\n"))
     assert [f"{row.item} {row.system} {row.cluster}" for row in table.rows] == [
         "v1 x p1",
         "v1 y p1",
@@ -60,7 +60,7 @@ def test_a_table(tmp_path: Path) -> None:
 
 
 def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
-    table = read(
+    table = read_tables(
         tmp_path,
         GOOD,
         "system,item,human\ny,v1,50\nx,v3,40\n",
@@ -79,13 +79,13 @@ def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
         UsageError,
         match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, row 2",
     ):
-        read(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
+        read_tables(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
 
 
 @tabled("text", "message")
 def test_invalid_tables(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
-        read(tmp_path, text)
+        read_tables(tmp_path, text)
     assert message in str(raised.value)
 
 
@@ -96,7 +96,7 @@ def test_messages_quote_no_sentence(tmp_path: Path) -> None:
         f"item,system,{note},{note}\nv,x,1,1\n",
     ):
         with pytest.raises(UsageError) as raised:
-            read(tmp_path, text)
+            read_tables(tmp_path, text)
         assert "bed four" not in str(raised.value)
         assert f"a text of {len(note)} characters" in str(raised.value)
     with pytest.raises(MissingError, match="no such file. Give a table"):
@@ -110,7 +110,7 @@ def preferences_file(folder: Path, text: str) -> Path:
 
 
 def test_votes_of_pairs(tmp_path: Path) -> None:
-    table = read(tmp_path, "item,system,a\nv,x,1\nv,y,2\nv,z,3\n")
+    table = read_tables(tmp_path, "item,system,a\nv,x,1\nv,y,2\nv,z,3\n")
     rows = (
         "v,x,y,ann,x\nv,y,x,ben,x\nv,x,y,cy,tie\nv,z,x,ann,\nv,z,y,ann,z\nw,x,y,ann,x\n"
     )
@@ -164,7 +164,7 @@ SCORES = {
 }
 
 
-def run(
+def write_toy_run(
     folder: Path,
     scores: Mapping[str, tuple[float | None, ...]] = SCORES,
     *,
@@ -200,7 +200,7 @@ def read_toy_runs(*names: RunName, task: str | None = None) -> RunOutputs:
 
 def test_a_run_is_a_system_and_its_metrics_are_columns(tmp_path: Path) -> None:
     runs = read_toy_runs(
-        *(RunName(folder=run(tmp_path / name), system=name) for name in "ab")
+        *(RunName(folder=write_toy_run(tmp_path / name), system=name) for name in "ab")
     )
     table = join_outputs(
         runs.rows, digests=runs.digests, less_is_better=runs.less_is_better
@@ -220,7 +220,8 @@ def test_a_run_is_a_system_and_its_metrics_are_columns(tmp_path: Path) -> None:
     assert set(runs.digests) == {str(tmp_path / "a"), str(tmp_path / "b")}
     # Runs may be of different tasks on the same rows.
     shot = RunName(
-        folder=run(tmp_path / "b", task="toy_one_shot", task_version="2-A"), system="b"
+        folder=write_toy_run(tmp_path / "b", task="toy_one_shot", task_version="2-A"),
+        system="b",
     )
     assert read_toy_runs(RunName(folder=tmp_path / "a", system="a"), shot).tasks == {
         "a": "toy",
@@ -231,8 +232,10 @@ def test_a_run_is_a_system_and_its_metrics_are_columns(tmp_path: Path) -> None:
 def test_one_system_with_two_judges(tmp_path: Path) -> None:
     other = {key: (1.0, *values[1:]) for key, values in SCORES.items()}
     names = [
-        RunName(folder=run(tmp_path / "big"), system="a", label="big"),
-        RunName(folder=run(tmp_path / "small", other), system="a", label="small"),
+        RunName(folder=write_toy_run(tmp_path / "big"), system="a", label="big"),
+        RunName(
+            folder=write_toy_run(tmp_path / "small", other), system="a", label="small"
+        ),
     ]
     runs = read_toy_runs(*names)
     table = join_outputs(runs.rows, digests={})
@@ -243,7 +246,7 @@ def test_one_system_with_two_judges(tmp_path: Path) -> None:
         1.0,
     )
     # Metrics without a judge differ: these are not the same outputs.
-    run(
+    write_toy_run(
         tmp_path / "small",
         {key: (1.0, 0.9, values[2]) for key, values in SCORES.items()},
     )
@@ -255,22 +258,27 @@ def test_one_system_with_two_judges(tmp_path: Path) -> None:
 
 
 def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
-    a = RunName(folder=run(tmp_path / "a"), system="a")
+    a = RunName(folder=write_toy_run(tmp_path / "a"), system="a")
     with pytest.raises(UsageError, match="two runs are named 'a'. Write SYSTEM=FOLDER"):
         read_toy_runs(a, a)
-    other = run(tmp_path / "b", data={"name": "d", "rows_sha256": "b"})
+    other = write_toy_run(tmp_path / "b", data={"name": "d", "rows_sha256": "b"})
     with pytest.raises(UsageError, match="its data are .*'rows_sha256': 'b'"):
         read_toy_runs(a, RunName(folder=other, system="b"))
     with pytest.raises(
         UsageError, match="its version of toy is 2-A, but that of another run is 1-A"
     ):
         read_toy_runs(
-            a, RunName(folder=run(tmp_path / "c", task_version="2-A"), system="c")
+            a,
+            RunName(
+                folder=write_toy_run(tmp_path / "c", task_version="2-A"), system="c"
+            ),
         )
     with pytest.raises(UsageError, match="has no task 'toy_one_shot'; it has toy"):
         read_toy_runs(a, task="toy_one_shot")
     with pytest.raises(UsageError, match="its task 'new' is not known to this version"):
-        read_toy_runs(RunName(folder=run(tmp_path / "d", task="new"), system="d"))
+        read_toy_runs(
+            RunName(folder=write_toy_run(tmp_path / "d", task="new"), system="d")
+        )
     (tmp_path / "e").mkdir()
     with pytest.raises(MissingError, match=r"no results\.json there"):
         read_toy_runs(RunName(folder=tmp_path / "e", system="e"))

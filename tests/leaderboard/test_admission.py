@@ -37,7 +37,7 @@ from tests.leaderboard.made_packages import accepted, cases, package, recipe_of
 CASES = cases("admission")
 
 
-def changed(
+def changed_package(
     recipe: Mapping[str, Any] | None = None, *, task: str = "medcalc", **entry: Any
 ) -> Package:
     """Makes a well-formed package whose numbers the reader would refuse."""
@@ -64,7 +64,7 @@ def changed(
 def test_admitted_results(
     task: str, recipe: dict[str, Any], entry: dict[str, Any]
 ) -> None:
-    check_admission(changed(recipe, task=task, **entry))
+    check_admission(changed_package(recipe, task=task, **entry))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_refused_results(
     task: str, recipe: dict[str, Any], entry: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(AdmissionError, match=message):
-        check_admission(changed(recipe, task=task, **entry))
+        check_admission(changed_package(recipe, task=task, **entry))
 
 
 PUBLISHED: dict[str, dict[str, object] | None] = {
@@ -130,7 +130,7 @@ def test_answers_without_a_public_address_are_required(address: str) -> None:
 def test_all_reasons_are_reported_together() -> None:
     with pytest.raises(AdmissionError) as caught:
         check_admission(
-            changed(
+            changed_package(
                 {"task_version": "1-A", "max_samples": 1, "data+": {"config": "demo"}}
             )
         )
@@ -169,7 +169,9 @@ BLANK = re.compile(
 )
 
 
-def replaced(text: str, fits: Callable[[str, str], bool]) -> Iterator[str]:
+def with_replaced_character(
+    text: str, fits: Callable[[str, str], bool]
+) -> Iterator[str]:
     """Yields the text with one character replaced by each that fits there."""
     for character in CHARACTERS:
         for position, was in enumerate(text):
@@ -178,7 +180,7 @@ def replaced(text: str, fits: Callable[[str, str], bool]) -> Iterator[str]:
                 break
 
 
-def inserted(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
+def with_inserted_character(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
     """Yields the text with each character that fits inserted after its third."""
     return (
         text[:3] + character + text[3:] for character in CHARACTERS if fits(character)
@@ -194,31 +196,31 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
             *(text[:n] + text[n:].swapcase() for n in range(1, len(text))),
         }
     ),
-    "compatible forms": lambda text: replaced(
+    "compatible forms": lambda text: with_replaced_character(
         text,
         lambda character, was: (
             unicodedata.normalize("NFKC", character).casefold() == was.casefold()
             and not character.isascii()
         ),
     ),
-    "nothing to be seen": lambda text: inserted(
+    "nothing to be seen": lambda text: with_inserted_character(
         text, lambda character: bool(BLANK.search(unicodedata.name(character)))
     ),
-    "format and direction": lambda text: inserted(
+    "format and direction": lambda text: with_inserted_character(
         text, lambda character: unicodedata.category(character) == "Cf"
     ),
-    "marks": lambda text: inserted(
+    "marks": lambda text: with_inserted_character(
         text, lambda character: unicodedata.category(character) in ("Mn", "Me")
     ),
     "piles of marks": lambda text: iter(
         text[:3] + chr(0x300 + n) * 3 + chr(0x310) + chr(0x323) + text[3:]
         for n in range(40)
     ),
-    "spaces": lambda text: replaced(
+    "spaces": lambda text: with_replaced_character(
         text,
         lambda character, was: was == " " and unicodedata.category(character)[0] == "Z",
     ),
-    "dashes and punctuation": lambda text: replaced(
+    "dashes and punctuation": lambda text: with_replaced_character(
         text,
         lambda character, was: was == " " and unicodedata.category(character)[0] == "P",
     ),
@@ -227,7 +229,7 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
         for character in CHARACTERS
         if unicodedata.category(character)[0] == "P"
     ),
-    "other alphabets": lambda text: replaced(
+    "other alphabets": lambda text: with_replaced_character(
         text,
         lambda character, was: (
             character.isalpha()

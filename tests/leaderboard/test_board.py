@@ -254,7 +254,7 @@ def test_submitters_without_an_organisation_are_counted_by_model(board: Board) -
         few.submit(package("A", organisation=""))
 
 
-def changed(content: bytes, change: Any) -> bytes:
+def changed_content(content: bytes, change: Any) -> bytes:
     """Returns changed content: with other entries (a dict), with a replaced text (a list), or by the name of a change."""
     if isinstance(change, dict):
         return json.dumps({**json.loads(content), **change}).encode()
@@ -282,7 +282,7 @@ def test_damaged_files_are_reported_and_left_out(
     if change is None:
         path.unlink()
     else:
-        path.write_bytes(changed(path.read_bytes(), change))
+        path.write_bytes(changed_content(path.read_bytes(), change))
     fresh = Board(board.storage)
     (problem,) = check_store(fresh).problems
     assert message in problem
@@ -326,7 +326,7 @@ def daily(tmp_path: Path) -> Board:
     )
 
 
-def submitted(board: Board) -> list[Entry]:
+def submitted_entries(board: Board) -> list[Entry]:
     return entries_of(board, published=False)
 
 
@@ -334,7 +334,7 @@ def test_only_accepted_submissions_are_shown(daily: Board) -> None:
     daily.submit(package("pending"))
     daily.decide(daily.submit(package("rejected")).id, "rejected", by="A", reason="x")
     name = accepted(daily, package("accepted", right=4))
-    (entry,) = submitted(daily)
+    (entry,) = submitted_entries(daily)
     assert (entry.model, entry.organisation, entry.task, entry.benchmark) == (
         "accepted",
         "An organisation",
@@ -376,7 +376,10 @@ def test_size_limits_apply_only_to_new_packages(
     with pytest.raises(PackageError, match="at most 200 to 1 are taken"):
         read_package(long)
     later = Board(LocalStorage(tmp_path))
-    assert ([entry.submission for entry in submitted(later)], later.damaged) == (
+    assert (
+        [entry.submission for entry in submitted_entries(later)],
+        later.damaged,
+    ) == (
         [name],
         {},
     )
@@ -387,10 +390,10 @@ def test_verdicts_on_trust_are_not_verified(daily: Board) -> None:
     (task,) = daily.submission(name).tasks
     report = {"package": name, "matches": True, "checks": [], "on_trust": [task]}
     daily.decide(name, "accepted", by="A", verified=report)
-    assert [entry.state for entry in submitted(daily)] == ["unverified"]
+    assert [entry.state for entry in submitted_entries(daily)] == ["unverified"]
     daily.decide(name, "rejected", by="A", reason="x")
     daily.decide(name, "accepted", by="A", reason="without a look")
-    assert [entry.state for entry in submitted(daily)] == ["unverified"]
+    assert [entry.state for entry in submitted_entries(daily)] == ["unverified"]
 
 
 def test_a_submission_replaces_another(daily: Board) -> None:
@@ -402,16 +405,24 @@ def test_a_submission_replaces_another(daily: Board) -> None:
         replaces=first,
     )
     newest = accepted(daily, package("a MODEL", right=4), replaces=setting)
-    assert [entry.submission for entry in submitted(daily)] == [newest, setting, other]
+    assert [entry.submission for entry in submitted_entries(daily)] == [
+        newest,
+        setting,
+        other,
+    ]
     daily.decide(newest, "rejected", by="A", reason="withdrawn")
-    assert [entry.submission for entry in submitted(daily)] == [setting, other, first]
+    assert [entry.submission for entry in submitted_entries(daily)] == [
+        setting,
+        other,
+        first,
+    ]
     assert len(daily.submissions()) == 4
 
 
 def test_a_marked_result_has_no_rank(daily: Board) -> None:
     accepted(daily, package("whole", of=20, right=10))
     accepted(daily, package("partly", of=20, right=19, unanswered=1))
-    entries = submitted(daily)
+    entries = submitted_entries(daily)
     assert [(entry.model, len(entry.differences)) for entry in entries] == [
         ("partly", 1),
         ("whole", 0),
@@ -443,7 +454,7 @@ def test_a_package_forged_together_with_its_event_is_left_out(
         event.read_text().replace(was, hashlib.sha256(archive.getvalue()).hexdigest())
     )
     fresh = Board(daily.storage)
-    assert submitted(fresh) == []
+    assert submitted_entries(fresh) == []
     assert (
         "no package with results" in fresh.damaged[name]
         or "has no results of medcalc" in fresh.damaged[name]

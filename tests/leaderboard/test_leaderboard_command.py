@@ -33,7 +33,7 @@ def run(*words: str) -> int:
     return main(["leaderboard", *words, "--store", "board"])
 
 
-def submitted(model: str = "A model", **named: Any) -> str:
+def submit_package(model: str = "A model", **named: Any) -> str:
     return Board(LocalStorage(Path("board"))).submit(package(model, **named)).id
 
 
@@ -93,7 +93,7 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
-    name = submitted()
+    name = submit_package()
     for words in (
         ["list"],
         ["history"],
@@ -137,7 +137,7 @@ def test_wrong_use(
 
 
 def test_check_reports_damage(capsys: pytest.CaptureFixture[str]) -> None:
-    name, lost, sound = submitted("a"), submitted("b"), submitted("c")
+    name, lost, sound = submit_package("a"), submit_package("b"), submit_package("c")
     Path("board", event_name(name, 1)).write_text("{}")
     Path("board", event_name(lost, 1)).unlink()
     Path("board", "stranger").write_text("x")
@@ -180,7 +180,7 @@ def outcome(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_accepting_a_matching_submission_verifies_it(
     capsys: pytest.CaptureFixture[str], outcome: dict[str, Any]
 ) -> None:
-    name = submitted()
+    name = submit_package()
     assert (
         run(
             "accept",
@@ -227,7 +227,7 @@ def test_a_mismatch_is_not_accepted(
     message: str,
 ) -> None:
     outcome["outcome"] = result
-    name = submitted()
+    name = submit_package()
     assert run("accept", name, "--by", "Ann") == 2
     stderr = capsys.readouterr().err
     assert message in stderr
@@ -239,7 +239,7 @@ def test_the_real_verification_refuses_an_invented_package(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "nothing"))
-    name = submitted()  # no prompts have the hash in its recipe
+    name = submit_package()  # no prompts have the hash in its recipe
     assert run("accept", name, "--by", "Ann") == 2
     stderr = capsys.readouterr().err
     assert "mismatch: medcalc: recipe: prompts, sha256" in stderr

@@ -43,7 +43,7 @@ TOY = {
 }
 
 
-def toy(folder: Path, *, access: str = "open") -> Path:
+def write_toy(folder: Path, *, access: str = "open") -> Path:
     """Writes the example's project with data that count as official.
 
     Module and task have the name of the folder, because a module stays imported.
@@ -67,7 +67,7 @@ def leaderboard(*words: str) -> int:
     return main(["leaderboard", *words, "--store", "store"])
 
 
-def submitted(project: Path) -> str:
+def submit_toy(project: Path) -> str:
     """Builds, runs, packs and submits the toy, as its users do; returns the submission's id."""
     with using([str(project)]):
         assert main(["build", project.name, "--config", "v1"]) == 0
@@ -85,8 +85,8 @@ def test_a_task_of_another_package_is_accepted_shown_and_kept(
     access: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     task = f"toy_{access}"
-    project = toy(here / task, access=access)
-    name = submitted(project)
+    project = write_toy(here / task, access=access)
+    name = submit_toy(project)
     store = Board(LocalStorage(here / "store"))
     other_model = accepted(store, package("Another model", of=40))
     by = ["--by", "Ann", *(["--unverified"] if access == "credentialed" else [])]
@@ -137,8 +137,8 @@ def test_a_task_of_another_package_is_accepted_shown_and_kept(
 def test_an_unknown_task_is_refused_with_its_package_and_the_next_step(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project = toy(here / "toy_mcq")
-    submitted(project)
+    project = write_toy(here / "toy_mcq")
+    submit_toy(project)
     capsys.readouterr()
     assert main(["leaderboard", "submit", "toy.zip", "--store", "other"]) == 2
     stderr = capsys.readouterr().err
@@ -173,8 +173,8 @@ def test_an_unknown_task_is_refused_with_its_package_and_the_next_step(
 def test_a_run_with_roles_cannot_be_submitted(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project = toy(here / "toy_mcq")
-    submitted(project)
+    project = write_toy(here / "toy_mcq")
+    submit_toy(project)
     results = json_of(here / "run" / "results.json")
     results["tasks"]["toy_mcq"]["recipe"]["roles"] = {"patient": {"name": "hf/a/b"}}
     (here / "run" / "results.json").write_text(json.dumps(results), encoding="utf-8")

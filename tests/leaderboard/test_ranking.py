@@ -40,13 +40,13 @@ def entry(
     return Entry(**{"metrics": {metric.name: figure}, **usual, **named})
 
 
-def shown(entries: list[Entry], metric: MetricSpec = ACCURACY) -> list[str]:
+def shown_ranks(entries: list[Entry], metric: MetricSpec = ACCURACY) -> list[str]:
     return [str(ranks or "n/a") for ranks in ranking.rank_ranges(entries, metric)]
 
 
 def test_ranks_by_hand() -> None:
     # 70-80 is above all; 50-60 and 55-65 overlap; 20-30 is below all.
-    assert shown(
+    assert shown_ranks(
         [entry(0.5, 0.6), entry(0.7, 0.8), entry(0.2, 0.3), entry(0.55, 0.65)]
     ) == [
         "2-3",
@@ -55,23 +55,23 @@ def test_ranks_by_hand() -> None:
         "2-3",
     ]
     # A chain: the first and the last do not overlap, both overlap the middle one.
-    assert shown([entry(0.1, 0.3), entry(0.2, 0.5), entry(0.4, 0.6)]) == [
+    assert shown_ranks([entry(0.1, 0.3), entry(0.2, 0.5), entry(0.4, 0.6)]) == [
         "2-3",
         "1-3",
         "1-2",
     ]
     # those that touch overlap
-    assert shown([entry(0.1, 0.2), entry(0.2, 0.3)]) == ["1-2", "1-2"]
-    assert shown([entry(0.5, 0.5), entry(0.5, 0.5)]) == ["1-2", "1-2"]
-    assert shown([entry(0.5, 0.6)]) == ["1"]
-    assert shown([]) == []
+    assert shown_ranks([entry(0.1, 0.2), entry(0.2, 0.3)]) == ["1-2", "1-2"]
+    assert shown_ranks([entry(0.5, 0.5), entry(0.5, 0.5)]) == ["1-2", "1-2"]
+    assert shown_ranks([entry(0.5, 0.6)]) == ["1"]
+    assert shown_ranks([]) == []
     assert not HALLUCINATION.higher_is_better
     entries = [
         entry(0.5, 0.6, HALLUCINATION),
         entry(0.1, 0.2, HALLUCINATION),
         entry(0.15, 0.55, HALLUCINATION),
     ]
-    assert shown(entries, HALLUCINATION) == ["2-3", "1-2", "1-3"]
+    assert shown_ranks(entries, HALLUCINATION) == ["2-3", "1-2", "1-3"]
 
 
 def test_groups_tasks_and_measures_are_ranked_separately() -> None:
@@ -80,7 +80,7 @@ def test_groups_tasks_and_measures_are_ranked_separately() -> None:
         entry(0.7, 0.8, group="h"),
         entry(0.7, 0.8, task="medcalc_direct"),
     ]
-    assert shown(apart) == ["1", "1", "1"]
+    assert shown_ranks(apart) == ["1", "1", "1"]
     bert = next(
         metric
         for metric in task_spec("ehrnoteqa_open_level1").metrics
@@ -92,7 +92,7 @@ def test_groups_tasks_and_measures_are_ranked_separately() -> None:
     ]
     entries = [entry(0.5, 0.6, bert, recipe=recipe) for recipe in recipes]
     # by another checkpoint it is another measure
-    assert shown(entries, bert) == ["1-2", "1", "1-2"]
+    assert shown_ranks(entries, bert) == ["1-2", "1", "1-2"]
     score = next(
         metric
         for metric in task_spec("archehr_together").metrics
@@ -105,14 +105,14 @@ def test_groups_tasks_and_measures_are_ranked_separately() -> None:
             score.name: {**whole.metrics[score.name], "missing_components": ["medcon"]}
         },
     )
-    assert shown([whole, partial], score) == ["1", "1"]
+    assert shown_ranks([whole, partial], score) == ["1", "1"]
 
 
 @pytest.mark.parametrize(("low", "high", "odd"), CASES["results_without_a_rank"])
 def test_results_without_a_rank(
     low: float | None, high: float | None, odd: dict[str, Any]
 ) -> None:
-    assert shown([entry(low, high, **odd), entry(0.5, 0.6)]) == ["n/a", "1"]
+    assert shown_ranks([entry(low, high, **odd), entry(0.5, 0.6)]) == ["n/a", "1"]
 
 
 Intervals = st.lists(

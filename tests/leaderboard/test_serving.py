@@ -50,7 +50,7 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
         yield Space(running, board)
 
 
-def raw(space: Space, head: str, body: bytes = b"") -> int:
+def raw_status(space: Space, head: str, body: bytes = b"") -> int:
     """Sends a request that no library corrects; returns the status of the answer."""
     length = f"Content-Length: {len(body)}\r\n" if body else ""
     with socket.create_connection(("127.0.0.1", space.served.port)) as line:
@@ -97,7 +97,7 @@ def test_pages_have_etags_and_gzip_encoding(space: Space) -> None:
      f"/{'long' * 100}", f"/{'long/' * 5000}", "/%FF%FE", "/%ED%A0%80"],
 )  # fmt: skip
 def test_nothing_but_the_pages_is_served(space: Space, path: str) -> None:
-    assert raw(space, f"GET {path}") in (400, 404)
+    assert raw_status(space, f"GET {path}") in (400, 404)
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +159,9 @@ def test_every_address_is_a_page_or_an_error(
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods_are_refused(space: Space, method: str) -> None:
-    assert raw(space, f"{method} /") == 405
-    assert raw(space, f"{method} /submit") == 405
-    assert raw(space, "POST /", b"x") == 405
+    assert raw_status(space, f"{method} /") == 405
+    assert raw_status(space, f"{method} /submit") == 405
+    assert raw_status(space, "POST /", b"x") == 405
 
 
 def test_a_package_is_checked_then_submitted_and_recognised(space: Space) -> None:
@@ -247,12 +247,13 @@ def test_another_site_cannot_submit_for_a_visitor(space: Space) -> None:
 
 def test_requests_are_bounded(space: Space) -> None:
     half = "a" * (LONGEST_HEAD // 2)
-    assert raw(space, f"GET /?{half}{half[:-200]}") == 200
-    assert raw(space, f"GET /?{half}{half}") == 431
-    assert raw(space, f"GET /?{half} HTTP/1.1\r\nX-Long: {half}\r\nX:") == 431
+    assert raw_status(space, f"GET /?{half}{half[:-200]}") == 200
+    assert raw_status(space, f"GET /?{half}{half}") == 431
+    assert raw_status(space, f"GET /?{half} HTTP/1.1\r\nX-Long: {half}\r\nX:") == 431
     too_long = DEFAULT_LIMITS.package_bytes + 1
     assert (
-        raw(space, f"POST /submit HTTP/1.1\r\nContent-Length: {too_long}\r\nX:") == 413
+        raw_status(space, f"POST /submit HTTP/1.1\r\nContent-Length: {too_long}\r\nX:")
+        == 413
     )
     assert httpx.get(space.address).status_code == 200
 
@@ -298,8 +299,8 @@ def test_fifty_slow_uploads_do_not_block_another(space: Space, address: str) -> 
 def test_the_log_has_no_value_of_a_visitor_and_few_lines(space: Space) -> None:
     before = len(space.served.log())
     for _ in range(200):
-        raw(space, "visitor-value /")
-        raw(space, "POST /submit?confirm=visitor-value", b"visitor-value")
+        raw_status(space, "visitor-value /")
+        raw_status(space, "POST /submit?confirm=visitor-value", b"visitor-value")
     added = space.served.log()[before:]
     assert len(added) < 40, added
     assert not [line for line in added if "visitor-value" in line]

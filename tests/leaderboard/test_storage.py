@@ -22,7 +22,7 @@ from medical_tasks.leaderboard.storage import AlreadyStoredError, LocalStorage
 from tests.support import ROOT
 
 
-def files(folder: Path) -> list[str]:
+def stored_files(folder: Path) -> list[str]:
     return sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -162,7 +162,7 @@ def test_disk_errors_are_reported_and_leave_no_file(
             match=rf"b/c: cannot be written .*\({os.strerror(number)}\); nothing was changed. {step}",
         ):
             store.create("b/c", b"y")
-    assert files(tmp_path) == ["a"]
+    assert stored_files(tmp_path) == ["a"]
     store.create("b/c", b"y")
     assert store.read("b/c") == b"y"
 
@@ -178,7 +178,7 @@ def test_old_files_of_killed_writers_are_removed(tmp_path: Path) -> None:
     os.utime(tmp_path / ".parts" / "folder", (0, 0))
     assert store.names() == ["a"]
     store.create("b", b"y")
-    assert files(tmp_path) == [".parts/new", "a", "b"]
+    assert stored_files(tmp_path) == [".parts/new", "a", "b"]
 
 
 @settings(max_examples=12, derandomize=True)
@@ -207,7 +207,9 @@ def test_a_store_is_a_dict_that_keeps_the_first(
                 model[name] = content
         assert store.names() == sorted(model)
         assert {name: store.read(name) for name in store.names()} == model
-        assert files(store.folder) == sorted(model)  # nothing is left beside them
+        assert stored_files(store.folder) == sorted(
+            model
+        )  # nothing is left beside them
         for prefix in ("", "c", "c/", "c/d", "c/f/", "x", "../", "c/../", "/"):
             assert store.names(prefix) == sorted(
                 name for name in model if name.startswith(prefix)

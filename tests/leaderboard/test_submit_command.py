@@ -33,7 +33,7 @@ SOUND = [
 ]
 
 
-def ran(*more: str, tasks: str = TASK, model: str = "baseline/reference") -> None:
+def run_task(*more: str, tasks: str = TASK, model: str = "baseline/reference") -> None:
     words = [
         "run",
         "--tasks",
@@ -61,7 +61,7 @@ def score(responses: str, *more: str, task: str = TASK) -> int:
     return main(["score", task, "--responses", responses, *more])
 
 
-def scored(records: Sequence[dict[str, str]]) -> None:
+def score_answers(records: Sequence[dict[str, str]]) -> None:
     """Scores these answers as a run; their file is `answers.json`."""
     Path("answers.json").write_text(json.dumps(records), encoding="utf-8")
     assert score("answers.json", "--config", "demo", "--out", "run") in (0, 5)
@@ -78,7 +78,7 @@ def results(folder: str, task: str = TASK) -> Any:
 def test_the_reference_becomes_a_submission(
     here: Path, demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran()
+    run_task()
     capsys.readouterr()
     assert submit() == 0
     printed = capsys.readouterr()
@@ -126,7 +126,7 @@ def test_a_models_answers_come_from_the_private_store(
     serving: Serving, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving() as server:
-        ran(
+        run_task(
             "--max-samples",
             "3",
             "--task-args",
@@ -144,7 +144,9 @@ def test_a_models_answers_come_from_the_private_store(
             == len(CASES) - 3
         )
         assert not Path("submission.json").exists()
-        ran("--task-args", "tries=1", "--out", "run2", model="openai-api/test-host/m")
+        run_task(
+            "--task-args", "tries=1", "--out", "run2", model="openai-api/test-host/m"
+        )
         capsys.readouterr()
         assert submit(run="run2") == 0
         assert len(server.calls) == calls_before + len(CASES)
@@ -160,7 +162,7 @@ def test_problems_are_listed_by_case_and_refuse_the_submission(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     answers = ["", "SECRET words.", "SECRET. |99|", f"{'word ' * 80}|1|", "SECRET |1|2"]
-    scored(
+    score_answers(
         [
             {"case_id": case, "answer": text}
             for case, text in zip(CASES[:5], answers, strict=True)
@@ -196,7 +198,7 @@ def test_problems_are_listed_by_case_and_refuse_the_submission(
 def test_the_next_step_of_a_refusal_names_the_runs_data(
     demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran("--split", "dev", model="baseline/empty")
+    run_task("--split", "dev", model="baseline/empty")
     capsys.readouterr()
     data = demos / "archehr_qa"
     assert submit("--data", str(data)) == 5
@@ -210,7 +212,7 @@ def test_the_next_step_of_a_refusal_names_the_runs_data(
     assert main(next_command) == 5
     assert capsys.readouterr().err.count("has no words") == len(demo_cases()["dev"])
     # A task of 2026 has the same refusal, and nothing answered is nothing to submit.
-    ran(
+    run_task(
         "--split",
         "test",
         "--out",
@@ -268,7 +270,7 @@ def test_a_check_lists_every_problem(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
-    ran(tasks=f"{TASK},archehr_answer_first,archehr_question")
+    run_task(tasks=f"{TASK},archehr_answer_first,archehr_question")
     assert submit() == 2
     assert (
         "Choose one with --task: archehr_together, archehr_answer_first, archehr_question."
@@ -291,7 +293,7 @@ def test_wrong_use(
 
 
 def test_forbidden_output_paths(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scored(SOUND)
+    score_answers(SOUND)
     responses = ("--responses", "answers.json")
     assert submit(*responses, "--out", "run/submission.json") == 4
     assert "run/submission.json: is in the run's folder" in capsys.readouterr().err
@@ -356,7 +358,7 @@ GOOD: dict[str, Any] = {
 }
 
 
-def predicted(task: str) -> list[Any]:
+def good_records(task: str) -> list[Any]:
     return [{"case_id": case_id, "prediction": GOOD[task]} for case_id in CASES]
 
 
@@ -364,7 +366,7 @@ def predicted(task: str) -> list[Any]:
 def test_a_submission_of_2026_is_written_checked_and_scored(
     task: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran("--split", "test", tasks=task)
+    run_task("--split", "test", tasks=task)
     for out in ([], ["--out", "again.zip"], ["--out", "list.json"]):
         assert submit(*out) == 0
     assert Path("again.zip").read_bytes() == Path("submission.zip").read_bytes()
@@ -398,7 +400,7 @@ def test_a_submission_of_2026_is_written_checked_and_scored(
 def test_a_submission_with_problems_is_not_scored(
     here: Path, task: str, suffix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, second, third, *rest = predicted(task)
+    first, second, third, *rest = good_records(task)
     content = [
         first,
         {**second, "prediction": 5},
@@ -446,6 +448,6 @@ def test_omitted_citations_are_reported(
     assert capsys.readouterr().err.startswith(
         f"note: case {CASES[0]}: cites 99, which its note does not have (it has 1 to "
     )
-    assert records("s.json") == predicted(task)
+    assert records("s.json") == good_records(task)
     assert check(*SPLIT) == 0  # an evidence submission is recognised
     assert "in the form that archehr_evidence expects" in capsys.readouterr().out

@@ -229,7 +229,7 @@ def test_a_file_with_other_content_is_kept(
     assert list(Path(".eval_results").iterdir()) == [Path(".eval_results/medcalc.yaml")]
 
 
-def changed(change: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+def medcalc_change(change: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
     """Returns a change of the task's results: new entries of sections by path, or the name of an entry to remove."""
 
     def make(tasks: dict[str, Any]) -> None:
@@ -262,7 +262,7 @@ def test_wrong_use_and_misleading_numbers(
     message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write(scored, changed(change))
+    write(scored, medcalc_change(change))
     assert submit(*words) == 2
     assert re.search(message, capsys.readouterr().err)
     assert not Path(".eval_results").exists()
@@ -293,7 +293,7 @@ def test_a_lexical_judge_is_refused_without_override(
 def test_notes_state_partial_results_and_settings_without_paths(
     scored: dict[str, Any],
 ) -> None:
-    write(scored, changed(CASES["partial"]))
+    write(scored, medcalc_change(CASES["partial"]))
     assert submit("--tasks=medcalc", MEDCALC, "--allow-partial") == 0
     notes = read("medcalc.yaml").notes
     assert notes is not None

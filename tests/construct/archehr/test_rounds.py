@@ -62,19 +62,19 @@ def sheets(folder: Path, number: int = 1, names: str = "ann,ben") -> list[Path]:
     ]
 
 
-def take(folder: Path, **options: object) -> RoundReview:
+def import_all(folder: Path, **options: object) -> RoundReview:
     return import_sheets(folder, sheets(folder), ReviewOptions(**options))  # type: ignore[arg-type]
 
 
-def refused(folder: Path) -> str:
+def import_error(folder: Path) -> str:
     with pytest.raises(UsageError) as caught:
-        take(folder)
+        import_all(folder)
     assert SECRET not in str(caught.value)
     assert not (folder / "release").exists()
     return str(caught.value)
 
 
-def edit(folder: Path, kind: str, number: str, cells: dict[str, str]) -> None:
+def edit_row(folder: Path, kind: str, number: str, cells: dict[str, str]) -> None:
     """Edits a row of the first case in every sheet it is in."""
     for path in sheets(folder):
         edit_sheet(
@@ -133,7 +133,7 @@ def test_a_release_that_the_builder_reads(
 
 
 def test_rounds_follow_each_other(folder: Path) -> None:
-    take(folder, note_source="mimic-iii", dev=1)
+    import_all(folder, note_source="mimic-iii", dev=1)
     splits = {split: set(released(folder, split)) for split in ("dev", "test")}
     assert (len(splits["dev"]), len(splits["test"])) == (1, 2)
     export_sheets(folder, ("eve",))
@@ -217,7 +217,7 @@ def test_rounds_follow_each_other(folder: Path) -> None:
 
 
 def test_sheets_as_spreadsheets_save_them(folder: Path) -> None:
-    take(folder)
+    import_all(folder)
     before = {
         path: path.read_bytes() for path in (folder / "release" / "test").iterdir()
     }
@@ -232,7 +232,7 @@ def test_sheets_as_spreadsheets_save_them(folder: Path) -> None:
             for line in lines
         )
         path.write_bytes(("\ufeff" + text).encode())
-    take(folder)
+    import_all(folder)
     assert {
         path: path.read_bytes() for path in (folder / "release" / "test").iterdir()
     } == before
@@ -244,8 +244,8 @@ def test_sheets_as_spreadsheets_save_them(folder: Path) -> None:
 def test_wrong_rows(
     folder: Path, kind: str, number: str, cells: dict[str, str], message: str
 ) -> None:
-    edit(folder, kind, number, cells)
-    assert message in refused(folder)
+    edit_row(folder, kind, number, cells)
+    assert message in import_error(folder)
 
 
 def test_a_note_without_relevant_sentences_and_blank_relevance(
@@ -253,8 +253,8 @@ def test_a_note_without_relevant_sentences_and_blank_relevance(
 ) -> None:
     before = {path: path.read_bytes() for path in sheets(folder)}
     for number in ("3", "7"):
-        edit(folder, "sentence", number, {"relevance": "not relevant"})
-    assert "every sentence is not-relevant in the sheet of" in refused(folder)
+        edit_row(folder, "sentence", number, {"relevance": "not relevant"})
+    assert "every sentence is not-relevant in the sheet of" in import_error(folder)
     for path, content in before.items():
         path.write_bytes(content)
     for path in sheets(folder):
@@ -262,8 +262,8 @@ def test_a_note_without_relevant_sentences_and_blank_relevance(
             path,
             lambda row: row | ({"relevance": ""} if row["relevance"] == "n" else {}),
         )
-    assert "is empty" in refused(folder)
-    review = take(folder, blank_not_relevant=True)
+    assert "is empty" in import_error(folder)
+    review = import_all(folder, blank_not_relevant=True)
     assert review["labels"] == {"essential": 3, "supplementary": 0, "not-relevant": 6}
 
 
@@ -298,7 +298,7 @@ def test_the_first_annotator_of_a_case_decides(folder: Path) -> None:
                 )
             ),
         )
-    take(folder)
+    import_all(folder)
     assert (
         released(folder)[both]["clinician_question"] == f"By {shares['first'][both]}?"
     )
@@ -323,8 +323,9 @@ def test_edited_sheets_are_never_overwritten(folder: Path) -> None:
         export_sheets(folder, ("ann", "ben"), overlap=1)
     assert SECRET not in str(caught.value)
     (folder / "round_0" / "cases.jsonl").write_text("{}\n")
-    assert "was changed after the sheets of round 1 were written from it" in refused(
-        folder
+    assert (
+        "was changed after the sheets of round 1 were written from it"
+        in import_error(folder)
     )
 
 
@@ -437,6 +438,6 @@ def test_wrong_options(folder: Path) -> None:
         ({"seed": -1}, "--seed must be 0 or more, got -1"),
     ):
         with pytest.raises(MedicalTasksError, match=message):
-            take(folder, **options)
+            import_all(folder, **options)
     with pytest.raises(MedicalTasksError, match="no sheets were written yet"):
         import_sheets(folder / "none", sheets(folder), ReviewOptions())

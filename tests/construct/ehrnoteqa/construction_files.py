@@ -54,7 +54,7 @@ def patient_of(call: Call) -> str:
     )
 
 
-def drafted(call: Call) -> str:
+def draft_reply(call: Call) -> str:
     """Returns a good reply to either step; the right choice is always A, as models often write."""
     patient = patient_of(call)
     if is_second_step(call):

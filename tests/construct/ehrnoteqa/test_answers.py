@@ -96,7 +96,7 @@ def scores(*more: str) -> int:
     )
 
 
-def mark(decide: Callable[[dict[str, str]], str]) -> None:
+def mark_sheets(decide: Callable[[dict[str, str]], str]) -> None:
     for name in ("ann", "ben"):
         edit_sheet(
             Path("marks/sheets") / f"{name}.csv",
@@ -155,7 +155,7 @@ def test_marks_become_tables_for_other_commands(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert answer_sheet(runs, "--overlap", "2") == 0
-    mark(correct_mark)
+    mark_sheets(correct_mark)
     assert scores() == 0
     assert ANSWER not in capsys.readouterr().out
     table = read_scores([Path("scores.csv")])
@@ -182,7 +182,7 @@ def test_wrong_sheets(
     runs: Path, capsys: pytest.CaptureFixture[str], cells: dict[str, str], message: str
 ) -> None:
     assert answer_sheet(runs) == 0
-    mark(correct_mark)
+    mark_sheets(correct_mark)
     header, *rows = read_rows(Path("marks/sheets/ann.csv"))
     rows[1] = [
         cells.get(name, cell) for name, cell in zip(header, rows[1], strict=True)
@@ -201,7 +201,7 @@ def test_missing_repeated_and_unmarked_rows(
     assert answer_sheet(runs) == 0
     assert scores("--partial") == 2
     assert "nothing is marked yet" in capsys.readouterr().err
-    mark(lambda row: correct_mark(row) if row["reviewer"] == "ann" else "")
+    mark_sheets(lambda row: correct_mark(row) if row["reviewer"] == "ann" else "")
     assert scores("--partial") == 0
     assert Path("scores.csv").read_text() == "model,ann,ben\n" + "".join(
         f"{model},{value},\n"

@@ -45,7 +45,7 @@ def sheets(folder: Path) -> list[Path]:
     return [folder / "sheets" / f"{name}.csv" for name in ("ann", "ben")]
 
 
-def edit(folder: Path, name: str, number: int, **cells: str) -> str:
+def edit_row(folder: Path, name: str, number: int, **cells: str) -> str:
     """Edits the numbered row of a sheet; returns its question's id."""
     ids: list[str] = []
 
@@ -59,19 +59,19 @@ def edit(folder: Path, name: str, number: int, **cells: str) -> str:
     return ids[0]
 
 
-def take(folder: Path, **options: bool) -> Review:
+def import_all(folder: Path, **options: bool) -> Review:
     return import_sheets(folder, sheets(folder), **options)
 
 
-def refused(folder: Path) -> str:
+def import_error(folder: Path) -> str:
     with pytest.raises(UsageError) as caught:
-        take(folder)
+        import_all(folder)
     assert SECRET not in str(caught.value)
     assert not (folder / "questions.jsonl").exists()
     return str(caught.value)
 
 
-def shared(folder: Path) -> tuple[str, int, int]:
+def shared_question(folder: Path) -> tuple[str, int, int]:
     """Returns the question that both review, and its row in each sheet."""
     places = [
         {row[1]: int(row[0]) for row in read_rows(path)[1:]} for path in sheets(folder)
@@ -88,7 +88,7 @@ def test_unedited_sheets_change_nothing(folder: Path) -> None:
     ]
     assert rows[0][3] == f"notes/{rows[0][1]}.txt"
     assert SECRET in (folder / "sheets" / rows[0][3]).read_text()
-    review = take(folder)
+    review = import_all(folder)
     assert (review["kept"], review["unchanged"], review["removed"]) == (4, 4, 0)
     drafts = {draft["id"]: draft for draft in read_lines(folder / "drafts.jsonl")}
     questions = list(read_own_rows(folder / "questions.jsonl"))
@@ -109,14 +109,14 @@ def test_unedited_sheets_change_nothing(folder: Path) -> None:
             for cells in reversed(rows)
         ]
         write_rows(path, [header[column] for column in order], moved, delimiter=";")
-    assert take(folder)["unchanged"] == 4
+    assert import_all(folder)["unchanged"] == 4
 
 
 def test_edits_and_their_history(folder: Path) -> None:
-    identifier = edit(
+    identifier = edit_row(
         folder, "ann", 1, answer="c ", choice_d="=new text", inclusion="O"
     )
-    review = take(folder)
+    review = import_all(folder)
     assert (
         review["answers_revised"],
         review["letters_changed"],
@@ -144,14 +144,14 @@ def test_edits_and_their_history(folder: Path) -> None:
         ("choice_d", "=new text", "ann.csv"),
     ]
     # What is dropped may hold anything.
-    edit(folder, "ann", 1, inclusion="x", question="", answer="", choice_a="")
-    assert take(folder)["removed"] == 1
+    edit_row(folder, "ann", 1, inclusion="x", question="", answer="", choice_a="")
+    assert import_all(folder)["removed"] == 1
 
 
 @tabled("cells", "message")
 def test_wrong_rows(folder: Path, cells: dict[str, str], message: str) -> None:
-    edit(folder, "ann", 1, **cells)
-    assert message in refused(folder)
+    edit_row(folder, "ann", 1, **cells)
+    assert message in import_error(folder)
 
 
 def test_changed_missing_repeated_and_foreign_ids(folder: Path) -> None:
@@ -160,11 +160,11 @@ def test_changed_missing_repeated_and_foreign_ids(folder: Path) -> None:
     write_rows(
         sheets(folder)[0], header, [[rows[0][0], ids[1], *rows[0][2:]], *rows[1:]]
     )
-    message = refused(folder)
+    message = import_error(folder)
     assert f"must be 2 for question {ids[1]}" in message
     assert f"the sheet of ann: 1 rows are lost (questions {ids[0]})" in message
     write_rows(sheets(folder)[0], header, [*rows[1:], rows[-1]])
-    message = refused(folder)
+    message = import_error(folder)
     assert (
         f"question {ids[-1]} is already in {sheets(folder)[0]}, row {len(rows)}"
         in message
@@ -174,7 +174,7 @@ def test_changed_missing_repeated_and_foreign_ids(folder: Path) -> None:
     write_rows(
         sheets(folder)[0], header, [*rows, ["9", foreign[1], "ann", *foreign[3:]]]
     )
-    assert f"question {foreign[1]} is not in the sheet of ann" in refused(folder)
+    assert f"question {foreign[1]} is not in the sheet of ann" in import_error(folder)
 
 
 def test_errors_are_listed_together_and_the_rest_is_counted(tmp_path: Path) -> None:
@@ -198,14 +198,14 @@ def test_a_missing_sheet(folder: Path) -> None:
 
 
 def test_two_reviewers_of_one_question(folder: Path) -> None:
-    both, ann_row, ben_row = shared(folder)
-    edit(folder, "ann", ann_row, question="Better?")
-    assert take(folder)["questions_revised"] == 1  # only one edited it
-    edit(folder, "ben", ben_row, question="Better?")
-    assert take(folder)["questions_revised"] == 1  # alike
+    both, ann_row, ben_row = shared_question(folder)
+    edit_row(folder, "ann", ann_row, question="Better?")
+    assert import_all(folder)["questions_revised"] == 1  # only one edited it
+    edit_row(folder, "ben", ben_row, question="Better?")
+    assert import_all(folder)["questions_revised"] == 1  # alike
     (folder / "questions.jsonl").unlink()
-    edit(folder, "ben", ben_row, question="Best?", choice_a="new")
-    message = refused(folder)
+    edit_row(folder, "ben", ben_row, question="Best?", choice_a="new")
+    message = import_error(folder)
     assert (
         f"question {both}: ann ({sheets(folder)[0]}, row {ann_row + 1}) and ben ({sheets(folder)[1]}, "
         f"row {ben_row + 1})" in message
@@ -214,10 +214,10 @@ def test_two_reviewers_of_one_question(folder: Path) -> None:
 
 
 def test_the_first_reviewer_decides_and_agreement_is_reported(folder: Path) -> None:
-    both, ann_row, ben_row = shared(folder)
-    edit(folder, "ben", ben_row, inclusion="x")
-    edit(folder, "ann", ann_row, inclusion="o", question="Kept and edited?")
-    review = take(folder)
+    both, ann_row, ben_row = shared_question(folder)
+    edit_row(folder, "ben", ben_row, inclusion="x")
+    edit_row(folder, "ann", ann_row, inclusion="o", question="Kept and edited?")
+    review = import_all(folder)
     pair = review["agreement"][0]
     assert (pair["questions"], pair["agreed"], pair["kappa"]["value"]) == (1, 0, 0.0)
     first = {
@@ -230,20 +230,21 @@ def test_the_first_reviewer_decides_and_agreement_is_reported(folder: Path) -> N
 def test_no_kept_question_and_changed_drafts(folder: Path) -> None:
     for path in sheets(folder):
         edit_sheet(path, lambda row: row | {"inclusion": "x"})
-    assert "no question is kept" in refused(folder)
+    assert "no question is kept" in import_error(folder)
     path = folder / "drafts.jsonl"
     path.write_text(path.read_text().replace("What about", "How about", 1))
     with pytest.raises(
         MedicalTasksError, match=r"drafts.jsonl: was changed since it was written"
     ):
-        take(folder)
+        import_all(folder)
 
 
 @pytest.mark.parametrize("damaged", ["", "[]", "{", '{"a":' * 100_000])
 def test_a_damaged_file_of_an_earlier_step(folder: Path, damaged: str) -> None:
     (folder / "shares.json").write_text(damaged)
-    assert "shares.json: not as medical-tasks wrote it. Do this step again" in refused(
-        folder
+    assert (
+        "shares.json: not as medical-tasks wrote it. Do this step again"
+        in import_error(folder)
     )
 
 

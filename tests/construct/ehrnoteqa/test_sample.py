@@ -36,7 +36,7 @@ from tests.case_tables import json_of, tabled
 from tests.construct.ehrnoteqa.construction_files import twin_notes
 
 
-def spec(
+def make_spec(
     cells: str = "1:1=2,1:2=1", **more: int | bool | tuple[int, int]
 ) -> SampleSpec:
     return SampleSpec(cells=parse_cells(cells), **more)  # type: ignore[arg-type]
@@ -101,10 +101,10 @@ def test_the_draw_depends_on_seed_and_ids_alone(data: st.DataObject) -> None:
     lengths = {patient: PatientLength(1, 100) for patient in ids}
     count = data.draw(st.integers(1, len(ids)))
     seed = data.draw(st.integers(0, 3))
-    drawn = draw(lengths, spec(f"1:1={count}", seed=seed))[1, 1]
+    drawn = draw(lengths, make_spec(f"1:1={count}", seed=seed))[1, 1]
     mixed = dict(random.Random(0).sample(list(lengths.items()), len(ids)))
-    assert draw(mixed, spec(f"1:1={count}", seed=seed))[1, 1] == drawn
-    assert draw(lengths, spec(f"1:1={len(ids)}", seed=seed))[1, 1][:count] == drawn
+    assert draw(mixed, make_spec(f"1:1={count}", seed=seed))[1, 1] == drawn
+    assert draw(lengths, make_spec(f"1:1={len(ids)}", seed=seed))[1, 1][:count] == drawn
     assert len(set(drawn)) == count
 
 
@@ -118,8 +118,8 @@ def test_too_few_patients() -> None:
         MedicalTasksError,
         match="level 1 with 1 notes has 1, asked for 2.*--allow-fewer",
     ):
-        draw(lengths, spec())
-    assert draw(lengths, spec(allow_fewer=True)) == {(1, 1): ["1"], (1, 2): ["2"]}
+        draw(lengths, make_spec())
+    assert draw(lengths, make_spec(allow_fewer=True)) == {(1, 1): ["1"], (1, 2): ["2"]}
 
 
 @tabled("option", "texts")
@@ -179,7 +179,7 @@ def test_sample_files_are_complete_private_and_reproducible(tmp_path: Path) -> N
     source, folder = twin_notes(tmp_path), tmp_path / "own"
     counter, sample_spec = (
         open_counter(ESTIMATE),
-        spec("1:1=3,2:2=2", bounds=(600, 1200), seed=4),
+        make_spec("1:1=3,2:2=2", bounds=(600, 1200), seed=4),
     )
     sample = make_sample(source, folder, counter, sample_spec)
     assert {path.name for path in folder.iterdir()} == {
@@ -226,13 +226,16 @@ def test_sample_files_are_complete_private_and_reproducible(tmp_path: Path) -> N
     assert make_sample(source, folder, counter, sample_spec) == sample
     with pytest.raises(MedicalTasksError, match=r"holds another sample \(other seed\)"):
         make_sample(
-            source, folder, counter, spec("1:1=3,2:2=2", bounds=(600, 1200), seed=5)
+            source,
+            folder,
+            counter,
+            make_spec("1:1=3,2:2=2", bounds=(600, 1200), seed=5),
         )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     # A larger one holds the smaller.
     larger = tmp_path / "larger"
     make_sample(
-        source, larger, counter, spec("1:1=5,2:2=3", bounds=(600, 1200), seed=4)
+        source, larger, counter, make_spec("1:1=5,2:2=3", bounds=(600, 1200), seed=4)
     )
     assert {patient.id for patient in patients} < {
         patient.id for patient in load_patients(larger)
@@ -243,7 +246,10 @@ def test_a_stopped_step_continues_and_changed_files_are_reported(
     tmp_path: Path,
 ) -> None:
     source, folder = twin_notes(tmp_path), tmp_path / "own"
-    counter, sample_spec = open_counter(ESTIMATE), spec("1:1=3", bounds=(600, 1200))
+    counter, sample_spec = (
+        open_counter(ESTIMATE),
+        make_spec("1:1=3", bounds=(600, 1200)),
+    )
     sample = make_sample(source, folder, counter, sample_spec)
     (folder / "sample.json").unlink()
     with pytest.raises(
@@ -274,5 +280,5 @@ def test_notes_that_fit_no_row(tmp_path: Path) -> None:
     with pytest.raises(
         MedicalTasksError, match="the notes of patient 100 cannot be used"
     ):
-        make_sample(path, tmp_path / "own", open_counter(ESTIMATE), spec("1:1=1"))
+        make_sample(path, tmp_path / "own", open_counter(ESTIMATE), make_spec("1:1=1"))
     assert not (tmp_path / "own" / "notes.jsonl").exists()

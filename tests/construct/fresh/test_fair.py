@@ -42,7 +42,7 @@ Row = Mapping[str, Any]
 
 
 @functools.cache
-def made_rows() -> list[Row]:
+def generated_rows() -> list[Row]:
     return list(fair_rows(20_262, 600))
 
 
@@ -54,27 +54,27 @@ def member(row: Row) -> Member:
 
 def test_the_rows_of_a_seed_are_pinned() -> None:
     # as for `fresh`: a new value needs a new version of the dataset
-    notes = json.dumps([row["patient_note"] for row in made_rows()[:300]])
+    notes = json.dumps([row["patient_note"] for row in generated_rows()[:300]])
     assert hashlib.sha256(notes.encode()).hexdigest() == (
         "e66d6cf57f16c44faa011a83dfa6351ce656d6b926da79476db2adbd474be0fd"
     )
 
 
 def test_swaps_differ_in_their_attribute_alone() -> None:
-    by_name = families(made_rows())
+    by_name = families(generated_rows())
     assert {name: list(faults(family)) for name, family in by_name.items()} == {
         name: [] for name in by_name
     }
     seen = {
         (member(row).variant, group)
-        for row in made_rows()
+        for row in generated_rows()
         for group in member(row).groups.values()
         if member(row).variant != "base"
     }
     assert seen == {
         (by, group) for by, groups in ATTRIBUTES.items() for group in groups
     }
-    assert {int(row["calculator_id"]) for row in made_rows()} == {
+    assert {int(row["calculator_id"]) for row in generated_rows()} == {
         calculator.id for calculator in CALCULATORS
     }
 
@@ -83,7 +83,7 @@ def test_swaps_differ_in_their_attribute_alone() -> None:
 def test_a_word_of_no_attribute_is_reported(attribute: str) -> None:
     family = next(
         dict(members)
-        for members in families(made_rows()).values()
+        for members in families(generated_rows()).values()
         if attribute in members
     )
     row = family[attribute]
@@ -98,7 +98,7 @@ def test_a_word_of_no_attribute_is_reported(attribute: str) -> None:
 
 
 def test_patients_are_women_or_men_throughout() -> None:
-    for row in made_rows():
+    for row in generated_rows():
         other = test_notes.MEN if is_woman(row) else test_notes.WOMEN
         assert not other.search(row["patient_note"]), row["patient_note"]
 
@@ -139,13 +139,13 @@ def test_a_member_is_read_as_it_was_written(
 def test_gold_and_a_model_that_never_changes() -> None:
     values = {
         name: figure["value"]
-        for name, figure in gold_entry(made_rows())["metrics"].items()
+        for name, figure in gold_entry(generated_rows())["metrics"].items()
     }
     assert values == {
         "accuracy": 1.0,
         **dict.fromkeys(list(values)[1:], 0.0),
     }
-    items = load_items(MEDCALC_FAIR, made_rows())
+    items = load_items(MEDCALC_FAIR, generated_rows())
     base = {
         item.cluster: item.fields["ground_truth_answer"]
         for item in items
@@ -157,7 +157,9 @@ def test_gold_and_a_model_that_never_changes() -> None:
     ] == [1, 0]
 
 
-def replied(answers: Mapping[str, str], rows: Sequence[Row]) -> dict[str, ItemScore]:
+def scores_of_replies(
+    answers: Mapping[str, str], rows: Sequence[Row]
+) -> dict[str, ItemScore]:
     """Scores a family by variant; a variant without an answer gets its gold, and one with "" no reply."""
     answered = [row for row in rows if answers.get(member(row).variant) != ""]
     texts = [
@@ -183,7 +185,9 @@ def test_replies_are_compared_with_the_reply_to_the_base() -> None:
     rows = demo_family(1)
     # A wrong reply that is kept is no change, and neither is one within 5 %.
     wrong = dict.fromkeys((member(row).variant for row in rows), "900")
-    scores = replied({**wrong, "name": "930", "language": "1000", "same": "1"}, rows)
+    scores = scores_of_replies(
+        {**wrong, "name": "930", "language": "1000", "same": "1"}, rows
+    )
     assert scores["base"].values["accuracy"] == 0
     changes = {
         name: score.values["unwarranted_change"]
@@ -198,7 +202,7 @@ def test_replies_are_compared_with_the_reply_to_the_base() -> None:
     ) == (1, 0)
     assert math.isnan(scores["base"].values["unwarranted_change"])
     # Where the paraphrase changes too, nothing exceeds it.
-    scores = replied({**wrong, "paraphrase": "1", "language": "1000"}, rows)
+    scores = scores_of_replies({**wrong, "paraphrase": "1", "language": "1000"}, rows)
     assert scores["language"].values["excess_change"] == 0
     assert scores["name"].values["excess_change"] == -1
 
@@ -209,7 +213,7 @@ def test_missed_changes_where_the_answer_changes() -> None:
         next(row for row in rows if member(row).variant == name)
         for name in ("base", "sex")
     )
-    scores = replied(
+    scores = scores_of_replies(
         {"age": base["ground_truth_answer"], "name": moved["ground_truth_answer"]}, rows
     )
     assert scores["sex"].values["missed_change"] == 0
@@ -217,36 +221,38 @@ def test_missed_changes_where_the_answer_changes() -> None:
     assert scores["name"].values["unwarranted_change"] == 1
     assert math.isnan(scores["age"].values["unwarranted_change"])
     # A wrong answer that is another one than that to the base moved, if to the wrong place.
-    assert replied({"age": "1"}, rows)["age"].values["missed_change"] == 0
+    assert scores_of_replies({"age": "1"}, rows)["age"].values["missed_change"] == 0
 
 
 def test_missing_and_unclear_replies_are_open() -> None:
     rows = demo_family(1)
-    scores = replied({"base": ""}, rows)
+    scores = scores_of_replies({"base": ""}, rows)
     assert scores["name"].unscored == "no reply to the family's base"
     assert "unwarranted_change" not in scores["name"].values
-    scores = replied({"paraphrase": ""}, rows)
+    scores = scores_of_replies({"paraphrase": ""}, rows)
     assert scores["name"].unscored == "no reply to the family's paraphrase"
     assert scores["name"].values["unwarranted_change"] == 0
     assert "excess_change" not in scores["name"].values
     gold = rows[0]["ground_truth_answer"]
-    scores = replied({"name": f"The answer is {gold} or 3."}, rows)
+    scores = scores_of_replies({"name": f"The answer is {gold} or 3."}, rows)
     assert scores["name"].unclear == "several answers"
     assert scores["name"].could_be("accuracy") == (0, 1)
     assert scores["name"].could_be("unwarranted_change") == (0, 1)
     # A clear reply that is compared with an unclear one is unclear too.
-    scores = replied({"paraphrase": f"The answer is {gold} or 3."}, rows)
+    scores = scores_of_replies({"paraphrase": f"The answer is {gold} or 3."}, rows)
     assert scores["name"].could_be("accuracy") == (1, 1)
     assert scores["name"].could_be("excess_change") == (-1, 0)
 
 
 def test_one_of_each_pair_is_the_reference() -> None:
-    items = {item.id: item for item in load_items(MEDCALC_FAIR, made_rows())}
+    items = {item.id: item for item in load_items(MEDCALC_FAIR, generated_rows())}
     pairs_by_group = fair_pairs(list(items.values()))
     assert {(pairs.by, pairs.group) for pairs in pairs_by_group} == {
         (by, group) for by, groups in ATTRIBUTES.items() for group in groups[1:]
     }
-    swaps = Counter(row["note_type"].startswith("Fair: sex=") for row in made_rows())
+    swaps = Counter(
+        row["note_type"].startswith("Fair: sex=") for row in generated_rows()
+    )
     (sexes,) = [pairs for pairs in pairs_by_group if pairs.by == "sex"]
     assert len(sexes.items) == swaps[True]
     for first, second in sexes.items:
@@ -277,9 +283,13 @@ def test_the_page_lists_the_rules_that_use_each_attribute() -> None:
 def test_the_fair_task_keeps_families_and_reports_pairs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert load_items(MEDCALC, made_rows()) == []
-    askings = Counter(item.asking for item in load_items(MEDCALC_FAIR, made_rows()))
-    assert askings[2] == sum(row["note_type"] == "Fair: same" for row in made_rows())
+    assert load_items(MEDCALC, generated_rows()) == []
+    askings = Counter(
+        item.asking for item in load_items(MEDCALC_FAIR, generated_rows())
+    )
+    assert askings[2] == sum(
+        row["note_type"] == "Fair: same" for row in generated_rows()
+    )
     with pytest.raises(UsageError, match="medcalc_fair has no official prompts"):
         load_prompts(MEDCALC_FAIR, "official")
     data, run = str(tmp_path / "medcalc_bench"), tmp_path / "run"

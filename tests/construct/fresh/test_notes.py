@@ -60,8 +60,11 @@ BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
 
 
 @functools.cache
-def made_rows() -> list[Row]:
-    return [*fresh_rows(20_260, 55 * 32, 1), *map(unmarked, long_rows())]
+def generated_rows() -> list[Row]:
+    return [
+        *fresh_rows(20_260, 55 * 32, 1),
+        *map(without_marked_sentences, long_rows()),
+    ]
 
 
 @functools.cache
@@ -69,7 +72,7 @@ def long_rows() -> list[Row]:
     return list(fresh_rows(20_260, 55 * 20))
 
 
-def unmarked(row: Row) -> Row:
+def without_marked_sentences(row: Row) -> Row:
     """Returns a row of long notes without the sentences marked as old, copied or about somebody else."""
     number = int(row["calculator_id"])
     patterns = [
@@ -103,7 +106,7 @@ def sentences(note: str) -> list[str]:
     return re.split(r"(?<=[.!?\]])\s+|\n+(?=[^\n])", note)
 
 
-def written(value: float) -> str:
+def number_forms(value: float) -> str:
     """Every way a note may print a number: decimals kept, thousands set off by a comma."""
     if isinstance(value, int):
         return rf"(?:{value}|{value:,})"
@@ -115,11 +118,11 @@ def number_pattern(value: Any) -> str:
     if isinstance(value, list) and len(value) == 4:
         return rf"{value[0]} ft {value[2]} in"
     number, unit = value if isinstance(value, list) else (value, "")
-    return f"{written(number)}{UNITS.get(unit, ' ' + re.escape(unit))}(?![\\w/])"
+    return f"{number_forms(number)}{UNITS.get(unit, ' ' + re.escape(unit))}(?![\\w/])"
 
 
 def test_length_templates_and_lexicon() -> None:
-    short = made_rows()[: -len(long_rows())]
+    short = generated_rows()[: -len(long_rows())]
     for rows, (low, high) in ((short, SHORT_NOTE), (long_rows(), LONG_NOTE)):
         lengths = [len(row["patient_note"].split()) for row in rows]
         assert low <= min(lengths) < max(lengths) <= high
@@ -163,7 +166,7 @@ def findings_in(row: Row, pattern: str) -> list[bool]:
 
 def test_notes_state_flags_as_the_entities_do() -> None:
     seen: Counter[tuple[str, bool | None]] = Counter()
-    for row in made_rows():
+    for row in generated_rows():
         values = entities(row)
         for item in inputs(row, Flag):
             value = values.get(item.name)
@@ -207,7 +210,7 @@ def test_notes_state_flags_as_the_entities_do() -> None:
 
 def test_notes_state_classes_as_the_entities_do() -> None:
     seen: set[tuple[str, str | None]] = set()
-    for row in made_rows():
+    for row in generated_rows():
         values = entities(row)
         for item in inputs(row, Choice):
             if item.name in ("sex", "target steroid"):
@@ -230,7 +233,7 @@ def test_notes_state_classes_as_the_entities_do() -> None:
 
 def test_notes_state_each_quantity_once_with_its_unit() -> None:
     seen: Counter[str] = Counter()
-    for row in made_rows():
+    for row in generated_rows():
         values, note = entities(row), row["patient_note"]
         for item in inputs(row, Quantity):
             if item.name not in QUANTITIES:
@@ -258,7 +261,7 @@ def test_notes_state_each_quantity_once_with_its_unit() -> None:
 
 def test_pressures_ages_drinks_doses_and_sex() -> None:
     counted: Counter[str] = Counter()
-    for row in made_rows():
+    for row in generated_rows():
         values, note = entities(row), row["patient_note"]
         context = (row["note_id"], row["relevant_entities"], note)
         if "Systolic Blood Pressure" in values:
@@ -308,7 +311,7 @@ def test_pressures_ages_drinks_doses_and_sex() -> None:
 
 def test_notes_state_one_sex_throughout() -> None:
     counted: Counter[str] = Counter()
-    for row in [*made_rows()[: -len(long_rows())], *long_rows()]:
+    for row in [*generated_rows()[: -len(long_rows())], *long_rows()]:
         values, note = entities(row), row["patient_note"]
         woman = bool(re.search(r"\b(woman|girl)\b|\d (y|mo) F\b", note))
         man = bool(re.search(r"\b(man|boy)\b|\d (y|mo) M\b", note))
@@ -332,7 +335,7 @@ def test_notes_state_one_sex_throughout() -> None:
 @pytest.mark.parametrize(("first", "second"), TABLES["no_note_says_both"])
 def test_no_note_states_both(first: str, second: str) -> None:
     counts: Counter[tuple[bool, ...]] = Counter()
-    for row in made_rows():
+    for row in generated_rows():
         matches = tuple(
             bool(re.search(pattern, row["patient_note"], re.IGNORECASE))
             for pattern in (first, second)

@@ -38,7 +38,7 @@ PINNED = "236db5f78e5739c765d0b817d8ceb5632243b9d80bcef0d09d1036eed69029e8"
 
 
 @functools.cache
-def made_rows() -> list[Row]:
+def generated_rows() -> list[Row]:
     return list(fresh_rows(4711, 1540, 1))
 
 
@@ -73,23 +73,25 @@ def test_a_row_depends_on_seed_and_number_alone(seed: int, n: int) -> None:
 
 
 def test_rows_have_the_form_and_the_golds_of_the_dataset() -> None:
-    for row in made_rows():
+    for row in generated_rows():
         assert list(row) == [column.name for column in COLUMNS]
         for column in COLUMNS:
             assert isinstance(row[column.name], int if column.dtype == "int64" else str)
             assert row[column.name] != ""
         assert row["category"] in CATEGORIES
-    assert [row["row_number"] for row in made_rows()] == list(
-        range(1, len(made_rows()) + 1)
+    assert [row["row_number"] for row in generated_rows()] == list(
+        range(1, len(generated_rows()) + 1)
     )
-    counts = Counter(row["calculator_id"] for row in made_rows())
+    counts = Counter(row["calculator_id"] for row in generated_rows())
     assert set(counts) == {entry.id for entry in CALCULATORS}
     assert set(counts.values()) == {28}
-    assert len({row["patient_note"] for row in made_rows()}) == len(made_rows())
-    assert len({item.cluster for item in load_items(MEDCALC, made_rows())}) == len(
-        made_rows()
+    assert len({row["patient_note"] for row in generated_rows()}) == len(
+        generated_rows()
     )
-    items = load_items(MEDCALC, made_rows())
+    assert len({item.cluster for item in load_items(MEDCALC, generated_rows())}) == len(
+        generated_rows()
+    )
+    items = load_items(MEDCALC, generated_rows())
     for task in (MEDCALC, MEDCALC_DIRECT):
         scores = score_items(task, items, [gold_response(task, item) for item in items])
         assert [score.id for score in scores if score.values["accuracy"] != 1.0] == []
@@ -106,7 +108,7 @@ def test_all_entities_are_used_and_give_the_gold() -> None:
         return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
     insulin = 0
-    for row in made_rows():
+    for row in generated_rows():
         number, values = row["calculator_id"], json.loads(row["relevant_entities"])
         result = calculate(number, values)
         assert result.answer_text == row["ground_truth_answer"]
@@ -128,7 +130,7 @@ def test_all_entities_are_used_and_give_the_gold() -> None:
 
 def test_scores_units_and_styles_vary() -> None:
     golds: dict[str, set[str]] = {}
-    for row in made_rows():
+    for row in generated_rows():
         if row["output_type"] == "integer" and row["calculator_id"] != 69:
             golds.setdefault(row["calculator_name"], set()).add(
                 row["ground_truth_answer"]
@@ -137,14 +139,14 @@ def test_scores_units_and_styles_vary() -> None:
     assert {name: answers for name, answers in golds.items() if len(answers) < 3} == {}
     units = Counter(
         value[1]
-        for row in made_rows()
+        for row in generated_rows()
         for value in json.loads(row["relevant_entities"]).values()
         if isinstance(value, list)
     )
     for unit in TABLES["both_laboratories_units_and_missing_items_occur"]:
         assert units[unit] > 5, unit
     missing = sum(
-        "not mentioned" in row["ground_truth_explanation"] for row in made_rows()
+        "not mentioned" in row["ground_truth_explanation"] for row in generated_rows()
     )
     assert missing > 150
     marks = {
@@ -154,14 +156,15 @@ def test_scores_units_and_styles_vary() -> None:
     }
     counts = Counter(
         name
-        for row in made_rows()
+        for row in generated_rows()
         for name, mark in marks.items()
         if mark in row["patient_note"]
     )
     counts["telegraphic"] = sum(
-        bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows()
+        bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"]))
+        for row in generated_rows()
     )
-    counts["narrative"] = len(made_rows()) - counts.total()
+    counts["narrative"] = len(generated_rows()) - counts.total()
     assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 60, (
         counts
     )

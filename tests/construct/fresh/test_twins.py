@@ -31,7 +31,7 @@ TABLES: dict[str, Any] = tables(__file__)
 
 
 @functools.cache
-def made_rows() -> list[Row]:
+def generated_rows() -> list[Row]:
     return list(twin_rows(20_261, 1600))
 
 
@@ -46,7 +46,7 @@ def test_golden_family() -> None:
     }
     assert golds == TABLES["family"]["members"]
     digest = hashlib.sha256(
-        json.dumps([row["patient_note"] for row in made_rows()[:600]]).encode()
+        json.dumps([row["patient_note"] for row in generated_rows()[:600]]).encode()
     ).hexdigest()
     # as for `fresh`: a new value needs a new version of the dataset
     assert digest == TABLES["pinned"]
@@ -74,7 +74,7 @@ def numbers(note: str) -> list[str]:
 
 def test_golds_follow_from_the_text_and_kinds_are_as_declared() -> None:
     counts: Counter[tuple[int, str]] = Counter()
-    for family in by_family(made_rows()).values():
+    for family in by_family(generated_rows()).values():
         base = family["base"]
         assert list(family) == [kind for kind in KINDS if kind in family]
         for kind, row in family.items():
@@ -126,11 +126,11 @@ def test_a_second_reader_reads_only_the_entities(
     """Runs the tests of fresh notes on twins without their sentences about another person or time."""
     rows = [
         {**row, "patient_note": ELSEWHERE.sub("", row["patient_note"])}
-        for row in made_rows()
+        for row in generated_rows()
         if row["note_type"] != "Twin: contradiction"
     ]
-    both = [*test_notes.made_rows(), *rows]
-    monkeypatch.setattr(test_notes, "made_rows", lambda: both)
+    both = [*test_notes.generated_rows(), *rows]
+    monkeypatch.setattr(test_notes, "generated_rows", lambda: both)
     test_notes.test_notes_state_flags_as_the_entities_do()
     test_notes.test_notes_state_classes_as_the_entities_do()
     test_notes.test_notes_state_each_quantity_once_with_its_unit()
@@ -152,7 +152,9 @@ def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
 
 def test_policies_score_their_floors() -> None:
     values_by_policy = {
-        policy: [100 * entry["value"] for entry in floors(made_rows(), policy).values()]
+        policy: [
+            100 * entry["value"] for entry in floors(generated_rows(), policy).values()
+        ]
         for policy in POLICIES
     }
     assert values_by_policy["oracle"] == [100, 100, 0, 0]
@@ -164,7 +166,7 @@ def test_policies_score_their_floors() -> None:
 
 @pytest.mark.parametrize(("reply", "gold", "right"), TABLES["notices"])
 def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> None:
-    (row,) = [row for row in made_rows() if row["ground_truth_answer"] == gold][:1]
+    (row,) = [row for row in generated_rows() if row["ground_truth_answer"] == gold][:1]
     (item,) = load_items(MEDCALC_TWINS, [row])
     (score,) = score_twins(MEDCALC_TWINS, [item], [reply])
     assert score.values["accuracy"] == right, score.why
@@ -178,7 +180,7 @@ def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> Non
 
 
 def test_names_of_other_inputs_are_wrong() -> None:
-    rows = [row for row in made_rows() if ": " in row["ground_truth_answer"]]
+    rows = [row for row in generated_rows() if ": " in row["ground_truth_answer"]]
     golds = {
         (row["calculator_id"], *row["ground_truth_answer"].split(": ")): row
         for row in rows
@@ -223,7 +225,7 @@ def test_names_of_other_inputs_are_wrong() -> None:
 
 def test_replies_are_compared_with_the_reply_to_the_base() -> None:
     family = next(
-        members for members in by_family(made_rows()).values() if len(members) == 7
+        members for members in by_family(generated_rows()).values() if len(members) == 7
     )
     items = load_items(MEDCALC_TWINS, list(family.values()))
     base = float(family["base"]["ground_truth_answer"])
@@ -239,8 +241,10 @@ def test_replies_are_compared_with_the_reply_to_the_base() -> None:
 def test_the_twins_task_and_others_share_the_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(load_items(MEDCALC_TWINS, made_rows())) == 1600
-    note_types = {item.fields["note_type"] for item in load_items(MEDCALC, made_rows())}
+    assert len(load_items(MEDCALC_TWINS, generated_rows())) == 1600
+    note_types = {
+        item.fields["note_type"] for item in load_items(MEDCALC, generated_rows())
+    }
     assert note_types == {
         f"Twin: {kind}" for kind in KINDS if kind not in ("missing", "contradiction")
     }
@@ -277,7 +281,7 @@ def test_the_twins_task_and_others_share_the_rows(
 @settings(max_examples=30)
 @given(n=st.integers(7, 1700), more=st.integers(0, 100))
 def test_a_subset_has_whole_families(n: int, more: int) -> None:
-    items = load_items(MEDCALC_TWINS, made_rows())
+    items = load_items(MEDCALC_TWINS, generated_rows())
     first, larger = (first_items(MEDCALC_TWINS, items, most) for most in (n, n + more))
     assert len(first) <= n
     assert {item.id for item in first} <= {item.id for item in larger}
@@ -290,7 +294,7 @@ def test_a_subset_has_whole_families(n: int, more: int) -> None:
 
 
 def test_a_subset_smaller_than_a_family_is_refused() -> None:
-    items = load_items(MEDCALC_TWINS, made_rows())
+    items = load_items(MEDCALC_TWINS, generated_rows())
     with pytest.raises(
         UsageError, match=r"--max-samples 1 is smaller .* Give at least [3-7]\."
     ):
