@@ -141,46 +141,18 @@ class NewBenchmark(Options):
     ] = None
 
 
-_Folder = Annotated[Path, Option("folder of all files", metavar="FOLDER")]
-_Source = Annotated[
-    Path,
-    Option(
-        "sample, align: discharge.csv.gz or a file of its columns; filter: messages; "
-        "extract: notes; check: rows",
-        metavar="FILE",
-    ),
-]
-_PATHS = Option(
+_PATHS: Final = Option(
     "import: sheets; answer-sheet: runs; scores: its DIR; archehr sheet: edited sheets "
     "of candidates (default: the one in FOLDER)",
     metavar="PATH",
     positional=True,
 )
-_Paths = Annotated[tuple[Path, ...], _PATHS]
-_Seed = Annotated[
-    int | None, Option("seed of shares and orders (default 0)", metavar="N")
-]
-_Reviewers = Annotated[
-    str, Option("sheet, answer-sheet: who gets a share", metavar="NAME,...")
-]
-_Overlap = Annotated[
-    int | None,
-    Option("sheet, answer-sheet: N questions or cases for everybody", metavar="N"),
-]
-_BlankKeeps = Annotated[bool, Option("import: a row without a mark is kept")]
-_Partial = Annotated[
-    bool, Option("import, scores: continue without some people's sheets")
-]
-_Out = Annotated[
-    Path, Option("answer-sheet: folder; scores: the table, CSV", metavar="PATH")
-]
+_MODEL: Final = Option(
+    "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME", metavar="M"
+)
 _MaxSamples = Annotated[
     int | None, Option("answer-sheet, check: at most N questions or rows", metavar="N")
 ]
-_MODEL = Option(
-    "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME", metavar="M"
-)
-_Model = Annotated[str, _MODEL]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,30 +210,91 @@ class Construct(WithTables):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Sheet(Construct):
-    """Write the sheets of a round."""
+class _WithFolder(Options):
+    """The folder that most steps work in."""
 
-    folder: _Folder
-    reviewers: _Reviewers
-    overlap: _Overlap = None
-    seed: _Seed = None
+    folder: Annotated[Path, Option("folder of all files", metavar="FOLDER")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Import(Construct):
-    """Read the sheets of a round."""
+class _WithSource(Options):
+    """The file that a step starts from."""
 
-    folder: _Folder
-    paths: _Paths
-    blank_keeps: _BlankKeeps = False
-    partial: _Partial = False
+    source: Annotated[
+        Path,
+        Option(
+            "sample, align: discharge.csv.gz or a file of its columns; filter: messages; "
+            "extract: notes; check: rows",
+            metavar="FILE",
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WithExtraction(WithModel, WithAttestation, heading="medcalc"):
+class _WithSeed(Options):
+    """The seed of what a step draws or shuffles."""
+
+    seed: Annotated[
+        int | None, Option("seed of shares and orders (default 0)", metavar="N")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithShares(_WithSeed):
+    """How questions or cases are shared among people."""
+
+    reviewers: Annotated[
+        str, Option("sheet, answer-sheet: who gets a share", metavar="NAME,...")
+    ]
+    overlap: Annotated[
+        int | None,
+        Option("sheet, answer-sheet: N questions or cases for everybody", metavar="N"),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithPaths(Options):
+    """The files or folders that a step reads besides its folder."""
+
+    paths: Annotated[tuple[Path, ...], _PATHS]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithReturnedSheets(_WithPaths):
+    """The sheets that people filled in."""
+
+    partial: Annotated[
+        bool, Option("import, scores: continue without some people's sheets")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithBlankKeeps(Options):
+    """What a row without a mark means."""
+
+    blank_keeps: Annotated[bool, Option("import: a row without a mark is kept")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithOut(Options):
+    """What clinicians' scores of models are written into."""
+
+    out: Annotated[
+        Path, Option("answer-sheet: folder; scores: the table, CSV", metavar="PATH")
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithRequiredModel(WithModel, WithAttestation, heading="model"):
+    """The model of a step that cannot do without, and how it is queried."""
+
+    model: Annotated[str, _MODEL]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithExtraction(_WithRequiredModel, heading="medcalc"):
     """How entities are extracted from notes."""
 
-    model: _Model
     open: Annotated[bool, Option("extract, check: the notes may go to any model")] = (
         False
     )
@@ -275,12 +308,11 @@ class WithExtraction(WithModel, WithAttestation, heading="medcalc"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcExtract(Construct, WithExtraction, heading="medcalc"):
+class MedcalcExtract(
+    _WithFolder, _WithSource, _WithSeed, WithExtraction, Construct, heading="medcalc"
+):
     """Extract calculators' entities from notes."""
 
-    folder: _Folder
-    source: _Source
-    seed: _Seed = None
     most: Annotated[
         int | None,
         Option("extract: notes a calculator at most (default 20)", metavar="N"),
@@ -288,46 +320,39 @@ class MedcalcExtract(Construct, WithExtraction, heading="medcalc"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcSheet(_Sheet):
+class MedcalcSheet(_WithFolder, _WithShares, Construct):
     """Write the annotators' sheets of a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcImport(_Import):
+class MedcalcImport(_WithFolder, _WithReturnedSheets, _WithBlankKeeps, Construct):
     """Read the annotators' sheets of a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcRelease(Construct, heading="medcalc"):
+class MedcalcRelease(_WithFolder, _WithSeed, Construct, heading="medcalc"):
     """Write the reviewed rows as a dataset of the released form."""
 
-    folder: _Folder
     train: Annotated[
         float | None,
         Option("release: of notes, for training (default 0.2)", metavar="SHARE"),
     ] = None
-    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcCheck(Construct, WithExtraction):
+class MedcalcCheck(_WithSource, _WithSeed, WithExtraction, Construct):
     """Measure the extraction on rows whose entities are known."""
 
-    source: _Source
     folder: Annotated[Path | None, Option("folder of all files", metavar="FOLDER")] = (
         None
     )
     max_samples: _MaxSamples = None
-    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaSample(Construct, heading="sample"):
+class EhrnoteqaSample(_WithFolder, _WithSource, _WithSeed, Construct, heading="sample"):
     """Sample patients by the number and length of their notes."""
 
-    folder: _Folder
-    source: _Source
-    seed: _Seed = None
     tokenizer: Annotated[
         str | None,
         Option(
@@ -350,33 +375,24 @@ class EhrnoteqaSample(Construct, heading="sample"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaGenerate(Construct, WithModel, WithAttestation):
+class EhrnoteqaGenerate(_WithFolder, _WithSeed, _WithRequiredModel, Construct):
     """Let a model draft a question for each patient."""
-
-    folder: _Folder
-    model: _Model
-    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaSheet(_Sheet):
+class EhrnoteqaSheet(_WithFolder, _WithShares, Construct):
     """Write the clinicians' sheets of a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaImport(_Import):
+class EhrnoteqaImport(_WithFolder, _WithReturnedSheets, _WithBlankKeeps, Construct):
     """Read the clinicians' sheets of a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaAnswerSheet(Construct):
+class EhrnoteqaAnswerSheet(_WithPaths, _WithOut, _WithShares, Construct):
     """Write sheets of models' answers for clinicians to score."""
 
-    paths: _Paths
-    out: _Out
-    reviewers: _Reviewers
-    overlap: _Overlap = None
-    seed: _Seed = None
     data: Annotated[
         Path | None,
         Option("answer-sheet: the built dataset the runs were on", metavar="DIR"),
@@ -389,20 +405,14 @@ class EhrnoteqaAnswerSheet(Construct):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaScores(Construct):
+class EhrnoteqaScores(_WithReturnedSheets, _WithOut, Construct):
     """Read the clinicians' scores of models' answers."""
-
-    paths: _Paths
-    out: _Out
-    partial: _Partial = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrFilter(Construct, heading="archehr"):
+class ArchehrFilter(_WithFolder, _WithSource, Construct, heading="archehr"):
     """Keep the messages that mention a hospital stay."""
 
-    folder: _Folder
-    source: _Source
     keywords: Annotated[
         str | None,
         Option(
@@ -413,10 +423,11 @@ class ArchehrFilter(Construct, heading="archehr"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrExpand(Construct, WithModel, WithAttestation, heading="archehr"):
+class ArchehrExpand(
+    _WithFolder, WithModel, WithAttestation, Construct, heading="archehr"
+):
     """Add descriptions of diagnosis codes to notes and messages, for the alignment."""
 
-    folder: _Folder
     model: Annotated[str | None, _MODEL] = None
     codes: Annotated[
         Path | None,
@@ -433,34 +444,27 @@ class ArchehrExpand(Construct, WithModel, WithAttestation, heading="archehr"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrAlign(Construct, heading="archehr"):
+class ArchehrAlign(_WithFolder, _WithSource, Construct, heading="archehr"):
     """Find the notes that may answer a message."""
 
-    folder: _Folder
-    source: _Source
     top: Annotated[
         int | None, Option("align: notes a message (default 10)", metavar="N")
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrSheet(Construct):
+class ArchehrSheet(_WithFolder, _WithShares, Construct):
     """Write the annotators' sheets of a round."""
 
-    folder: _Folder
-    reviewers: _Reviewers
     paths: Annotated[tuple[Path, ...], _PATHS] = ()
-    overlap: _Overlap = None
-    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrImport(Construct, heading="archehr"):
+class ArchehrImport(
+    _WithFolder, _WithReturnedSheets, _WithSeed, Construct, heading="archehr"
+):
     """Read the annotators' sheets of a round."""
 
-    folder: _Folder
-    paths: _Paths
-    partial: _Partial = False
     blank_not_relevant: Annotated[
         bool, Option("import: a sentence without a mark is not-relevant")
     ] = False
@@ -472,14 +476,11 @@ class ArchehrImport(Construct, heading="archehr"):
         int | None,
         Option("import: at most N cases go to the split dev (default 0)", metavar="N"),
     ] = None
-    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrAgreement(Construct):
+class ArchehrAgreement(_WithFolder, Construct):
     """Measure the agreement of annotators and of rounds."""
-
-    folder: _Folder
 
 
 CONSTRUCT: Final = Choice(
