@@ -141,18 +141,46 @@ class NewBenchmark(Options):
     ] = None
 
 
-_PATHS: Final = Option(
+_Folder = Annotated[Path, Option("folder of all files", metavar="FOLDER")]
+_Source = Annotated[
+    Path,
+    Option(
+        "sample, align: discharge.csv.gz or a file of its columns; filter: messages; "
+        "extract: notes; check: rows",
+        metavar="FILE",
+    ),
+]
+_PATHS = Option(
     "import: sheets; answer-sheet: runs; scores: its DIR; archehr sheet: edited sheets "
     "of candidates (default: the one in FOLDER)",
     metavar="PATH",
     positional=True,
 )
-_MODEL: Final = Option(
-    "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME", metavar="M"
-)
+_Paths = Annotated[tuple[Path, ...], _PATHS]
+_Seed = Annotated[
+    int | None, Option("seed of shares and orders (default 0)", metavar="N")
+]
+_Reviewers = Annotated[
+    str, Option("sheet, answer-sheet: who gets a share", metavar="NAME,...")
+]
+_Overlap = Annotated[
+    int | None,
+    Option("sheet, answer-sheet: N questions or cases for everybody", metavar="N"),
+]
+_BlankKeeps = Annotated[bool, Option("import: a row without a mark is kept")]
+_Partial = Annotated[
+    bool, Option("import, scores: continue without some people's sheets")
+]
+_Out = Annotated[
+    Path, Option("answer-sheet: folder; scores: the table, CSV", metavar="PATH")
+]
 _MaxSamples = Annotated[
     int | None, Option("answer-sheet, check: at most N questions or rows", metavar="N")
 ]
+_MODEL = Option(
+    "hf/PATH, vllm/PATH, vllm-server/NAME or openai-api/HOST/NAME", metavar="M"
+)
+_Model = Annotated[str, _MODEL]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,91 +238,30 @@ class Construct(WithTables):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _WithFolder(Options):
-    """The folder that most steps work in."""
+class _Sheet(Construct):
+    """Write the sheets of a round."""
 
-    folder: Annotated[Path, Option("folder of all files", metavar="FOLDER")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _WithSource(Options):
-    """The file that a step starts from."""
-
-    source: Annotated[
-        Path,
-        Option(
-            "sample, align: discharge.csv.gz or a file of its columns; filter: messages; "
-            "extract: notes; check: rows",
-            metavar="FILE",
-        ),
-    ]
+    folder: _Folder
+    reviewers: _Reviewers
+    overlap: _Overlap = None
+    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class _WithSeed(Options):
-    """The seed of what a step draws or shuffles."""
+class _Import(Construct):
+    """Read the sheets of a round."""
 
-    seed: Annotated[
-        int | None, Option("seed of shares and orders (default 0)", metavar="N")
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _WithShares(_WithSeed):
-    """How questions or cases are shared among people."""
-
-    reviewers: Annotated[
-        str, Option("sheet, answer-sheet: who gets a share", metavar="NAME,...")
-    ]
-    overlap: Annotated[
-        int | None,
-        Option("sheet, answer-sheet: N questions or cases for everybody", metavar="N"),
-    ] = None
+    folder: _Folder
+    paths: _Paths
+    blank_keeps: _BlankKeeps = False
+    partial: _Partial = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class _WithPaths(Options):
-    """The files or folders that a step reads besides its folder."""
-
-    paths: Annotated[tuple[Path, ...], _PATHS]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _WithReturnedSheets(_WithPaths):
-    """The sheets that people filled in."""
-
-    partial: Annotated[
-        bool, Option("import, scores: continue without some people's sheets")
-    ] = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class _WithBlankKeeps(Options):
-    """What a row without a mark means."""
-
-    blank_keeps: Annotated[bool, Option("import: a row without a mark is kept")] = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class _WithOut(Options):
-    """What clinicians' scores of models are written into."""
-
-    out: Annotated[
-        Path, Option("answer-sheet: folder; scores: the table, CSV", metavar="PATH")
-    ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _WithRequiredModel(WithModel, WithAttestation, heading="model"):
-    """The model of a step that cannot do without, and how it is queried."""
-
-    model: Annotated[str, _MODEL]
-
-
-@dataclass(frozen=True, kw_only=True)
-class WithExtraction(_WithRequiredModel, heading="medcalc"):
+class WithExtraction(WithModel, WithAttestation, heading="medcalc"):
     """How entities are extracted from notes."""
 
+    model: _Model
     open: Annotated[bool, Option("extract, check: the notes may go to any model")] = (
         False
     )
@@ -308,11 +275,12 @@ class WithExtraction(_WithRequiredModel, heading="medcalc"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcExtract(
-    _WithFolder, _WithSource, _WithSeed, WithExtraction, Construct, heading="medcalc"
-):
+class MedcalcExtract(Construct, WithExtraction, heading="medcalc"):
     """Extract calculators' entities from notes."""
 
+    folder: _Folder
+    source: _Source
+    seed: _Seed = None
     most: Annotated[
         int | None,
         Option("extract: notes a calculator at most (default 20)", metavar="N"),
@@ -320,39 +288,46 @@ class MedcalcExtract(
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcSheet(_WithFolder, _WithShares, Construct):
+class MedcalcSheet(_Sheet):
     """Write the annotators' sheets of a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcImport(_WithFolder, _WithReturnedSheets, _WithBlankKeeps, Construct):
+class MedcalcImport(_Import):
     """Read the annotators' sheets of a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcRelease(_WithFolder, _WithSeed, Construct, heading="medcalc"):
+class MedcalcRelease(Construct, heading="medcalc"):
     """Write the reviewed rows as a dataset of the released form."""
 
+    folder: _Folder
     train: Annotated[
         float | None,
         Option("release: of notes, for training (default 0.2)", metavar="SHARE"),
     ] = None
+    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class MedcalcCheck(_WithSource, _WithSeed, WithExtraction, Construct):
+class MedcalcCheck(Construct, WithExtraction):
     """Measure the extraction on rows whose entities are known."""
 
+    source: _Source
     folder: Annotated[Path | None, Option("folder of all files", metavar="FOLDER")] = (
         None
     )
     max_samples: _MaxSamples = None
+    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaSample(_WithFolder, _WithSource, _WithSeed, Construct, heading="sample"):
+class EhrnoteqaSample(Construct, heading="sample"):
     """Sample patients by the number and length of their notes."""
 
+    folder: _Folder
+    source: _Source
+    seed: _Seed = None
     tokenizer: Annotated[
         str | None,
         Option(
@@ -375,24 +350,33 @@ class EhrnoteqaSample(_WithFolder, _WithSource, _WithSeed, Construct, heading="s
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaGenerate(_WithFolder, _WithSeed, _WithRequiredModel, Construct):
+class EhrnoteqaGenerate(Construct, WithModel, WithAttestation):
     """Let a model draft a question for each patient."""
+
+    folder: _Folder
+    model: _Model
+    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaSheet(_WithFolder, _WithShares, Construct):
+class EhrnoteqaSheet(_Sheet):
     """Write the clinicians' sheets of a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaImport(_WithFolder, _WithReturnedSheets, _WithBlankKeeps, Construct):
+class EhrnoteqaImport(_Import):
     """Read the clinicians' sheets of a round."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaAnswerSheet(_WithPaths, _WithOut, _WithShares, Construct):
+class EhrnoteqaAnswerSheet(Construct):
     """Write sheets of models' answers for clinicians to score."""
 
+    paths: _Paths
+    out: _Out
+    reviewers: _Reviewers
+    overlap: _Overlap = None
+    seed: _Seed = None
     data: Annotated[
         Path | None,
         Option("answer-sheet: the built dataset the runs were on", metavar="DIR"),
@@ -405,14 +389,20 @@ class EhrnoteqaAnswerSheet(_WithPaths, _WithOut, _WithShares, Construct):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EhrnoteqaScores(_WithReturnedSheets, _WithOut, Construct):
+class EhrnoteqaScores(Construct):
     """Read the clinicians' scores of models' answers."""
+
+    paths: _Paths
+    out: _Out
+    partial: _Partial = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrFilter(_WithFolder, _WithSource, Construct, heading="archehr"):
+class ArchehrFilter(Construct, heading="archehr"):
     """Keep the messages that mention a hospital stay."""
 
+    folder: _Folder
+    source: _Source
     keywords: Annotated[
         str | None,
         Option(
@@ -423,11 +413,10 @@ class ArchehrFilter(_WithFolder, _WithSource, Construct, heading="archehr"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrExpand(
-    _WithFolder, WithModel, WithAttestation, Construct, heading="archehr"
-):
+class ArchehrExpand(Construct, WithModel, WithAttestation, heading="archehr"):
     """Add descriptions of diagnosis codes to notes and messages, for the alignment."""
 
+    folder: _Folder
     model: Annotated[str | None, _MODEL] = None
     codes: Annotated[
         Path | None,
@@ -444,27 +433,34 @@ class ArchehrExpand(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrAlign(_WithFolder, _WithSource, Construct, heading="archehr"):
+class ArchehrAlign(Construct, heading="archehr"):
     """Find the notes that may answer a message."""
 
+    folder: _Folder
+    source: _Source
     top: Annotated[
         int | None, Option("align: notes a message (default 10)", metavar="N")
     ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrSheet(_WithFolder, _WithShares, Construct):
+class ArchehrSheet(Construct):
     """Write the annotators' sheets of a round."""
 
+    folder: _Folder
+    reviewers: _Reviewers
     paths: Annotated[tuple[Path, ...], _PATHS] = ()
+    overlap: _Overlap = None
+    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrImport(
-    _WithFolder, _WithReturnedSheets, _WithSeed, Construct, heading="archehr"
-):
+class ArchehrImport(Construct, heading="archehr"):
     """Read the annotators' sheets of a round."""
 
+    folder: _Folder
+    paths: _Paths
+    partial: _Partial = False
     blank_not_relevant: Annotated[
         bool, Option("import: a sentence without a mark is not-relevant")
     ] = False
@@ -476,11 +472,14 @@ class ArchehrImport(
         int | None,
         Option("import: at most N cases go to the split dev (default 0)", metavar="N"),
     ] = None
+    seed: _Seed = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchehrAgreement(_WithFolder, Construct):
+class ArchehrAgreement(Construct):
     """Measure the agreement of annotators and of rounds."""
+
+    folder: _Folder
 
 
 CONSTRUCT: Final = Choice(
