@@ -73,23 +73,23 @@ class ScriptedBackend:
                 on_reply(NoReply(key=call.key, reason="budget spent"))
                 continue
             self.calls.append(call)
-            said = self._script(call)
-            if isinstance(said, BaseException):
-                raise said
+            scripted = self._script(call)
+            if isinstance(scripted, BaseException):
+                raise scripted
             budget.settle(most, Amount(prompt, 10))
-            on_reply(self._outcome(call, said))
+            on_reply(self._outcome(call, scripted))
 
-    def _outcome(self, call: Call, said: str | Reply | NoReply) -> Reply | NoReply:
-        if isinstance(said, str) and self.reads == "pair":
-            return Reply(key=call.key, label=LABELS[LABELS.index(said)])
-        if isinstance(said, str):
+    def _outcome(self, call: Call, scripted: str | Reply | NoReply) -> Reply | NoReply:
+        if isinstance(scripted, str) and self.reads == "pair":
+            return Reply(key=call.key, label=LABELS[LABELS.index(scripted)])
+        if isinstance(scripted, str):
             return Reply(
                 key=call.key,
-                text=said,
+                text=scripted,
                 prompt_tokens=estimate_chat(call.messages),
                 output_tokens=10,
             )
-        return replace(said, key=call.key)
+        return replace(scripted, key=call.key)
 
     def close(self) -> None:
         pass
@@ -123,14 +123,14 @@ class TableJudge:
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         self.asked.extend(questions)
         outcomes: list[Verdict | Unscored] = []
-        for each in questions:
-            value = self._say(each)
+        for item in questions:
+            value = self._say(item)
             if value is None:
-                outcomes.append(Unscored(id=each.id, reason="judge: http 500"))
+                outcomes.append(Unscored(id=item.id, reason="judge: http 500"))
             else:
                 outcomes.append(
                     Verdict(
-                        id=each.id, value=value, votes=(value,), text=f"I say {value}."
+                        id=item.id, value=value, votes=(value,), text=f"I say {value}."
                     )
                 )
         return outcomes
@@ -164,25 +164,25 @@ def question(
 
 def calls(count: int) -> list[Call]:
     """One call a question, `q0` and so on."""
-    asked = [question(f"q{number}") for number in range(count)]
+    questions = [question(f"q{number}") for number in range(count)]
     return [
-        Call(key=f"key {place}", question=each, messages=each.messages, vote=0)
-        for place, each in enumerate(asked)
+        Call(key=f"key {index}", question=item, messages=item.messages, vote=0)
+        for index, item in enumerate(questions)
     ]
 
 
 def answered(
-    judge: Backend, wanted: Sequence[Call], budget: RunBudget | None = None
+    judge: Backend, calls: Sequence[Call], budget: RunBudget | None = None
 ) -> dict[str, Reply | NoReply]:
     """Asks a backend; each outcome comes once, in this thread."""
-    found: dict[str, Reply | NoReply] = {}
+    outcomes: dict[str, Reply | NoReply] = {}
     here = threading.get_ident()
 
     def keep(reply: Reply | NoReply) -> None:
-        assert reply.key not in found
+        assert reply.key not in outcomes
         assert threading.get_ident() == here
-        found[reply.key] = reply
+        outcomes[reply.key] = reply
 
-    judge.answer(wanted, budget or RunBudget(), keep)
-    assert set(found) == {call.key for call in wanted}
-    return found
+    judge.answer(calls, budget or RunBudget(), keep)
+    assert set(outcomes) == {call.key for call in calls}
+    return outcomes

@@ -87,13 +87,13 @@ def judge_at(
         **{"concurrency": CONCURRENCY, "max_retries": 6, "timeout": 10.0, **limits},
     )  # fmt: skip
     # Where it listens changes from test to test, and is no part of what it says.
-    place = EndpointModel(
+    endpoint = EndpointModel(
         "openai-api/h/scripted",
         chat,
         sampling=sampling or {"temperature": 0.0},
         identity={},
     )
-    return ChatJudge(place, n_choices=n_choices)
+    return ChatJudge(endpoint, n_choices=n_choices)
 
 
 def values(outcomes: Sequence[Verdict | Unscored]) -> dict[str, str]:

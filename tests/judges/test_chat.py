@@ -55,9 +55,9 @@ def question(name: str, *, size: int = SIZE) -> Question:
 
 def calls(count: int, *, votes: int = 1, size: int = SIZE) -> list[Call]:
     return [
-        Call(key=f"{name}/{vote}", question=asked, messages=asked.messages, vote=vote)
+        Call(key=f"{name}/{vote}", question=local_outcomes, messages=local_outcomes.messages, vote=vote)
         for name in range(count)
-        for asked in [question(str(name), size=size)]
+        for local_outcomes in [question(str(name), size=size)]
         for vote in range(votes)
     ]
 
@@ -74,19 +74,19 @@ def judge_with(
         base_url=url, model="m",
         **{"concurrency": 8, "max_retries": 2, "timeout": 5.0, **limits},
     )  # fmt: skip
-    place = EndpointModel("openai-api/h/m", chat, sampling=sampling or {})
-    return ChatJudge(place, n_choices=n_choices, structured=structured)
+    model = EndpointModel("openai-api/h/m", chat, sampling=sampling or {})
+    return ChatJudge(model, n_choices=n_choices, structured=structured)
 
 
 def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     with FaultServer() as server:
-        found = ask(
+        outcomes = ask(
             judge_with(server.base_url, sampling={"temperature": 0.0}), calls(20)
         )
     by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
-    assert len(found) == len(server.calls) == 20
+    assert len(outcomes) == len(server.calls) == 20
     for name in range(20):
-        reply = found[f"{name}/0"]
+        reply = outcomes[f"{name}/0"]
         assert isinstance(reply, Reply)
         assert reply.text == by_prompt[f"statement {name}"]
         assert (
@@ -107,12 +107,12 @@ def test_each_call_gets_the_reply_to_its_own_chat() -> None:
 
 
 def test_a_structured_judge_sends_the_form_with_questions_that_have_one() -> None:
-    wanted = calls(2)
+    pair = calls(2)
     form = schema_of({"reason": free_text, "verdict": one_of("yes", "no")})
-    wanted[1] = replace(wanted[1], question=replace(wanted[1].question, schema=form))
+    pair[1] = replace(pair[1], question=replace(pair[1].question, schema=form))
     for structured in (True, False):
         with FaultServer() as server:
-            ask(judge_with(server.base_url, structured=structured), wanted)
+            ask(judge_with(server.base_url, structured=structured), pair)
         formats = {
             call.prompt: call.body.get("response_format", {}).get("json_schema", {})
             for call in server.calls
@@ -126,9 +126,9 @@ def test_a_structured_judge_sends_the_form_with_questions_that_have_one() -> Non
 def test_every_request_is_admitted_and_settled() -> None:
     with FaultServer(first(2, Fault.status_code(503))) as server:
         budget = RunBudget()
-        found = ask(judge_with(server.base_url), calls(5), budget)
+        outcomes = ask(judge_with(server.base_url), calls(5), budget)
     assert all(
-        isinstance(reply, Reply) and reply.attempts == 3 for reply in found.values()
+        isinstance(reply, Reply) and reply.attempts == 3 for reply in outcomes.values()
     )
     assert budget.calls == len(server.calls) == 15
     # a refused request took nothing; a good one the server's own count
@@ -143,23 +143,23 @@ def test_every_request_is_admitted_and_settled() -> None:
 def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
     # Each reservation is far above what is used: at eight requests at once the limit
     # would seem spent at the second.
-    wanted = estimate_chat(question("39").messages) + 400
+    reservation = estimate_chat(question("39").messages) + 400
     with FaultServer(latency=0.005) as server:
-        budget = RunBudget(max_tokens=wanted + 30 * 4)
-        found = ask(judge_with(server.base_url), calls(40, size=400), budget)
-    answered = [reply for reply in found.values() if isinstance(reply, Reply)]
+        budget = RunBudget(max_tokens=reservation + 30 * 4)
+        outcomes = ask(judge_with(server.base_url), calls(40, size=400), budget)
+    answered = [reply for reply in outcomes.values() if isinstance(reply, Reply)]
     # While 30 have taken 4 tokens each, one more fits exactly.
     assert len(answered) == len(server.calls) == 31
-    assert budget.tokens == 31 * 4 <= wanted + 30 * 4
-    assert {reply.reason for reply in found.values() if isinstance(reply, NoReply)} == {
+    assert budget.tokens == 31 * 4 <= reservation + 30 * 4
+    assert {reply.reason for reply in outcomes.values() if isinstance(reply, NoReply)} == {
         "budget spent"
     }
-    wanted = estimate_chat(question("0").messages) + 400
+    reservation = estimate_chat(question("0").messages) + 400
     with FaultServer(latency=0.2) as server:
         judge = judge_with(server.base_url, total_time=0.9)
-        found = ask(judge, calls(6, size=400), RunBudget(max_tokens=wanted + 100))
+        outcomes = ask(judge, calls(6, size=400), RunBudget(max_tokens=reservation + 100))
     assert len(server.calls) == 6  # one after the other: the last waits 1 s
-    assert all(isinstance(reply, Reply) for reply in found.values())
+    assert all(isinstance(reply, Reply) for reply in outcomes.values())
 
 
 @settings(max_examples=15)
@@ -182,10 +182,10 @@ def test_limits_hold_and_every_call_has_one_outcome(
     def plan(call: Received) -> Fault | None:
         return faults[(call.number * 7 + seed) % 4]
 
-    wanted = calls(6, votes=votes)
+    votes_on_six = calls(6, votes=votes)
     with FaultServer(plan) as server:
         budget = RunBudget(max_calls=max_calls, max_tokens=max_tokens)
-        ask(judge_with(server.base_url, n_choices=n_choices), wanted, budget)
+        ask(judge_with(server.base_url, n_choices=n_choices), votes_on_six, budget)
     assert budget.calls == len(server.calls)
     assert max_calls is None or len(server.calls) <= max_calls
     assert max_tokens is None or budget.tokens <= max_tokens
@@ -199,7 +199,7 @@ def numbered(call: Received) -> list[str]:
 def test_votes_on_a_question_share_a_request() -> None:
     with FaultServer(answer=numbered) as server:
         budget = RunBudget()
-        found = ask(
+        outcomes = ask(
             judge_with(server.base_url, n_choices=True, sampling={"seed": 5}),
             calls(4, votes=3),
             budget,
@@ -207,53 +207,53 @@ def test_votes_on_a_question_share_a_request() -> None:
     assert [call.body["n"] for call in server.calls] == [3] * 4
     assert {call.body["seed"] for call in server.calls} == {5}
     assert {
-        key: reply.text for key, reply in found.items() if isinstance(reply, Reply)
+        key: reply.text for key, reply in outcomes.items() if isinstance(reply, Reply)
     } == {
         f"{name}/{vote}": f"statement {name} #{vote}"
         for name in range(4)
         for vote in range(3)
     }
     # What a request took is counted once.
-    assert sum(reply.attempts for reply in found.values()) == 4
-    replies = [reply for reply in found.values() if isinstance(reply, Reply)]
+    assert sum(reply.attempts for reply in outcomes.values()) == 4
+    replies = [reply for reply in outcomes.values() if isinstance(reply, Reply)]
     assert (
         sum(
             (reply.prompt_tokens or 0) + (reply.output_tokens or 0) for reply in replies
         )
         == budget.tokens
     )
-    wanted = calls(1, votes=3)
+    three = calls(1, votes=3)
     again = Call(
         key="again",
-        question=wanted[0].question,
-        messages=(*wanted[0].messages, Message(role="user", content="once more")),
+        question=three[0].question,
+        messages=(*three[0].messages, Message(role="user", content="once more")),
         vote=1,
     )
     with FaultServer(answer=numbered) as server:
-        found = ask(
-            judge_with(server.base_url, n_choices=True), [wanted[0], again, wanted[2]]
+        outcomes = ask(
+            judge_with(server.base_url, n_choices=True), [three[0], again, three[2]]
         )
     assert sorted(call.body.get("n", 1) for call in server.calls) == [1, 2]
-    assert [reply.text for reply in [found["again"]] if isinstance(reply, Reply)] == [
+    assert [reply.text for reply in [outcomes["again"]] if isinstance(reply, Reply)] == [
         "once more #0"
     ]
     with FaultServer(answer=lambda call: ["a", "b", "c", "d"]) as server:
-        found = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=2))
-    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == [
+        outcomes = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=2))
+    assert [reply.text for reply in outcomes.values() if isinstance(reply, Reply)] == [
         "a",
         "b",
     ]
     assert len(server.calls) == 1
-    one = estimate_chat(question("0").messages) + SIZE
+    reservation = estimate_chat(question("0").messages) + SIZE
     with FaultServer(answer=numbered) as server:
-        found = ask(
+        outcomes = ask(
             judge_with(server.base_url, n_choices=True),
             calls(1, votes=4),
-            RunBudget(max_tokens=one + 5),
+            RunBudget(max_tokens=reservation + 5),
         )
     assert [call.body.get("n", 1) for call in server.calls] == [1, 1]  # 5 tokens each
     assert (
-        sorted(type(reply).__name__ for reply in found.values())
+        sorted(type(reply).__name__ for reply in outcomes.values())
         == ["NoReply"] * 2 + ["Reply"] * 2
     )
 
@@ -265,12 +265,12 @@ def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
         judge = judge_with(
             server.base_url, n_choices=True, sampling={"seed": 0}, concurrency=1
         )
-        found = ask(judge, calls(3, votes=3))
+        outcomes = ask(judge, calls(3, votes=3))
         assert [call.body.get("n", 1) for call in server.calls] == [3] + [1] * 8
         ask(judge, calls(1, votes=2))
     assert [call.body.get("n", 1) for call in server.calls[9:]] == [1, 1]
     assert {
-        key: reply.text for key, reply in found.items() if isinstance(reply, Reply)
+        key: reply.text for key, reply in outcomes.items() if isinstance(reply, Reply)
     } == {
         f"{name}/{vote}": f"statement {name} seed {vote}"
         for name in range(3)
@@ -284,9 +284,9 @@ def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
         return Fault.status_code(status, "n must be 1") if "n" in call.body else None
 
     with FaultServer(plan) as server:
-        found = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
-    assert len(found) == 40
-    assert all(isinstance(reply, Reply) for reply in found.values())
+        outcomes = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
+    assert len(outcomes) == 40
+    assert all(isinstance(reply, Reply) for reply in outcomes.values())
     # those under way when the first was rejected
     assert sum("n" in call.body for call in server.calls) <= 8
 
@@ -311,12 +311,12 @@ def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(
 
 
 def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
-    found: list[str] = []
+    delivered: list[str] = []
     with FaultServer([None] * 5 + [Fault.status_code(401)] * 20) as server:
         judge = judge_with(server.base_url, concurrency=1)
         with pytest.raises(MissingError):
-            judge.answer(calls(20), RunBudget(), lambda reply: found.append(reply.key))
-    assert found == [f"{name}/0" for name in range(5)]
+            judge.answer(calls(20), RunBudget(), lambda reply: delivered.append(reply.key))
+    assert delivered == [f"{name}/0" for name in range(5)]
     budget = RunBudget()
 
     def plan(call: Received) -> Fault:
@@ -428,7 +428,7 @@ def answering(text: str, tokens: int | None = 2) -> Callable[[Request], Answer]:
 GREEDY = {"backend": "hf", "decoding": "greedy"}
 
 
-def asked(
+def local_outcomes(
     judge: LocalJudge, count: int, budget: RunBudget | None = None
 ) -> list[Reply | NoReply]:
     return [
@@ -439,7 +439,7 @@ def asked(
 def test_a_models_answers_are_replies() -> None:
     model = ScriptedModel(answering("yes"), identity=GREEDY)
     judge = LocalJudge(model)
-    assert asked(judge, 2) == [
+    assert local_outcomes(judge, 2) == [
         Reply(key=f"key {number}", text="yes", output_tokens=2) for number in range(2)
     ]
     (batch,) = model.batches
@@ -461,14 +461,14 @@ def test_a_models_answers_are_replies() -> None:
         lambda request: Answer(key=request.key, text="yes", finish="length"),
         identity=GREEDY,
     )
-    assert asked(LocalJudge(model), 1) == [
+    assert local_outcomes(LocalJudge(model), 1) == [
         Reply(key="key 0", text="yes", finish="length")
     ]
 
     def say(request: Request) -> Answer | Failure:
         return Failure(key=request.key, reason="prompt too long", detail="9 tokens")
 
-    (outcome,) = asked(LocalJudge(ScriptedModel(say, identity=GREEDY)), 1)
+    (outcome,) = local_outcomes(LocalJudge(ScriptedModel(say, identity=GREEDY)), 1)
     assert outcome == NoReply(key="key 0", reason="prompt too long", attempts=1)
 
 
@@ -490,7 +490,7 @@ def test_only_a_temperature_makes_votes_differ() -> None:
 
 def test_the_budget_is_used_up_and_no_further() -> None:
     model = ScriptedModel(answering("yes"), identity=GREEDY)
-    outcomes = asked(LocalJudge(model), 5, RunBudget(max_calls=3))
+    outcomes = local_outcomes(LocalJudge(model), 5, RunBudget(max_calls=3))
     assert [isinstance(outcome, Reply) for outcome in outcomes] == [
         True,
         True,
@@ -500,12 +500,12 @@ def test_the_budget_is_used_up_and_no_further() -> None:
     ]
     assert outcomes[-1] == NoReply(key="key 4", reason="budget spent")
     budget = RunBudget()
-    asked(LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), 1, budget)
+    local_outcomes(LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), 1, budget)
     assert budget.tokens == estimate_chat(plain_calls(1)[0].messages) + 16
     model = ScriptedModel(answering("yes"), identity=GREEDY)
     assert estimate_chat(plain_calls(1)[0].messages) == 10
     budget = RunBudget(max_tokens=64)
-    outcomes = asked(LocalJudge(model), 5, budget)
+    outcomes = local_outcomes(LocalJudge(model), 5, budget)
     # Each reserves 26 and takes 12. 52 are reserved; then 24 used and 26 reserved; then
     # 36 and 26; 48 leave no room for 26.
     assert [len(batch) for batch in model.batches] == [2, 1, 1]

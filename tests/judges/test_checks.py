@@ -47,8 +47,8 @@ def check(**changes: Any) -> dict[str, Any]:
 
 def test_a_judge_that_was_never_checked() -> None:
     assert last_check(IDENTITY, name="kqa") is None
-    for how, said in CASES["never checked"]:
-        assert describe(None, **how) == said
+    for settings, line in CASES["never checked"]:
+        assert describe(None, **settings) == line
     assert check_set_of(KQA) == "kqa"
     assert {check_set_of(task) for task in TASKS if task.judge} == {
         "ehrnoteqa_open",
@@ -57,16 +57,16 @@ def test_a_judge_that_was_never_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "votes", "name", "said"), CASES["told in one line"]
+    ("changes", "votes", "name", "line"), CASES["told in one line"]
 )
 def test_the_last_check_is_told_in_one_line(
-    home: Path, changes: dict[str, Any], votes: int, name: str, said: str
+    home: Path, changes: dict[str, Any], votes: int, name: str, line: str
 ) -> None:
     assert record_check(check_key(IDENTITY, votes=votes), check(**changes))
     assert checks_file() == home / "judge_checks.json"
     assert (
         describe(last_check(IDENTITY, votes=votes, name=name), judge="j", name=name)
-        == said
+        == line
     )
 
 
@@ -172,12 +172,12 @@ def test_a_damaged_record_is_told_and_never_written_over(
 ) -> None:
     home.mkdir()
     checks_file().write_text(content, encoding="utf-8")
-    found = last_check(IDENTITY, name="kqa")
-    assert found is not None
-    told = describe(found, judge="j", name="kqa")
-    assert told.startswith("judge j: its checks cannot be read. ")
-    assert "judge_checks.json: the record of checks is damaged" in told
-    assert "Delete it" in told
+    record = last_check(IDENTITY, name="kqa")
+    assert record is not None
+    line = describe(record, judge="j", name="kqa")
+    assert line.startswith("judge j: its checks cannot be read. ")
+    assert "judge_checks.json: the record of checks is damaged" in line
+    assert "Delete it" in line
     with pytest.raises(UsageError, match="damaged"):
         record_check(check_key(IDENTITY), check())
     assert checks_file().read_text(encoding="utf-8") == content

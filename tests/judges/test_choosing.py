@@ -52,19 +52,19 @@ def labels(
     """Right so often, without a label so often; half of what it leans to is right to it anyway."""
     chance = random.Random(seed)
     other, lost = {YES: NO, NO: YES}, [chance.random() < no for _ in PAIRS]
-    said = [
+    drawn = [
         pair.gold if chance.random() < right else other[str(pair.gold)]
         for pair in PAIRS
     ]
-    said = [
+    drawn = [
         YES if leans(pair) and chance.random() < 0.5 else label
-        for pair, label in zip(PAIRS, said, strict=True)
+        for pair, label in zip(PAIRS, drawn, strict=True)
     ]
-    return [None if none else label for none, label in zip(lost, said, strict=True)]
+    return [None if none else label for none, label in zip(lost, drawn, strict=True)]
 
 
 def check(
-    said: list[str | None],
+    labels: list[str | None],
     name: str = "h/gpt-4o",
     cost: float | None = None,
     **more: Any,
@@ -79,10 +79,10 @@ def check(
     }
     return {
         "set": "made", "source": {"file": "hash"}, "pairs": 240, "clusters": 120, "votes": 1, "mode": "single",
-        "judge": {"name": name, "comparable": name != "lexical"}, "scored": 240 - said.count(None),
-        "labels": figures.pair_labels(PAIRS, said), "verdict_usage": usage,
-        "figures": figures.check_figures(PAIRS, said, ways=2, views=(CORRECTNESS,)),
-        **figures.choice_figures(PAIRS, said, CORRECTNESS, judge=name, answers=500, whole=False), **more,
+        "judge": {"name": name, "comparable": name != "lexical"}, "scored": 240 - labels.count(None),
+        "labels": figures.pair_labels(PAIRS, labels), "verdict_usage": usage,
+        "figures": figures.check_figures(PAIRS, labels, ways=2, views=(CORRECTNESS,)),
+        **figures.choice_figures(PAIRS, labels, CORRECTNESS, judge=name, answers=500, whole=False), **more,
     }  # fmt: skip
 
 
@@ -95,25 +95,25 @@ def test_a_lean_is_what_the_judge_has_more_than_people_there_less_elsewhere() ->
         CheckPair(id=str(n), gold=gold, cluster=str(n), words=at, model=by)
         for n, (gold, _, at, by) in rows
     ]
-    how: dict[str, Any] = {"answers": 10, "whole": False}
-    found = figures.choice_figures(
-        pairs, [row[1] for row in CASES["by hand"]], CORRECTNESS, judge="h/gpt-5", **how
+    settings: dict[str, Any] = {"answers": 10, "whole": False}
+    lean = figures.choice_figures(
+        pairs, [row[1] for row in CASES["by hand"]], CORRECTNESS, judge="h/gpt-5", **settings
     )
     # Right to people 2 and 1 of the three, to the judge 2 and 3.
-    assert found["length"]["lean"]["value"] == pytest.approx(
+    assert lean["length"]["lean"]["value"] == pytest.approx(
         (1.0 - 1 / 3) - (2 / 3 - 2 / 3)
     )
-    assert found["length"]["short"] == {
+    assert lean["length"]["short"] == {
         "accuracy": 1 / 3,
         "judge": 2 / 3,
         "people": 2 / 3,
     }
     # gpt35 and gpt4: judge 2 of 2, people 1 of 2; bard: 2 of 3 each; one whose model
     # nobody names is in neither.
-    assert found["own_model"]["models"] == ["gpt35", "gpt4"]
-    assert found["own_model"]["lean"]["value"] == pytest.approx(0.5)
+    assert lean["own_model"]["models"] == ["gpt35", "gpt4"]
+    assert lean["own_model"]["lean"]["value"] == pytest.approx(0.5)
     other = figures.choice_figures(
-        pairs, [None] * 6, CORRECTNESS, judge="h/claude", **how
+        pairs, [None] * 6, CORRECTNESS, judge="h/claude", **settings
     )
     assert (
         other["length"]["lean"]["value"]
@@ -123,10 +123,10 @@ def test_a_lean_is_what_the_judge_has_more_than_people_there_less_elsewhere() ->
     )
     assert "one length" in other["length"]["reason"]
     assert "family" in other["own_model"]["reason"]
-    for one, another, same in CASES["families"]:
+    for first, second, same in CASES["families"]:
         assert (
-            figures.same_family(one, another)
-            == figures.same_family(another, one)
+            figures.same_family(first, second)
+            == figures.same_family(second, first)
             == same
         )
 
@@ -149,12 +149,12 @@ PLANTED = {
 
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_planted_fault_shows_and_puts_a_judge_behind(planted: str) -> None:
-    found = choose({"faulty": PLANTED[planted], "honest": HONEST}, {})
-    assert [found["judges"][name]["cautions"] for name in ("faulty", "honest")] == [
+    choice = choose({"faulty": PLANTED[planted], "honest": HONEST}, {})
+    assert [choice["judges"][name]["cautions"] for name in ("faulty", "honest")] == [
         [planted],
         [],
     ]
-    assert found["recommended"] == "honest"
+    assert choice["recommended"] == "honest"
     alone = choose({"faulty": PLANTED[planted]}, {})
     assert alone["recommended"] == "faulty"
     assert "; but " in alone["conclusions"][0]
@@ -171,19 +171,19 @@ OTHERS = {
 def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(
     order: list[str],
 ) -> None:
-    found = choose(
+    choice = choose(
         {name: OTHERS[name] for name in order}, {"gone": "nothing answers there"}
     )
-    assert {name: row["against"] for name, row in found["judges"].items()} == CASES[
+    assert {name: row["against"] for name, row in choice["judges"].items()} == CASES[
         "against"
     ]
-    assert found["recommended"] == "cheap"
+    assert choice["recommended"] == "cheap"
     # 0.024 $ for 240 verdicts
-    assert found["judges"]["cheap"]["spent"]["cost_usd"] == pytest.approx(0.1)
-    shown, page = render_choice(found), judges_page(found)
+    assert choice["judges"]["cheap"]["spent"]["cost_usd"] == pytest.approx(0.1)
+    shown, page = render_choice(choice), judges_page(choice)
     assert all(
-        said in shown and said in page
-        for said in (*found["judges"], *CASES["conclusions"])
+        text in shown and text in page
+        for text in (*choice["judges"], *CASES["conclusions"])
     )
     assert "$ 0.1000 and 100.0 s for 1,000 verdicts" in page
 
@@ -233,7 +233,7 @@ def test_asking_again_is_by_the_next_votes_which_are_kept_too(tmp_path: Path) ->
         for _ in range(2):
             judge = JudgeSession(backend, JudgeOptions(votes=3), store, quiet=True)
             first, second = (
-                each.ask([question("q")])[0] for each in (judge, judge.again())
+                session.ask([question("q")])[0] for session in (judge, judge.again())
             )
             assert (getattr(first, "value", None), getattr(second, "value", None)) == (
                 "yes",

@@ -38,9 +38,9 @@ def output(text: str, **more: Any) -> Any:
     """An inspect output that says what it used: where it does not, mockllm fetches a tokenizer."""
     from inspect_ai.model import ModelOutput, ModelUsage
 
-    made = ModelOutput.from_content("mockllm/model", text, **more)
-    made.usage = ModelUsage(input_tokens=7, output_tokens=3, total_tokens=10)
-    return made
+    reply = ModelOutput.from_content("mockllm/model", text, **more)
+    reply.usage = ModelUsage(input_tokens=7, output_tokens=3, total_tokens=10)
+    return reply
 
 
 @pytest.fixture
@@ -53,12 +53,12 @@ def mock() -> Iterator[Callable[..., InspectJudge]]:
         async def answer(
             messages: list[Any], tools: Any, choice: Any, config: Any
         ) -> Any:
-            said = say(messages[-1].text, config)
-            if asyncio.iscoroutine(said):
-                said = await said
-            if isinstance(said, BaseException):
-                raise said
-            return output(said) if isinstance(said, str) else said
+            reply = say(messages[-1].text, config)
+            if asyncio.iscoroutine(reply):
+                reply = await reply
+            if isinstance(reply, BaseException):
+                raise reply
+            return output(reply) if isinstance(reply, str) else reply
 
         settings = InspectSettings(
             config={"temperature": temperature}
@@ -216,7 +216,7 @@ def test_failures_have_a_class_and_no_text(
 
 
 @pytest.mark.parametrize(
-    ("status", "heard", "message"),
+    ("status", "requests", "message"),
     [
         (401, 1, "inspect's provider mockllm .model 'model'. refused the key"),
         (
@@ -227,7 +227,7 @@ def test_failures_have_a_class_and_no_text(
     ],
 )
 def test_only_a_judge_that_never_answers_is_given_up(
-    status: int, heard: int, message: str, mock: Callable[..., InspectJudge]
+    status: int, requests: int, message: str, mock: Callable[..., InspectJudge]
 ) -> None:
     tried: list[str] = []
 
@@ -240,9 +240,9 @@ def test_only_a_judge_that_never_answers_is_given_up(
     with pytest.raises(MissingError, match=message):
         judge.answer(calls(200), RunBudget(), outcomes.append)
     # The one that ends it is told as the run's end, and not as a question's.
-    assert len(tried) == heard
-    assert len(outcomes) == heard - 1
-    assert {each.reason for each in outcomes if isinstance(each, NoReply)} <= {
+    assert len(tried) == requests
+    assert len(outcomes) == requests - 1
+    assert {outcome.reason for outcome in outcomes if isinstance(outcome, NoReply)} <= {
         f"http {status}"
     }
     judge.close()  # nothing is left running that would keep it

@@ -80,16 +80,16 @@ def test_perfect_labels_and_none_at_all() -> None:
     assert three["bounds"] == [0.0, 1.0]
     assert [row[-1] for row in three["confusion"]["counts"]] == [2, 3, 1]
     assert figures["people"]["three_way"]["unanimous"] == 3
-    said = rendered(figures, scored=0, unscored={"judge: timeout": 6})
+    text = rendered(figures, scored=0, unscored={"judge: timeout": 6})
     assert (
         "0 of 6 pairs have a verdict (without: 6 x judge: timeout; with them accuracy would be 0.000 to 1.000)"
-        in said
+        in text
     )
-    assert "n/a" in said
+    assert "n/a" in text
 
 
 def test_a_judge_of_two_classes_gets_only_those() -> None:
-    given: list[Label | None] = [
+    labels: list[Label | None] = [
         "entailment",
         "not_entailment",
         "not_entailment",
@@ -97,7 +97,7 @@ def test_a_judge_of_two_classes_gets_only_those() -> None:
         None,
         "entailment",
     ]
-    figures = check_figures(pairs(people=True, groups=True), given)
+    figures = check_figures(pairs(people=True, groups=True), labels)
     assert figures["three_way"] is None
     assert figures["two_way"]["confusion"]["counts"] == [[1, 0, 1], [1, 3, 0]]
     assert figures["two_way"]["accuracy"]["value"] == 0.8
@@ -110,9 +110,9 @@ def test_a_judge_of_two_classes_gets_only_those() -> None:
     # In a group in which this judge only said entailment it is still one of two
     # classes.
     assert all(group["three_way"] is None for group in figures["groups"].values())
-    said = rendered(figures)
-    assert "there are no figures for three classes" in said
-    assert "judge: neutral" not in said
+    text = rendered(figures)
+    assert "there are no figures for three classes" in text
+    assert "judge: neutral" not in text
     figures = check_figures(pairs(), ["entailment"] * 6, ways=2)
     assert figures["three_way"] is None
     assert figures["people"] is None
@@ -120,7 +120,7 @@ def test_a_judge_of_two_classes_gets_only_those() -> None:
 
 
 def test_two_ways_of_asking() -> None:
-    one: list[Label | None] = [
+    single: list[Label | None] = [
         "entailment",
         "neutral",
         None,
@@ -128,7 +128,7 @@ def test_two_ways_of_asking() -> None:
         "contradiction",
         "neutral",
     ]
-    other: list[Label | None] = [
+    batched: list[Label | None] = [
         "entailment",
         "neutral",
         "neutral",
@@ -136,14 +136,14 @@ def test_two_ways_of_asking() -> None:
         "neutral",
         "neutral",
     ]
-    found = same_labels(pairs(), one, other)
-    assert (found["pairs"], found["agreement"]["value"], found["agreement"]["n"]) == (
+    comparison = same_labels(pairs(), single, batched)
+    assert (comparison["pairs"], comparison["agreement"]["value"], comparison["agreement"]["n"]) == (
         4,
         0.75,
         4,
     )
-    assert found["table"] == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
-    nothing = same_labels(pairs(), one, [None] * 6)
+    assert comparison["table"] == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
+    nothing = same_labels(pairs(), single, [None] * 6)
     assert (
         nothing["pairs"],
         nothing["agreement"]["value"],
@@ -153,8 +153,8 @@ def test_two_ways_of_asking() -> None:
         None,
         None,
     )
-    said = rendered(check_figures(pairs(), one), single_vs_batched=nothing)
-    assert "the same label on n/a (n/a) of 0 pairs" in said
+    text = rendered(check_figures(pairs(), single), single_vs_batched=nothing)
+    assert "the same label on n/a (n/a) of 0 pairs" in text
 
 
 @pytest.mark.parametrize("most", [1, 3, 6, 100, None])
@@ -173,23 +173,23 @@ def test_a_class_of_few_pairs_has_a_wide_interval() -> None:
     """Unclustered it is Wilson's: 1 of 11 labelled contradictions found, 1 of 2 rightly named; none where there is none."""
     gold: list[Label] = ["contradiction"] * 12
     gold += ["neutral"] * 8
-    given: list[Label | None] = ["neutral"] * 20
-    given[0], given[11], given[12] = "contradiction", None, "contradiction"
+    labels: list[Label | None] = ["neutral"] * 20
+    labels[0], labels[11], labels[12] = "contradiction", None, "contradiction"
     alone = [
         CheckPair(id=str(n), gold=label, cluster=str(n)) for n, label in enumerate(gold)
     ]
-    classes = check_figures(alone, given)["three_way"]["classes"]
-    found = classes["contradiction"]
-    assert found["recall"] == 1 / 11  # the one without a label counts nowhere
-    assert found["recall_interval"] == pytest.approx(wilson_interval(1, 11))
-    assert found["precision"] == 1 / 2
-    assert found["precision_interval"] == pytest.approx(wilson_interval(1, 2))
+    classes = check_figures(alone, labels)["three_way"]["classes"]
+    contradiction = classes["contradiction"]
+    assert contradiction["recall"] == 1 / 11  # the one without a label counts nowhere
+    assert contradiction["recall_interval"] == pytest.approx(wilson_interval(1, 11))
+    assert contradiction["precision"] == 1 / 2
+    assert contradiction["precision_interval"] == pytest.approx(wilson_interval(1, 2))
     assert (
         classes["entailment"]["recall_interval"]
         == classes["entailment"]["precision_interval"]
         == [None, None]
     )
-    assert "recall   95 % interval" in rendered(check_figures(alone, given))
+    assert "recall   95 % interval" in rendered(check_figures(alone, labels))
 
 
 def answers(*rows: str, gold: str) -> list[CheckPair]:
@@ -218,16 +218,16 @@ def test_answers_without_a_majority() -> None:
     assert figures["correctness"]["accuracy"]["value"] is None
     assert figures["correctness"]["bounds"] == [None, None]
     assert figures["people"]["correctness"]["majority"] == {}
-    assert [each["agreement"]["value"] for each in figures["raters"]["judge"]] == [
+    assert [rater["agreement"]["value"] for rater in figures["raters"]["judge"]] == [
         0.5,
         0.5,
     ]
     assert "n/a" in rendered(figures)
 
 
-@pytest.mark.parametrize(("kappa", "said", "interval"), CASES["a_judge_at_chance"])
+@pytest.mark.parametrize(("kappa", "verdict", "interval"), CASES["a_judge_at_chance"])
 def test_a_judge_at_chance_is_named(
-    kappa: list[float | None], said: str, interval: str
+    kappa: list[float | None], verdict: str, interval: str
 ) -> None:
     figures = check_figures(pairs(people=True), GOLD)
     figures["two_way"]["kappa"] |= {"ci_low": 0.2}
@@ -237,13 +237,13 @@ def test_a_judge_at_chance_is_named(
     warnings = [
         line for line in rendered(figures).splitlines() if line.startswith("warning: ")
     ]
-    told = (
-        f"warning: {said} (three classes): kappa is {kappa[0]:.3f} and {interval}. "
-        if said
+    message = (
+        f"warning: {verdict} (three classes): kappa is {kappa[0]:.3f} and {interval}. "
+        if verdict
         else ""
     )
     step = "Report no scores of this judge; choose another, or check it on more pairs."
-    assert warnings == ([told + step] if said else [])
+    assert warnings == ([message + step] if verdict else [])
 
 
 PAIRS: Final = {"R1": 1000, "R2": 1000, "R3": 1200, "MedNLI": 1422}
@@ -253,11 +253,11 @@ MEANS: Final = {
 }
 
 
-def made(
+def labelled_sets(
     right: dict[str, int], *, without: str = ""
 ) -> tuple[list[CheckPair], list[str | None]]:
     """As many pairs as the sets have, so many of each right; every other gold label is neutral."""
-    pairs, given = [], list[str | None]()
+    pairs, labels = [], list[str | None]()
     for group, n in PAIRS.items():
         for k in range(n):
             gold = "neutral" if k % 2 else "entailment"
@@ -271,17 +271,17 @@ def made(
             )
             other = "entailment" if k % 2 else "not_entailment"
             hit = "not_entailment" if k % 2 else "entailment"
-            given.append(
+            labels.append(
                 None if group == without else hit if k < right[group] else other
             )
-    return pairs, given
+    return pairs, labels
 
 
 def test_a_row_of_the_table() -> None:
     # TRUE's row in counts: 788 of 1000, 691 of 1000, 808 of 1200, 1165 of 1422.
     right = {"R1": 788, "R2": 691, "R3": 808, "MedNLI": 1165}
-    pairs, given = made(right)
-    figures = check_figures(pairs, given, ways=2, averages=MEANS)
+    pairs, labels = labelled_sets(right)
+    figures = check_figures(pairs, labels, ways=2, averages=MEANS)
     shares = [right[name] / n for name, n in PAIRS.items()]
     anli, four = (figures["averages"]["two_way"][name] for name in MEANS)
     assert anli["value"] == pytest.approx(math.fsum(shares[:3]) / 3)
@@ -300,9 +300,9 @@ def test_a_row_of_the_table() -> None:
 
 
 def test_a_set_without_a_verdict() -> None:
-    pairs, given = made(dict.fromkeys(PAIRS, 700), without="MedNLI")
+    pairs, labels = labelled_sets(dict.fromkeys(PAIRS, 700), without="MedNLI")
     anli, four = (
-        check_figures(pairs, given, ways=2, averages=MEANS)["averages"]["two_way"][name]
+        check_figures(pairs, labels, ways=2, averages=MEANS)["averages"]["two_way"][name]
         for name in MEANS
     )
     assert (four["value"], four["ci_low"]) == (None, None)

@@ -44,7 +44,7 @@ def session(judge: ChatJudge, store: Store, **options: Any) -> JudgeSession:
 def test_votes_decide_the_same_with_and_without_faults(
     tmp_path: Path, n_choices: bool
 ) -> None:
-    found = []
+    runs = []
     # With this seed no vote is unreadable three times in a row, which would leave it
     # unscored, and rightly so.
     for name, plan in (("clean", ()), ("faulty", Chaos(0.2, seed=1))):
@@ -58,8 +58,8 @@ def test_votes_decide_the_same_with_and_without_faults(
                 sampling={"temperature": 1.0, "seed": 11},
                 n_choices=n_choices,
             )
-            found.append(session(judge, store, votes=3).ask(questions(range(60))))
-    clean, faulty = found
+            runs.append(session(judge, store, votes=3).ask(questions(range(60))))
+    clean, faulty = runs
     assert all(isinstance(outcome, Verdict) for outcome in clean)
     assert values(faulty) == values(clean)
     assert (
@@ -79,7 +79,7 @@ def hopeless(call: Call) -> Fault | None:
 def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(
     store: Store,
 ) -> None:
-    asked = questions(range(100))
+    hundred = questions(range(100))
     expected = {
         f"q{number}": HOPELESS[number % 20][0]
         if number % 20 in HOPELESS
@@ -90,7 +90,7 @@ def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(
         judged = session(
             judge_at(server.base_url, timeout=1.0, max_retries=1, total_time=4.0), store
         )
-        outcomes = judged.ask(asked)
+        outcomes = judged.ask(hundred)
     assert values(outcomes) == expected
     reasons = Counter(
         outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
@@ -106,7 +106,7 @@ def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(
     # The judge recovers. What had no reply is asked again, and nothing else: replies
     # without a verdict are replies.
     with FaultServer(answer=answer) as server:
-        outcomes = session(judge_at(server.base_url), store).ask(asked)
+        outcomes = session(judge_at(server.base_url), store).ask(hundred)
     missing = {number for number in range(100) if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
     assert Counter(number_of(call) for call in server.calls) == Counter(missing)
     assert values(outcomes) == expected | {
@@ -118,7 +118,7 @@ def test_a_judge_that_redirects_ends_the_run_at_its_first_answer(store: Store) -
     away = Fault("reply", 307, {"Location": "https://other.example/v1/chat"})
     with FaultServer(lambda call: away) as server:
         judge = judge_at(server.base_url, concurrency=1)
-        told = f"{server.base_url} .*redirects: HTTP 307, a redirect to other.example"
-        with pytest.raises(UsageError, match=told):
+        message = f"{server.base_url} .*redirects: HTTP 307, a redirect to other.example"
+        with pytest.raises(UsageError, match=message):
             session(judge, store).ask(questions(range(20)))
     assert len(server.calls) == 1

@@ -111,14 +111,14 @@ def test_labels_do_not_depend_on_the_hash_seed() -> None:
     outputs = set()
     for seed in ("0", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code],
             cwd=ROOT,
             env=environment,
             capture_output=True,
             check=True,
         )
-        outputs.add(done.stdout)
+        outputs.add(process.stdout)
     assert len(outputs) == 1
     assert set(outputs.pop().decode().strip()) == {"e", "n", "c"}
 
@@ -132,8 +132,8 @@ def test_as_a_backend() -> None:
     assert {"version", "entails_from", "same_from", "window", "stem"} <= set(
         judge.identity
     )
-    got = answers(judge, [("Rest helps.", "Rest helps."), None, ("", "Rest helps.")])
-    assert got == [
+    outcomes = answers(judge, [("Rest helps.", "Rest helps."), None, ("", "Rest helps.")])
+    assert outcomes == [
         Reply(key="key 0", label="entailment", attempts=0),
         NoReply(key="key 1", reason="no pair"),
         Reply(key="key 2", label="neutral", attempts=0),
@@ -165,12 +165,12 @@ def test_against_physicians() -> None:
     assert figures == {True: (0.705, 0.413), False: (0.677, 0.372)}
     assert _agreement(rows) == (0.692, 0.393)
     text = (ROOT / "docs" / "judges_local.md").read_text(encoding="utf-8")
-    said = [
+    printed = [
         json.dumps(number)
         for half in (*figures.values(), _agreement(rows))
         for number in half
     ]
-    assert [number for number in said if number not in text] == []
+    assert [number for number in printed if number not in text] == []
 
 
 def _agreement(rows: Sequence[dict[str, str]]) -> tuple[float, float]:

@@ -41,7 +41,7 @@ CASES = tables(__file__, "nli")
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 TWO = {0: "entailment", 1: "not_entailment"}
-ASKED = pairs(60, seed=1)
+SHORT = pairs(60, seed=1)
 LONG = pairs(4, seed=2, longest=90)
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -68,15 +68,15 @@ def open_it(folder: Path, **options: str) -> NliJudge:
     return judge
 
 
-def labels_of(judge: NliJudge, asked: Sequence[tuple[str, str]]) -> list[Label | None]:
+def labels_of(judge: NliJudge, pairs: Sequence[tuple[str, str]]) -> list[Label | None]:
     return [
         outcome.label if isinstance(outcome, Reply) else None
-        for outcome in answers(judge, asked)
+        for outcome in answers(judge, pairs)
     ]
 
 
 def one_by_one(
-    folder: Path, asked: Sequence[tuple[str, str]]
+    folder: Path, pairs: Sequence[tuple[str, str]]
 ) -> list[dict[str, float]]:
     """The plain loop: transformers alone, no padding, no batches, nothing of ours but the meaning of the labels."""
     import torch
@@ -88,12 +88,12 @@ def one_by_one(
 
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
     config = json_of(folder / "config.json")
-    found = []
+    probabilities = []
     with torch.inference_mode():
         if config["model_type"] == "t5":
             model = AutoModelForSeq2SeqLM.from_pretrained(str(folder)).eval()
             yes, no = tokenizer("1")["input_ids"][0], tokenizer("0")["input_ids"][0]
-            for premise, hypothesis in asked:
+            for premise, hypothesis in pairs:
                 ids = tokenizer(
                     f"premise: {premise} hypothesis: {hypothesis}",
                     return_tensors="pt",
@@ -102,7 +102,7 @@ def one_by_one(
                 logits = model(
                     input_ids=ids, decoder_input_ids=torch.tensor([[0]])
                 ).logits[0, 0, [yes, no]]
-                found.append(
+                probabilities.append(
                     dict(
                         zip(
                             ("entailment", "not_entailment"),
@@ -116,25 +116,25 @@ def one_by_one(
                 str(folder)
             ).eval()
             names = [name.casefold() for _, name in sorted(config["id2label"].items())]
-            for premise, hypothesis in asked:
+            for premise, hypothesis in pairs:
                 logits = model(
                     **tokenizer(premise, hypothesis, return_tensors="pt")
                 ).logits[0]
-                found.append(dict(zip(names, logits.softmax(-1).tolist(), strict=True)))
-    return found
+                probabilities.append(dict(zip(names, logits.softmax(-1).tolist(), strict=True)))
+    return probabilities
 
 
 @pytest.mark.parametrize("kind", ["true", "bert", "roberta", "deberta"])
 def test_batches_say_what_a_loop_says(models: dict[str, Path], kind: str) -> None:
     judge = open_it(models[kind])
-    got = labels_of(judge, ASKED)
-    expected = one_by_one(models[kind], ASKED)
+    got = labels_of(judge, SHORT)
+    expected = one_by_one(models[kind], SHORT)
     assert got == [max(chances, key=chances.__getitem__) for chances in expected]
     # every label occurs: a judge that always says one would pass otherwise
     assert set(got) == set(expected[0])
     form = judge._loaded
     encoded = form.encode(
-        [premise for premise, _ in ASKED], [hypothesis for _, hypothesis in ASKED]
+        [premise for premise, _ in SHORT], [hypothesis for _, hypothesis in SHORT]
     )
     scores = form.score(encoded)  # much padding
     for row, chances in zip(scores, expected, strict=True):
@@ -146,10 +146,10 @@ def test_batches_say_what_a_loop_says(models: dict[str, Path], kind: str) -> Non
 def test_batch_size_moves_no_label(
     models: dict[str, Path], kind: str, size: str
 ) -> None:
-    asked = ASKED[:20] + LONG
+    mixed = SHORT[:20] + LONG
     sized = open_it(models[kind], batch_size=size, max_length="120")
     plain = open_it(models[kind], max_length="120")
-    assert answers(sized, asked) == answers(plain, asked)
+    assert answers(sized, mixed) == answers(plain, mixed)
     assert sized.identity == plain.identity
 
 
@@ -207,8 +207,8 @@ class StubForm(Form):
     ) -> list[Columns]:
         both = zip(premises, hypotheses, strict=True)
         return [
-            {"input_ids": [*self.ids(premise), 0, *self.ids(given)]}
-            for premise, given in both
+            {"input_ids": [*self.ids(premise), 0, *self.ids(hypothesis)]}
+            for premise, hypothesis in both
         ]
 
     def score(self, rows: Sequence[Row]) -> list[list[float]]:
@@ -221,9 +221,9 @@ class StubForm(Form):
 
     def one(self, ids: list[int]) -> list[float]:
         cut = ids.index(0)
-        premise, wanted = ids[:cut], ids[cut + 1 :]
+        premise, hypothesis = ids[:cut], ids[cut + 1 :]
         holds = any(
-            premise[start : start + len(wanted)] == wanted
+            premise[start : start + len(hypothesis)] == hypothesis
             for start in range(len(premise))
         )
         return [0.9, 0.05, 0.05] if holds else [0.1, 0.8, 0.1]
@@ -290,11 +290,11 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
     form = StubForm(max_length=64)
     form.room = 3
     judge = NliJudge("nli/stub", {}, form, **options)
-    asked = [
+    fifty = [
         (f"Rest {number} helps.", f"Rest {number} helps." if number % 3 else "No.")
         for number in range(50)
     ]
-    assert labels_of(judge, asked) == [
+    assert labels_of(judge, fifty) == [
         "entailment" if number % 3 else "neutral" for number in range(50)
     ]
     assert max(form.batches) <= 3
@@ -305,7 +305,7 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
         UsageError,
         match=r"too little memory for one pair of \d+ tokens: CUDA out of memory\.",
     ):
-        answers(judge, asked)
+        answers(judge, fifty)
 
 
 @given(lengths=st.lists(st.integers(0, 50), max_size=40), room=st.integers(1, 60))
@@ -332,7 +332,7 @@ def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> 
     room=st.integers(1, 30),
 )
 def test_law_no_letter_is_lost(text: str, room: int) -> None:
-    spans = plan_windows(text, room, lambda texts: [len(part) for part in texts])
+    spans = plan_windows(text, room, lambda texts: [len(piece) for piece in texts])
     covered = set()
     for start, end in spans:
         assert start < end
@@ -344,7 +344,7 @@ def test_law_no_letter_is_lost(text: str, room: int) -> None:
 
 def test_windows_are_whole_sentences_with_overlap() -> None:
     text = " ".join(f"Sentence number {number} has six words." for number in range(30))
-    spans = plan_windows(text, 30, lambda texts: [len(part.split()) for part in texts])
+    spans = plan_windows(text, 30, lambda texts: [len(piece.split()) for piece in texts])
     windows = [text[start:end] for start, end in spans]
     assert all(
         window.strip().startswith("Sentence") and window.strip().endswith("words.")
@@ -409,7 +409,7 @@ class _Tokens:
 
 
 @pytest.mark.parametrize(
-    ("yes", "no", "found"),
+    ("yes", "no", "expected"),
     [
         ([209], [3, 632], ([], 209, 3)),  # as T5's own vocabulary has it
         ([10], [11], ([], 10, 11)),
@@ -431,11 +431,11 @@ class _Tokens:
     ],
 )
 def test_where_the_answers_part(
-    yes: list[int], no: list[int], found: tuple[list[int], int, int] | None
+    yes: list[int], no: list[int], expected: tuple[list[int], int, int] | None
 ) -> None:
     cannot = pytest.raises(UsageError, match="cannot tell the answers 1 and 0 apart")
-    with contextlib.nullcontext() if found else cannot:
-        assert answer_tokens(_Tokens(yes, no), model="nli/m") == found
+    with contextlib.nullcontext() if expected else cannot:
+        assert answer_tokens(_Tokens(yes, no), model="nli/m") == expected
 
 
 def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
@@ -443,12 +443,12 @@ def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     judge = open_it(models["true"], official="true")
-    asked = ASKED[:48] + LONG  # some of LONG are beyond 500 words
-    assert any(len(premise.split()) > 500 for premise, _ in asked)
+    mixed = SHORT[:48] + LONG  # some of LONG are beyond 500 words
+    assert any(len(premise.split()) > 500 for premise, _ in mixed)
     tokenizer = AutoTokenizer.from_pretrained(str(models["true"]))
     model = AutoModelForSeq2SeqLM.from_pretrained(str(models["true"])).eval()
     expected = []
-    for premise, hypothesis in asked:
+    for premise, hypothesis in mixed:
         cut = " ".join(premise.split(" ")[:500])
         ids = tokenizer(
             f"premise: {cut} hypothesis: {hypothesis}",
@@ -459,7 +459,7 @@ def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
             written = model.generate(ids, max_new_tokens=3, do_sample=False)
         text = tokenizer.decode(written[0], skip_special_tokens=True)
         expected.append("entailment" if text == "1" else "not_entailment")
-    assert labels_of(judge, asked) == expected
+    assert labels_of(judge, mixed) == expected
     assert set(expected) == {"entailment", "not_entailment"}
     assert judge.identity["max_length"] == "500 words"
     form = judge._loaded
@@ -502,9 +502,9 @@ def test_half_precision(models: dict[str, Path], kind: str) -> None:
     plain = open_it(models[kind])
     assert plain.identity["dtype"] == "float32"
     same = [
-        one == other
-        for one, other in zip(
-            labels_of(judge, ASKED), labels_of(plain, ASKED), strict=True
+        half == full
+        for half, full in zip(
+            labels_of(judge, SHORT), labels_of(plain, SHORT), strict=True
         )
     ]
     # random weights have near ties, which three digits move
@@ -536,8 +536,8 @@ def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
         "contradiction": "entailment",
         "neutral": "neutral",
     }
-    assert labels_of(turned, ASKED[:30]) == [
-        swap[str(label)] for label in labels_of(judge, ASKED[:30])
+    assert labels_of(turned, SHORT[:30]) == [
+        swap[str(label)] for label in labels_of(judge, SHORT[:30])
     ]
 
 

@@ -43,12 +43,12 @@ URL = {"base_url": "http://127.0.0.1:1/v1"}
 def test_unknown_judge_is_told_every_kind_with_a_line_each(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         open_judge(name, {}, log_dir=Path())
-    told = str(caught.value)
-    assert f"unknown judge {name!r}" in told
+    message = str(caught.value)
+    assert f"unknown judge {name!r}" in message
     assert judge_kinds()
     for name, kind in judge_kinds().items():
         assert kind.summary.startswith(name)
-        assert told.count(f"\n  {kind.summary}") == 1
+        assert message.count(f"\n  {kind.summary}") == 1
 
 
 def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
@@ -202,12 +202,12 @@ def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
 def test_what_can_be_done_about_missing_verdicts(
     reasons: list[str], again: bool, lasting: bool
 ) -> None:
-    said = next_step(reasons)
-    assert ("same command again" in said) == again
-    assert ("stays so with this judge" in said) == lasting
+    step = next_step(reasons)
+    assert ("same command again" in step) == again
+    assert ("stays so with this judge" in step) == lasting
     # What a file of verdicts lacks is not asked for again.
-    said = next_step(
+    step = next_step(
         ["judge: not in the recorded verdicts", "judge: recorded for another question"]
     )
-    assert "does not hold the missing ones" in said
-    assert "same command again" not in said
+    assert "does not hold the missing ones" in step
+    assert "same command again" not in step

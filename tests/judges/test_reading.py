@@ -51,9 +51,9 @@ def test_an_object_is_read_bare_or_fenced(text: str) -> None:
     assert read_object(text, KEYS) == {"verdict": False, "reason": "no"}
 
 
-@pytest.mark.parametrize(("text", "told"), CASES["other_forms_are_unreadable"])
-def test_other_forms_are_unreadable(text: str, told: str) -> None:
-    assert told in problem(read_object(text, KEYS))
+@pytest.mark.parametrize(("text", "message"), CASES["other_forms_are_unreadable"])
+def test_other_forms_are_unreadable(text: str, message: str) -> None:
+    assert message in problem(read_object(text, KEYS))
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_a_score_stands_alone(text: str) -> None:
     assert read_score(text, 1, 5) == 4
 
 
-@pytest.mark.parametrize(("text", "told"), CASES["other_scores_are_unreadable"])
-def test_other_scores_are_unreadable(text: str, told: str) -> None:
-    assert told in problem(read_score(text, 1, 5))
+@pytest.mark.parametrize(("text", "message"), CASES["other_scores_are_unreadable"])
+def test_other_scores_are_unreadable(text: str, message: str) -> None:
+    assert message in problem(read_score(text, 1, 5))
 
 
 @pytest.mark.parametrize(("text", "choice"), CASES["choices"])
@@ -225,21 +225,21 @@ def plain_verdicts() -> Iterator[tuple[str, bool]]:
     chance = random.Random(1)
     for turn in range(4_000):
         word, value = chance.choice(WORDS)
-        said, end = chance.choice(MARKED).format(word), chance.choice(ENDS)
+        marked, end = chance.choice(MARKED).format(word), chance.choice(ENDS)
         if turn % 4:
             claim = (
                 chance.choice(LEADS)
                 + chance.choice(SUBJECTS)
                 + chance.choice(LINKS)
-                + said
+                + marked
                 + chance.choice(WHYS)
             )
             yield chance.choice(REASONS) + _sentence(claim) + end, value
         else:
             label = chance.choice(LABELS)
             # a bare word in quotation marks may be somebody else's
-            said = said if label or said[0] not in "\"'“" else word
-            yield chance.choice(REASONS) + label + said + end, value
+            marked = marked if label or marked[0] not in "\"'“" else word
+            yield chance.choice(REASONS) + label + marked + end, value
 
 
 # A claim with a verdict in it, spoilt: {} is "the answer is True" and such, and what
@@ -283,16 +283,16 @@ def tempting_non_verdicts() -> Iterator[str]:
 
 
 def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
-    made = dict(plain_verdicts())
-    assert len(made) > 2_000
-    read = {text: read_closing_claim(text) for text in made}
+    verdicts = dict(plain_verdicts())
+    assert len(verdicts) > 2_000
+    read = {text: read_closing_claim(text) for text in verdicts}
     assert [
         text
         for text, value in read.items()
-        if isinstance(value, bool) and value is not made[text]
+        if isinstance(value, bool) and value is not verdicts[text]
     ] == []
     missed = [text for text, value in read.items() if isinstance(value, Unreadable)]
-    assert len(missed) <= 0.01 * len(made), missed[:10]
+    assert len(missed) <= 0.01 * len(verdicts), missed[:10]
     tempting = set(tempting_non_verdicts())
     assert len(tempting) > 2_000
     assert [
@@ -385,7 +385,7 @@ def _replies(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
         return st.sampled_from(schema["enum"])
     if schema["type"] == "object":
         return st.fixed_dictionaries(
-            {key: _replies(part) for key, part in schema["properties"].items()}
+            {key: _replies(value) for key, value in schema["properties"].items()}
         )
     if schema["type"] == "array":
         key = (

@@ -58,12 +58,12 @@ def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
             "yes" if call.question.id != "b" else NoReply(key="", reason="timeout")
         )
     )
-    asked = [question("a"), question("b"), question("c")]
+    questions = [question("a"), question("b"), question("c")]
     with Store(tmp_path / "store.sqlite") as store:
         session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-        outcomes = session.ask(asked)
+        outcomes = session.ask(questions)
     judge = recorded(tmp_path, *session.rows)
-    assert judge.ask(asked) == outcomes
+    assert judge.ask(questions) == outcomes
     assert judge.rows == session.rows
     # The verdict on one answer is none on another, though the question has the same
     # name.
@@ -151,7 +151,7 @@ def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not UTF-8"):
         RecordedJudge(tmp_path / "bytes")
     judge = recorded(tmp_path, {"id": "a", "value": "true"})
-    asked = question(
+    pair_question = question(
         "a",
         pair=Pair(
             premise="p", hypothesis="h", values={"entailment": True, "neutral": False}
@@ -161,4 +161,4 @@ def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
         UsageError,
         match="id 'a' has the value \"true\", and values of this question are like true, false",
     ):
-        judge.ask([asked])
+        judge.ask([pair_question])

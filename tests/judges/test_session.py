@@ -87,16 +87,16 @@ def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda backend, each: (ScriptedBackend(lambda call: "yes", version="2"), each),
-        lambda backend, each: (backend, replace(each, template="t2")),
-        lambda backend, each: (backend, replace(each, max_tokens=17)),
-        lambda backend, each: (
+        lambda backend, item: (ScriptedBackend(lambda call: "yes", version="2"), item),
+        lambda backend, item: (backend, replace(item, template="t2")),
+        lambda backend, item: (backend, replace(item, max_tokens=17)),
+        lambda backend, item: (
             backend,
-            replace(each, messages=({"role": "user", "content": "other"},)),
+            replace(item, messages=({"role": "user", "content": "other"},)),
         ),
-        lambda backend, each: (
+        lambda backend, item: (
             backend,
-            replace(each, messages=({"role": "system", "content": "q0"},)),
+            replace(item, messages=({"role": "system", "content": "q0"},)),
         ),
     ],
     ids=["judge", "template", "length", "content", "role"],
@@ -114,18 +114,18 @@ def test_what_decides_the_reply_is_in_its_key(
 
 def test_any_value_and_any_signs_are_kept(store: Store) -> None:
     given_values = [None, False, 0, (1, 2), "", 2.5]
-    asked = [
-        question(str(place), read=lambda text: given_values[int(text)])
-        for place in range(len(given_values))
+    items = [
+        question(str(index), read=lambda text: given_values[int(text)])
+        for index in range(len(given_values))
     ]
-    outcomes = session(ScriptedBackend(lambda call: call.question.id), store).ask(asked)
+    outcomes = session(ScriptedBackend(lambda call: call.question.id), store).ask(items)
     assert all(isinstance(outcome, Verdict) for outcome in outcomes)
     assert values(outcomes) == given_values
     text = 'lone \ud800, "quotes", \x00 and \u2028'
     backend = ScriptedBackend(lambda call: text)
-    asked = [question("q", content="also \udfff here", read=lambda reply: reply)]
-    assert values(session(backend, store).ask(asked)) == [text]
-    assert values(session(backend, store).ask(asked)) == [text]
+    items = [question("q", content="also \udfff here", read=lambda reply: reply)]
+    assert values(session(backend, store).ask(items)) == [text]
+    assert values(session(backend, store).ask(items)) == [text]
     assert len(backend.calls) == 1
     backend = ScriptedBackend(lambda call: "yes")
     same = [
@@ -282,13 +282,13 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
 
 
 def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
-    wanted: dict[Any, Any] = {
+    by_label: dict[Any, Any] = {
         "entailment": True,
         "neutral": False,
         "contradiction": False,
     }
     return Pair(
-        premise="p", hypothesis=hypothesis, values=wanted if values is None else values
+        premise="p", hypothesis=hypothesis, values=by_label if values is None else values
     )
 
 
@@ -299,9 +299,9 @@ def test_labels_become_values(store: Store) -> None:
         reads="pair",
         samples=False,
     )
-    asked = [question(name, pair=pair(name)) for name in "abc"]
+    items = [question(name, pair=pair(name)) for name in "abc"]
     judge = session(backend, store)
-    outcomes = judge.ask(asked)
+    outcomes = judge.ask(items)
     assert values(outcomes) == [True, False, "judge: cannot tell not_entailment"]
     assert isinstance(outcomes[0], Verdict)
     assert outcomes[0].text == ""
@@ -333,12 +333,12 @@ def test_labels_become_values(store: Store) -> None:
 
 def test_the_store_holds_no_prompt(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "hm" if len(call.messages) == 1 else "yes")
-    asked = question(
+    item = question(
         SECRET,
         content=f"Judge this: {SECRET}",
         pair=Pair(premise=SECRET, hypothesis=SECRET, values={}),
     )
-    session(backend, store).ask([asked])
+    session(backend, store).ask([item])
     store.close()
     connection = sqlite3.connect(store.path)
     records = connection.execute("SELECT kind, key, payload FROM records").fetchall()
@@ -364,12 +364,12 @@ def test_a_forecast_sends_nothing(
     judge = JudgeSession(
         backend, options, store, label="kqa", quiet=True, prices=Prices(2.0, 10.0)
     )
-    asked = [
+    items = [
         question(f"q{number}", max_tokens=16 if number < 2 else 1000)
         for number in range(4)
     ]
     assert (
-        values(judge.ask([*asked, question("same", content="q3", max_tokens=1000)]))
+        values(judge.ask([*items, question("same", content="q3", max_tokens=1000)]))
         == ["judge: forecast only"] * 5
     )
     assert len(backend.calls) == 2
@@ -377,8 +377,8 @@ def test_a_forecast_sends_nothing(
     # may follow; each may be asked thrice. A prompt is one letter and one digit: 2
     # tokens, and 8 around it. 6 to 10 of them make 60 to 100, and 4 032 to 6 064 tokens
     # out: $ 0.04 to 0.06.
-    told = capsys.readouterr().err
-    assert told == (
+    line = capsys.readouterr().err
+    assert line == (
         "judge scripted/judge (kqa): 5 verdicts, 0 in the store; 6 to 30 calls, about 60 to 100 prompt tokens, at most "
         "4,032 to 6,064 output tokens, about $ 0.04 to 0.06\n"
     )
@@ -399,7 +399,7 @@ def test_a_forecast_uses_what_is_there(
     # Of other kinds.
     # 1,710 letters and blanks: 570 tokens
     content = "the premise and the statement " * 57
-    asked = [
+    items = [
         question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512)
         for number in range(1589)
     ]
@@ -408,7 +408,7 @@ def test_a_forecast_uses_what_is_there(
         endpoint="https://api.example.org/v1",
         name="openai-api/example/m",
     )
-    session(backend, store, forecast=True).ask(asked)
+    session(backend, store, forecast=True).ask(items)
     # 1,589 x (570 + 4 digits + 8) = 924,798; 1,589 x 512 = 813,568
     assert capsys.readouterr().err == (
         "judge openai-api/example/m: 1,589 verdicts, 0 in the store; 1,589 to 4,767 calls, about 0.9 million prompt tokens, "
@@ -423,14 +423,14 @@ def test_a_forecast_uses_what_is_there(
         == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
     )
     # Only judges with an address are announced.
-    for endpoint, told in ((None, 0), ("http://127.0.0.1:1/v1", 1)):
+    for endpoint, lines in ((None, 0), ("http://127.0.0.1:1/v1", 1)):
         backend = ScriptedBackend(
             lambda call: "hm", endpoint=endpoint, version=str(endpoint)
         )
         judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")
         judge.ask(questions(2))
         # once an `ask`, not once a round
-        assert capsys.readouterr().err.count("in the store") == told
+        assert capsys.readouterr().err.count("in the store") == lines
         judge.ask(questions(2))
         assert "in the store" not in capsys.readouterr().err  # nothing left to ask
 
@@ -498,18 +498,18 @@ def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None
         process.wait()
         process.stdout.close()
     assert 0 < log.read_text().count("\n") < 400
-    out, _ = child(path, log, 0).communicate(timeout=60)
+    stdout, _ = child(path, log, 0).communicate(timeout=60)
     ballots = [
         ["no" if number // (vote + 1) % 2 else "yes" for vote in range(3)]
         for number in range(200)
     ]
-    assert out.split("\n")[1] == str(
+    assert stdout.split("\n")[1] == str(
         ["no" if ballot.count("no") > 1 else "yes" for ballot in ballots]
     )
-    asked = log.read_text().split("\n")[:-1]
+    calls = log.read_text().split("\n")[:-1]
     # Two first votes each, a third one where they differ.
-    assert len(set(asked)) == 400 + sum(ballot[0] != ballot[1] for ballot in ballots)
-    assert len(asked) - len(set(asked)) <= 4
+    assert len(set(calls)) == 400 + sum(ballot[0] != ballot[1] for ballot in ballots)
+    assert len(calls) - len(set(calls)) <= 4
 
 
 def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> None:
@@ -587,10 +587,10 @@ def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
 def test_without_a_finish_reason_the_tokens_tell(
     store: Store, finish: str, tokens: int, read: list[str]
 ) -> None:
-    said = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
+    reply = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
     assert (
         values(
-            session(ScriptedBackend(lambda call: said), store, reasks=0).ask(
+            session(ScriptedBackend(lambda call: reply), store, reasks=0).ask(
                 questions(1)
             )
         )

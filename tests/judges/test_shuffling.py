@@ -33,10 +33,10 @@ SENTENCES = Shuffle("sentences", 1)
 
 @given(st.lists(st.integers(), max_size=6, unique=True), st.integers(1, 50))
 def test_shuffling_moves_things_and_loses_none(things: list[int], number: int) -> None:
-    made = shuffled(things, "name", Shuffle("statements", number))
-    assert sorted(made) == sorted(things)
-    assert len(things) < 2 or made != things
-    assert made == shuffled(things, "name", Shuffle("statements", number))
+    moved = shuffled(things, "name", Shuffle("statements", number))
+    assert sorted(moved) == sorted(things)
+    assert len(things) < 2 or moved != things
+    assert moved == shuffled(things, "name", Shuffle("statements", number))
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_shuffling_moves_things_and_loses_none(things: list[int], number: int) -
 def test_sentences_change_places_and_the_layout_stays(
     text: str, sentences: list[str]
 ) -> None:
-    made = shuffled_sentences(text, "name", SENTENCES)
+    moved = shuffled_sentences(text, "name", SENTENCES)
     layout = re.compile("|".join(map(re.escape, sentences)) or "(?!)")
-    assert layout.sub("_", made) == layout.sub("_", text)
-    assert sorted(layout.findall(made)) == sorted(sentences)
-    assert (made == text) == (len(sentences) < 2)
+    assert layout.sub("_", moved) == layout.sub("_", text)
+    assert sorted(layout.findall(moved)) == sorted(sentences)
+    assert (moved == text) == (len(sentences) < 2)
 
 
 def test_figures_by_hand() -> None:
@@ -73,11 +73,11 @@ def test_figures_by_hand() -> None:
     # Of three pairs of orders: 0, 1 of the 1 that is known, 2 of 3, and 0.
     assert figures["flips"]["value"] == pytest.approx((0 + 1 + 2 / 3 + 0) / 4)  # type: ignore[index]
     assert figures["bounds"] == pytest.approx([(1 / 3 + 2 / 3) / 4, (1 + 2 / 3) / 4])
-    people = [each["accuracy"]["value"] for each in figures["with_people"]]  # type: ignore[attr-defined]
+    people = [row["accuracy"]["value"] for row in figures["with_people"]]  # type: ignore[attr-defined]
     assert people == pytest.approx([2 / 3, 2 / 3, 1.0])
     by_place = {
-        name: (found["value"], found["n"])
-        for name, found in figures["by_place"].items()  # type: ignore[attr-defined]
+        name: (accuracy["value"], accuracy["n"])
+        for name, accuracy in figures["by_place"].items()  # type: ignore[attr-defined]
     }
     assert by_place["first third"] == (1.0, 2)
     assert by_place["last third"] == (pytest.approx(2 / 3), 3)
@@ -119,8 +119,8 @@ def test_verdicts_by_text_stay_and_those_by_place_move(tmp_path: Path) -> None:
         assert list(sentences.labels) == list(as_given)
         assert not sentences.places
     # Three answers, of 3, 3 and 4 statements: places are those of the prompt.
-    told = zip(others.places, others.labels, strict=True)
-    firsts = sorted(place for place, label in told if label == "entailment")
+    labelled = zip(others.places, others.labels, strict=True)
+    firsts = sorted(position for position, label in labelled if label == "entailment")
     assert firsts == pytest.approx([1 / 8, 1 / 6, 1 / 6])
 
 
@@ -136,8 +136,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         r"statements +verdicts that flip, of pairs of 3 orders +0\.000", printed
     )
     assert "accuracy, last less first" in printed
-    found = json.loads(Path("both/check.json").read_text(encoding="utf-8"))["orders"]
-    assert [len(each["with_people"]) for each in found.values()] == [3, 3]
+    orders = json.loads(Path("both/check.json").read_text(encoding="utf-8"))["orders"]
+    assert [len(row["with_people"]) for row in orders.values()] == [3, 3]
     assert main([*command, "--orders", "2", "--out", "single"]) == 0
     assert (
         "Statements were not shuffled: each statement is judged alone"

@@ -29,15 +29,15 @@ def mode(votes: list[Any]) -> Any:
 def completions(votes: list[Any], k: int, values: str) -> list[list[Any]]:
     """Every list of `k` known votes that agrees with the known ones."""
     unknown = [
-        place for place in range(k) if place >= len(votes) or votes[place] is None
+        index for index in range(k) if index >= len(votes) or votes[index] is None
     ]
-    found = []
+    complete = []
     for filling in product(values, repeat=len(unknown)):
         full = [*votes, *[None] * (k - len(votes))]
-        for place, value in zip(unknown, filling, strict=True):
-            full[place] = value
-        found.append(full)
-    return found
+        for index, value in zip(unknown, filling, strict=True):
+            full[index] = value
+        complete.append(full)
+    return complete
 
 
 def test_decisions_by_hand() -> None:
@@ -55,10 +55,10 @@ def test_stopping_early_decides_as_asking_all(
     votes = data.draw(
         st.lists(st.sampled_from("abcd"[:n_values]), min_size=k, max_size=k)
     )
-    asked: list[Any] = []
-    while not isinstance(outcome := decide(asked, k), Decided):
-        assert 1 <= outcome <= k - len(asked)
-        asked = votes[: len(asked) + outcome]
+    cast: list[Any] = []
+    while not isinstance(outcome := decide(cast, k), Decided):
+        assert 1 <= outcome <= k - len(cast)
+        cast = votes[: len(cast) + outcome]
     assert outcome.value == mode(votes)
     assert votes.index(outcome.value) == outcome.vote
 
@@ -91,22 +91,22 @@ Votes = list[bool | None]
 
 def early(votes: Votes) -> tuple[bool | None, int]:
     """What stopping early decides, and after how many votes."""
-    asked: Votes = []
+    cast: Votes = []
     while not isinstance(
-        outcome := decide([None if vote is None else (vote,) for vote in asked], VOTES),
+        outcome := decide([None if vote is None else (vote,) for vote in cast], VOTES),
         Decided,
     ):
         if not outcome:
-            return None, len(asked)
-        asked = votes[: len(asked) + outcome]
-    return outcome.value[0], len(asked)
+            return None, len(cast)
+        cast = votes[: len(cast) + outcome]
+    return outcome.value[0], len(cast)
 
 
 def test_a_session_saves_what_is_expected() -> None:
     patterns = draw_votes(400, paper_agreement(), seed=11)
     assert (
         session_calls(patterns)
-        == sum(asked for _, asked in map(early, patterns))
+        == sum(cast for _, cast in map(early, patterns))
         <= 0.70 * VOTES * 400
     )
 
