@@ -319,10 +319,8 @@ class FaultServer:
         texts = (
             [answer] * int(call.body.get("n", 1)) if isinstance(answer, str) else answer
         )
-        prompt_tokens, completion_tokens = (
-            len(call.prompt.split()),
-            sum(len(text.split()) for text in texts),
-        )
+        prompt_tokens = len(call.prompt.split())
+        completion_tokens = sum(len(text.split()) for text in texts)
         return {
             "id": f"chatcmpl-{call.number}",
             "created": int(time.time()),

@@ -1,8 +1,8 @@
-"""A judge whose replies are scripted, in this process; and one that says what a table says.
+"""A judge in this process whose replies are scripted; and one whose verdicts come from a table.
 
 backend = ScriptedBackend(lambda call: '{"verdict": true}')
 session = JudgeSession(backend, JudgeOptions(), store)
-backend.calls                 # every call it was asked for, in order
+backend.calls                 # every call it received, in order
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ScriptedBackend:
     Args:
         script: from call to the text of the reply (a label for a judge that reads
             pairs), to a `Reply` or `NoReply` (whose key does not matter), or to an
-            error, which is raised then and there.
+            error, which is raised at that call.
     """
 
     comparable = True
@@ -96,11 +96,11 @@ class ScriptedBackend:
 
 
 class TableJudge:
-    """Implements `judges.base.Judge`: says what a table, or a function of the question, says.
+    """Implements `judges.base.Judge` with the verdicts of a table, or of a function of the question.
 
     Args:
-        verdicts: from question id to value; a question that is not there is unscored.
-            Or a function, in which None is unscored.
+        verdicts: from question id to value; a question that is missing is unscored. Or
+            a function, for which None means unscored.
     """
 
     name = "table/judge"
@@ -114,7 +114,7 @@ class TableJudge:
     ) -> None:
         self.comparable = comparable
         self.asked: list[Question] = []
-        self._say = (
+        self._value_of = (
             verdicts
             if callable(verdicts)
             else lambda question: verdicts.get(question.id)
@@ -124,7 +124,7 @@ class TableJudge:
         self.asked.extend(questions)
         outcomes: list[Verdict | Unscored] = []
         for item in questions:
-            value = self._say(item)
+            value = self._value_of(item)
             if value is None:
                 outcomes.append(Unscored(id=item.id, reason="judge: http 500"))
             else:
@@ -163,7 +163,7 @@ def question(
 
 
 def calls(count: int) -> list[Call]:
-    """One call a question, `q0` and so on."""
+    """Makes one call for each of the questions `q0`, `q1` and so on."""
     questions = [question(f"q{number}") for number in range(count)]
     return [
         Call(key=f"key {index}", question=item, messages=item.messages, vote=0)
@@ -174,7 +174,7 @@ def calls(count: int) -> list[Call]:
 def answered(
     judge: Backend, calls: Sequence[Call], budget: RunBudget | None = None
 ) -> dict[str, Reply | NoReply]:
-    """Asks a backend; each outcome comes once, in this thread."""
+    """Asks a backend, and checks that each outcome comes once, in this thread."""
     outcomes: dict[str, Reply | NoReply] = {}
     here = threading.get_ident()
 

@@ -54,10 +54,10 @@ def question(name: str, *, size: int = SIZE) -> Question:
 
 
 def calls(count: int, *, votes: int = 1, size: int = SIZE) -> list[Call]:
+    questions = [question(str(number), size=size) for number in range(count)]
     return [
-        Call(key=f"{name}/{vote}", question=local_outcomes, messages=local_outcomes.messages, vote=vote)
-        for name in range(count)
-        for local_outcomes in [question(str(name), size=size)]
+        Call(key=f"{item.id}/{vote}", question=item, messages=item.messages, vote=vote)
+        for item in questions
         for vote in range(votes)
     ]
 
@@ -106,20 +106,20 @@ def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     assert "seed" not in server.calls[0].body
 
 
-def test_a_structured_judge_sends_the_form_with_questions_that_have_one() -> None:
-    pair = calls(2)
-    form = schema_of({"reason": free_text, "verdict": one_of("yes", "no")})
-    pair[1] = replace(pair[1], question=replace(pair[1].question, schema=form))
+def test_a_structured_judge_sends_the_schema_of_questions_that_have_one() -> None:
+    schema = schema_of({"reason": free_text, "verdict": one_of("yes", "no")})
+    plain, formed = calls(2)
+    formed = replace(formed, question=replace(formed.question, schema=schema))
     for structured in (True, False):
         with FaultServer() as server:
-            ask(judge_with(server.base_url, structured=structured), pair)
+            ask(judge_with(server.base_url, structured=structured), [plain, formed])
         formats = {
             call.prompt: call.body.get("response_format", {}).get("json_schema", {})
             for call in server.calls
         }
         assert [formats[f"statement {number}"].get("schema") for number in (0, 1)] == [
             None,
-            form if structured else None,
+            schema if structured else None,
         ]
 
 
@@ -140,9 +140,9 @@ def test_every_request_is_admitted_and_settled() -> None:
     assert budget.tokens == estimate_chat(question("0").messages) + SIZE + 4
 
 
-def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
-    # Each reservation is far above what is used: at eight requests at once the limit
-    # would seem spent at the second.
+def test_reserved_tokens_delay_requests_but_do_not_spend_the_budget() -> None:
+    # Each reservation is far above the use: with eight requests at once the limit would
+    # seem spent at the second.
     reservation = estimate_chat(question("39").messages) + 400
     with FaultServer(latency=0.005) as server:
         budget = RunBudget(max_tokens=reservation + 30 * 4)
@@ -151,14 +151,16 @@ def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
     # While 30 have taken 4 tokens each, one more fits exactly.
     assert len(answered) == len(server.calls) == 31
     assert budget.tokens == 31 * 4 <= reservation + 30 * 4
-    assert {reply.reason for reply in outcomes.values() if isinstance(reply, NoReply)} == {
-        "budget spent"
-    }
+    assert {
+        reply.reason for reply in outcomes.values() if isinstance(reply, NoReply)
+    } == {"budget spent"}
     reservation = estimate_chat(question("0").messages) + 400
     with FaultServer(latency=0.2) as server:
         judge = judge_with(server.base_url, total_time=0.9)
-        outcomes = ask(judge, calls(6, size=400), RunBudget(max_tokens=reservation + 100))
-    assert len(server.calls) == 6  # one after the other: the last waits 1 s
+        outcomes = ask(
+            judge, calls(6, size=400), RunBudget(max_tokens=reservation + 100)
+        )
+    assert len(server.calls) == 6  # one after another: the last waits 1 s
     assert all(isinstance(reply, Reply) for reply in outcomes.values())
 
 
@@ -213,7 +215,7 @@ def test_votes_on_a_question_share_a_request() -> None:
         for name in range(4)
         for vote in range(3)
     }
-    # What a request took is counted once.
+    # The tokens of a request are counted once.
     assert sum(reply.attempts for reply in outcomes.values()) == 4
     replies = [reply for reply in outcomes.values() if isinstance(reply, Reply)]
     assert (
@@ -234,9 +236,9 @@ def test_votes_on_a_question_share_a_request() -> None:
             judge_with(server.base_url, n_choices=True), [three[0], again, three[2]]
         )
     assert sorted(call.body.get("n", 1) for call in server.calls) == [1, 2]
-    assert [reply.text for reply in [outcomes["again"]] if isinstance(reply, Reply)] == [
-        "once more #0"
-    ]
+    assert [
+        reply.text for reply in [outcomes["again"]] if isinstance(reply, Reply)
+    ] == ["once more #0"]
     with FaultServer(answer=lambda call: ["a", "b", "c", "d"]) as server:
         outcomes = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=2))
     assert [reply.text for reply in outcomes.values() if isinstance(reply, Reply)] == [
@@ -258,7 +260,7 @@ def test_votes_on_a_question_share_a_request() -> None:
     )
 
 
-def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
+def test_votes_are_separate_requests_where_the_server_ignores_n() -> None:
     with FaultServer(
         answer=lambda call: [f"{call.prompt} seed {call.body['seed']}"]
     ) as server:
@@ -279,7 +281,7 @@ def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
+def test_votes_are_separate_requests_where_the_server_rejects_n(status: int) -> None:
     def plan(call: Received) -> Fault | None:
         return Fault.status_code(status, "n must be 1") if "n" in call.body else None
 
@@ -287,11 +289,11 @@ def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
         outcomes = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
     assert len(outcomes) == 40
     assert all(isinstance(reply, Reply) for reply in outcomes.values())
-    # those under way when the first was rejected
+    # those in flight when the first was rejected
     assert sum("n" in call.body for call in server.calls) <= 8
 
 
-def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(
+def test_the_data_guard_records_the_purpose_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
@@ -310,12 +312,14 @@ def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(
     ]
 
 
-def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
+def test_replies_before_an_error_are_delivered_and_the_budget_is_released() -> None:
     delivered: list[str] = []
     with FaultServer([None] * 5 + [Fault.status_code(401)] * 20) as server:
         judge = judge_with(server.base_url, concurrency=1)
         with pytest.raises(MissingError):
-            judge.answer(calls(20), RunBudget(), lambda reply: delivered.append(reply.key))
+            judge.answer(
+                calls(20), RunBudget(), lambda reply: delivered.append(reply.key)
+            )
     assert delivered == [f"{name}/0" for name in range(5)]
     budget = RunBudget()
 
@@ -325,7 +329,7 @@ def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
     with FaultServer(plan) as server, pytest.raises(MissingError):
         ask(judge_with(server.base_url), calls(20), budget)
     assert budget._reserved == Amount()
-    # However slow the caller is, no more than `concurrency` replies are not yet kept.
+    # However slow the caller is, at most `concurrency` replies wait for it.
     kept = 0
 
     def slow(reply: Reply | NoReply) -> None:
@@ -339,7 +343,7 @@ def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
     assert kept == 30
 
 
-def test_identity_is_what_makes_the_reply_and_holds_no_secret(
+def test_identity_has_what_decides_a_reply_and_no_secret(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MY_HOST_BASE_URL", "https://api.example.org/v1/")
@@ -364,7 +368,7 @@ def test_identity_is_what_makes_the_reply_and_holds_no_secret(
     judge.close()
 
 
-def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
+def test_a_judge_has_32_requests_at_once_unless_concurrency_is_set() -> None:
     def patient(call: Received) -> str:
         end = time.monotonic() + 10
         while server.most_at_once < 32 and time.monotonic() < end:
@@ -436,7 +440,7 @@ def local_outcomes(
     ]
 
 
-def test_a_models_answers_are_replies() -> None:
+def test_answers_of_a_local_model_become_replies() -> None:
     model = ScriptedModel(answering("yes"), identity=GREEDY)
     judge = LocalJudge(model)
     assert local_outcomes(judge, 2) == [
@@ -472,8 +476,8 @@ def test_a_models_answers_are_replies() -> None:
     assert outcome == NoReply(key="key 0", reason="prompt too long", attempts=1)
 
 
-def test_only_a_temperature_makes_votes_differ() -> None:
-    for identity, samples in CASES["only_a_temperature_makes_votes_differ"]:
+def test_a_judge_samples_only_with_a_temperature() -> None:
+    for identity, samples in CASES["identities_and_samples"]:
         assert (
             LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples
             is samples
@@ -488,7 +492,7 @@ def test_only_a_temperature_makes_votes_differ() -> None:
         ), temperature
 
 
-def test_the_budget_is_used_up_and_no_further() -> None:
+def test_a_local_judge_stays_within_its_budget() -> None:
     model = ScriptedModel(answering("yes"), identity=GREEDY)
     outcomes = local_outcomes(LocalJudge(model), 5, RunBudget(max_calls=3))
     assert [isinstance(outcome, Reply) for outcome in outcomes] == [
@@ -500,7 +504,9 @@ def test_the_budget_is_used_up_and_no_further() -> None:
     ]
     assert outcomes[-1] == NoReply(key="key 4", reason="budget spent")
     budget = RunBudget()
-    local_outcomes(LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), 1, budget)
+    local_outcomes(
+        LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), 1, budget
+    )
     assert budget.tokens == estimate_chat(plain_calls(1)[0].messages) + 16
     model = ScriptedModel(answering("yes"), identity=GREEDY)
     assert estimate_chat(plain_calls(1)[0].messages) == 10
@@ -513,10 +519,10 @@ def test_the_budget_is_used_up_and_no_further() -> None:
     assert [type(outcome) for outcome in outcomes].count(NoReply) == 1
 
 
-def test_tokens_are_reserved_before_and_settled_after() -> None:
+def test_a_budget_reserves_before_a_request_and_settles_after_it() -> None:
     budget = RunBudget(max_tokens=100)
     assert budget.admit(Amount(40, 20))
-    assert not budget.admit(Amount(40, 20))  # 60 are under way
+    assert not budget.admit(Amount(40, 20))  # 60 are reserved
     budget.settle(Amount(40, 20), Amount(30))
     assert budget.admit(Amount(40, 20))
     assert (budget.calls, budget.tokens) == (2, 30)
@@ -540,7 +546,7 @@ def test_tokens_are_reserved_before_and_settled_after() -> None:
     )
 
 
-def test_threads_never_exceed_it_together() -> None:
+def test_threads_together_never_exceed_a_budget() -> None:
     budget = RunBudget(max_calls=500, max_tokens=100_000)
     highest: list[int] = []
 
@@ -571,6 +577,6 @@ def test_threads_never_exceed_it_together() -> None:
         ("\ud800", 3),
     ],
 )
-def test_estimates_by_hand(text: str, tokens: int) -> None:
+def test_token_estimates_by_hand(text: str, tokens: int) -> None:
     # a third of the letters and blanks, rounded up, and each other byte
     assert estimate_tokens(text) == tokens

@@ -57,9 +57,9 @@ def test_a_judge_that_was_never_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "votes", "name", "line"), CASES["told in one line"]
+    ("changes", "votes", "name", "line"), CASES["described in one line"]
 )
-def test_the_last_check_is_told_in_one_line(
+def test_the_last_check_is_described_in_one_line(
     home: Path, changes: dict[str, Any], votes: int, name: str, line: str
 ) -> None:
     assert record_check(check_key(IDENTITY, votes=votes), check(**changes))
@@ -70,43 +70,18 @@ def test_the_last_check_is_told_in_one_line(
     )
 
 
+def test_a_check_belongs_to_identity_votes_mode_and_prompts() -> None:
+    settings: dict[str, Any] = {"votes": 3, "mode": "batched", "prompts": "official"}
+    record_check(check_key(IDENTITY, **settings), check())
+    for same in (IDENTITY, dict(reversed(IDENTITY.items()))):
+        assert last_check(same, **settings, name="kqa") == check()
+    other_judge = {**IDENTITY, "temperature": "1"}
+    assert last_check(other_judge, **settings, name="kqa") is None
+    for change in ({"votes": 1}, {"mode": "single"}, {"prompts": "own"}):
+        assert last_check(IDENTITY, **settings | change, name="kqa") is None
+
+
 def test_which_check_is_the_last() -> None:
-    record_check(
-        check_key(IDENTITY, votes=3, mode="batched", prompts="official"), check()
-    )
-    assert (
-        last_check(IDENTITY, votes=3, mode="batched", prompts="official", name="kqa")
-        == check()
-    )
-    assert (
-        last_check(
-            dict(reversed(IDENTITY.items())),
-            votes=3,
-            mode="batched",
-            prompts="official",
-            name="kqa",
-        )
-        == check()
-    )
-    assert (
-        last_check(
-            {**IDENTITY, "temperature": "1"},
-            votes=3,
-            mode="batched",
-            prompts="official",
-            name="kqa",
-        )
-        is None
-    )
-    assert (
-        last_check(IDENTITY, votes=1, mode="batched", prompts="official", name="kqa")
-        is None
-    )
-    assert (
-        last_check(IDENTITY, votes=3, mode="single", prompts="official", name="kqa")
-        is None
-    )
-    assert last_check(IDENTITY, votes=3, mode="batched", name="kqa") is None
     key = check_key(IDENTITY)
     record_check(key, check(set="anli", date="2026-12-01"))
     record_check(key, check(set="mednli", date="2026-12-02"))
@@ -121,7 +96,7 @@ def test_which_check_is_the_last() -> None:
 
 def test_each_benchmark_has_its_own_check() -> None:
     key = check_key(IDENTITY)
-    # as it was kept before there was another benchmark
+    # in the form from before there was another benchmark
     record_check(key, check(date="2026-01-01"))
     assert last_check(IDENTITY, name="ehrnoteqa_open") is None
     record_check(
@@ -137,7 +112,7 @@ def test_each_benchmark_has_its_own_check() -> None:
     record_check(check_key(IDENTITY, votes=5), check(set="ehrnoteqa_mc"))
     assert last_check(IDENTITY, votes=5, name="kqa") is None
     assert last_check(IDENTITY, votes=5, name="ehrnoteqa_open") is None
-    # What belongs to no benchmark is shown where there is nothing better.
+    # A check that belongs to no benchmark is shown if there is no other.
     record_check(check_key(IDENTITY, votes=5), check(set="anli"))
     assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_open") or {})["set"] == "anli"
     assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_mc") or {})[
@@ -148,13 +123,11 @@ def test_each_benchmark_has_its_own_check() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        *(
-            "{",
-            "[]",
-            "\x00" * 8,
-            '{"format": 2, "checks": {}}',
-            '{"format": 1, "checks": {"k": []}}',
-        ),
+        "{",
+        "[]",
+        "\x00" * 8,
+        '{"format": 2, "checks": {}}',
+        '{"format": 1, "checks": {"k": []}}',
         '{"format": 1, "checks": {"k": {"kqa": {"set": "kqa"}}}}',
         json.dumps(
             {"format": 1, "checks": {"k": {"kqa": check() | {"judge_kappas": "many"}}}}
@@ -167,7 +140,7 @@ def test_each_benchmark_has_its_own_check() -> None:
         ),
     ],
 )
-def test_a_damaged_record_is_told_and_never_written_over(
+def test_a_damaged_file_is_reported_and_never_overwritten(
     home: Path, content: str
 ) -> None:
     home.mkdir()
@@ -193,7 +166,7 @@ for number in range(10):
 """
 
 
-def test_several_processes_lose_nothing(home: Path) -> None:
+def test_checks_of_processes_that_write_at_once_are_all_kept(home: Path) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(number)], cwd=ROOT)
         for number in range(4)
@@ -201,5 +174,5 @@ def test_several_processes_lose_nothing(home: Path) -> None:
     assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
     content = json_of(checks_file())
     assert len(content["checks"]) == 40
-    # nothing half-written is left
+    # no temporary file is left
     assert [path.name for path in home.iterdir()] == ["judge_checks.json"]

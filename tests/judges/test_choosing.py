@@ -1,4 +1,4 @@
-"""Judges beside one another: what each leans to, what it can tell apart, and which is recommended."""
+"""Comparison of judges: the bias of each, what it can tell apart, and which is recommended."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from tests.judges.scripted import ScriptedBackend, question
 CASES = tables(__file__, "choosing")
 YES, NO = CORRECTNESS.classes
 MODELS = ("gpt4", "llama-2-70b")
-# 240 answers to 120 questions, one of each model, half of them right; their lengths and
-# models say nothing of that.
+# 240 answers to 120 questions, one of each model, half of them right, whatever their
+# length and model.
 PAIRS = [
     CheckPair(
         id=f"p{n}",
@@ -49,7 +49,7 @@ Leaning = Callable[[CheckPair], bool]
 def labels(
     right: float, seed: int, no: float = 0.0, leans: Leaning = lambda pair: False
 ) -> list[str | None]:
-    """Right so often, without a label so often; half of what it leans to is right to it anyway."""
+    """Labels of a judge that is `right` so often, silent on a share `no`, and for half of what it `leans` to says yes."""
     chance = random.Random(seed)
     other, lost = {YES: NO, NO: YES}, [chance.random() < no for _ in PAIRS]
     drawn = [
@@ -89,17 +89,21 @@ def check(
 HONEST = check(labels(0.9, 1), cost=0.24)
 
 
-def test_a_lean_is_what_the_judge_has_more_than_people_there_less_elsewhere() -> None:
+def test_a_bias_is_the_judges_excess_over_people_there_less_elsewhere() -> None:
     rows = enumerate(CASES["by hand"])
     pairs = [
         CheckPair(id=str(n), gold=gold, cluster=str(n), words=at, model=by)
         for n, (gold, _, at, by) in rows
     ]
-    settings: dict[str, Any] = {"answers": 10, "whole": False}
+    sizes: dict[str, Any] = {"answers": 10, "whole": False}
     lean = figures.choice_figures(
-        pairs, [row[1] for row in CASES["by hand"]], CORRECTNESS, judge="h/gpt-5", **settings
+        pairs,
+        [row[1] for row in CASES["by hand"]],
+        CORRECTNESS,
+        judge="h/gpt-5",
+        **sizes,
     )
-    # Right to people 2 and 1 of the three, to the judge 2 and 3.
+    # Of three answers of each length, people call 2 and 1 right, the judge 2 and 3.
     assert lean["length"]["lean"]["value"] == pytest.approx(
         (1.0 - 1 / 3) - (2 / 3 - 2 / 3)
     )
@@ -108,12 +112,12 @@ def test_a_lean_is_what_the_judge_has_more_than_people_there_less_elsewhere() ->
         "judge": 2 / 3,
         "people": 2 / 3,
     }
-    # gpt35 and gpt4: judge 2 of 2, people 1 of 2; bard: 2 of 3 each; one whose model
-    # nobody names is in neither.
+    # gpt35 and gpt4: judge 2 of 2, people 1 of 2; bard: 2 of 3 each; an answer without
+    # a model counts in neither.
     assert lean["own_model"]["models"] == ["gpt35", "gpt4"]
     assert lean["own_model"]["lean"]["value"] == pytest.approx(0.5)
     other = figures.choice_figures(
-        pairs, [None] * 6, CORRECTNESS, judge="h/claude", **settings
+        pairs, [None] * 6, CORRECTNESS, judge="h/claude", **sizes
     )
     assert (
         other["length"]["lean"]["value"]
@@ -136,7 +140,7 @@ PLANTED = {
     "own_model": check(
         labels(0.9, 3, leans=lambda pair: pair.model == "gpt4"), cost=0.001
     ),
-    # Errs elsewhere the second time.
+    # It errs on other pairs the second time.
     "again": check(
         labels(0.9, 4),
         cost=0.001,
@@ -148,7 +152,9 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_a_planted_fault_shows_and_puts_a_judge_behind(planted: str) -> None:
+def test_a_planted_fault_is_a_caution_and_the_honest_judge_is_preferred(
+    planted: str,
+) -> None:
     choice = choose({"faulty": PLANTED[planted], "honest": HONEST}, {})
     assert [choice["judges"][name]["cautions"] for name in ("faulty", "honest")] == [
         [planted],
@@ -168,7 +174,7 @@ OTHERS = {
 
 @settings(max_examples=10)
 @given(order=st.permutations(list(OTHERS)))
-def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(
+def test_the_cheapest_of_equally_good_judges_is_recommended_in_any_order(
     order: list[str],
 ) -> None:
     choice = choose(
@@ -188,7 +194,7 @@ def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(
     assert "$ 0.1000 and 100.0 s for 1,000 verdicts" in page
 
 
-def test_no_judge_the_same_judge_and_other_pairs() -> None:
+def test_choices_without_a_judge_of_one_judge_twice_and_of_other_pairs() -> None:
     none = choose({"guess": OTHERS["guess"]}, {})
     assert (none["recommended"], none["conclusions"][0]) == (
         None,
@@ -210,7 +216,7 @@ def test_no_judge_the_same_judge_and_other_pairs() -> None:
 
 
 @pytest.mark.parametrize("own", [kqa, ehrnoteqa])
-def test_verdicts_in_reverse(own: Any) -> None:
+def test_prompts_with_the_verdicts_in_reverse_order(own: Any) -> None:
     prompts = own.load_judge_prompts(KQA if own is kqa else TASKS[0])
     turned = prompts.turned(own.VERDICTS)
     listed = (
@@ -227,7 +233,7 @@ def test_verdicts_in_reverse(own: Any) -> None:
     assert turned.turned(own.VERDICTS) == prompts
 
 
-def test_asking_again_is_by_the_next_votes_which_are_kept_too(tmp_path: Path) -> None:
+def test_asking_again_uses_the_next_votes_and_stores_them(tmp_path: Path) -> None:
     backend = ScriptedBackend(lambda call: "yes" if call.vote < 3 else "no")
     with Store(tmp_path / "store.sqlite") as store:
         for _ in range(2):

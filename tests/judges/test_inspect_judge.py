@@ -30,12 +30,12 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:The 'initial' parameter is deprecated:DeprecationWarning"
 )
 
-Say = Callable[[str, Any], Any]
+Script = Callable[[str, Any], Any]
 """From the last message and inspect's settings of the call to a text, an inspect output, or an error to raise."""
 
 
 def output(text: str, **more: Any) -> Any:
-    """An inspect output that says what it used: where it does not, mockllm fetches a tokenizer."""
+    """An inspect output with its usage: without one, mockllm fetches a tokenizer."""
     from inspect_ai.model import ModelOutput, ModelUsage
 
     reply = ModelOutput.from_content("mockllm/model", text, **more)
@@ -48,12 +48,16 @@ def mock() -> Iterator[Callable[..., InspectJudge]]:
     judges: list[InspectJudge] = []
 
     def make(
-        say: Say, *, temperature: float = 0.0, seed: int | None = None, **limits: Any
+        script: Script,
+        *,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        **limits: Any,
     ) -> InspectJudge:
         async def answer(
             messages: list[Any], tools: Any, choice: Any, config: Any
         ) -> Any:
-            reply = say(messages[-1].text, config)
+            reply = script(messages[-1].text, config)
             if asyncio.iscoroutine(reply):
                 reply = await reply
             if isinstance(reply, BaseException):
@@ -111,7 +115,7 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
     assert asyncio.run(notebook()) == 3
 
 
-def test_limits_errors_of_the_receiver_and_empty_replies(
+def test_limits_errors_of_the_callback_and_empty_replies(
     mock: Callable[..., InspectJudge],
 ) -> None:
     under_way, most = 0, 0
@@ -194,7 +198,7 @@ class APIConnectionError(Exception):
         (lambda: asyncio.sleep(5), "timeout"),
     ],
 )
-def test_failures_have_a_class_and_no_text(
+def test_reasons_of_failures_hold_no_text_of_the_question(
     say: Callable[[], Any], reason: str, mock: Callable[..., InspectJudge]
 ) -> None:
     limit = 1.0 if reason == "timeout" else 60.0
@@ -226,7 +230,7 @@ def test_failures_have_a_class_and_no_text(
         ),
     ],
 )
-def test_only_a_judge_that_never_answers_is_given_up(
+def test_only_a_judge_that_never_answers_ends_the_run(
     status: int, requests: int, message: str, mock: Callable[..., InspectJudge]
 ) -> None:
     tried: list[str] = []
@@ -239,13 +243,13 @@ def test_only_a_judge_that_never_answers_is_given_up(
     outcomes: list[Reply | NoReply] = []
     with pytest.raises(MissingError, match=message):
         judge.answer(calls(200), RunBudget(), outcomes.append)
-    # The one that ends it is told as the run's end, and not as a question's.
+    # The error that ends the run is raised, and is no question's outcome.
     assert len(tried) == requests
     assert len(outcomes) == requests - 1
     assert {outcome.reason for outcome in outcomes if isinstance(outcome, NoReply)} <= {
         f"http {status}"
     }
-    judge.close()  # nothing is left running that would keep it
+    judge.close()  # nothing is left running that would delay it
     judge = mock(
         lambda text, config: "yes" if text == "q0" else StatusError(403), concurrency=1
     )
@@ -288,7 +292,7 @@ def test_wrong_names_and_arguments(
         open_inspect_judge(name, options)
 
 
-def test_a_missing_key_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_an_error_at_opening(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOCALX_API_KEY", raising=False)
     monkeypatch.delenv("LOCALX_BASE_URL", raising=False)
     with pytest.raises(
@@ -316,9 +320,9 @@ def say(messages, tools, choice, config):
 model = InspectModel("inspect/mockllm/model", InspectSettings(), objects={"custom_outputs": say})
 judge = InspectJudge(model)
 question = Question(id="q", messages=({"role": "user", "content": "CANARY"},), template="t", read=str, again="")
-heard = []
-judge.answer([Call(key="k", question=question, messages=question.messages, vote=0)], RunBudget(), heard.append)
-print(json.dumps([outcome.text for outcome in heard]))
+outcomes = []
+judge.answer([Call(key="k", question=question, messages=question.messages, vote=0)], RunBudget(), outcomes.append)
+print(json.dumps([outcome.text for outcome in outcomes]))
 """
     home = tmp_path / "home"
     (tmp_path / "here").mkdir()

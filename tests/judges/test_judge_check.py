@@ -55,8 +55,8 @@ def rendered(figures: dict[str, object], **changes: object) -> str:
 
 def test_perfect_labels_and_none_at_all() -> None:
     figures = check_figures(pairs(people=True), GOLD)
-    # The third physician says neutral six times: right on three pairs, and on the
-    # contradiction too when it is but not entailed.
+    # The third physician says neutral six times: right on three pairs, and with two
+    # classes on the contradiction too.
     for way, third in (("three_way", 3 / 6), ("two_way", 4 / 6)):
         assert (
             figures[way]["accuracy"]["value"] == figures[way]["kappa"]["value"] == 1.0
@@ -64,8 +64,8 @@ def test_perfect_labels_and_none_at_all() -> None:
         assert figures[way]["bounds"] == [1.0, 1.0]
         assert figures[way]["accuracy"]["ci_low"] < 1.0
         assert all(
-            each["recall"] == each["precision"] == 1.0
-            for each in figures[way]["classes"].values()
+            of_class["recall"] == of_class["precision"] == 1.0
+            for of_class in figures[way]["classes"].values()
         )
         assert figures[way]["with_people"]["agreement"] == [1.0, 1.0, third]
     assert "judge with each person, agreement  three classes      0.833" in rendered(
@@ -88,7 +88,7 @@ def test_perfect_labels_and_none_at_all() -> None:
     assert "n/a" in text
 
 
-def test_a_judge_of_two_classes_gets_only_those() -> None:
+def test_a_judge_of_two_classes_has_no_figures_for_three() -> None:
     labels: list[Label | None] = [
         "entailment",
         "not_entailment",
@@ -101,14 +101,13 @@ def test_a_judge_of_two_classes_gets_only_those() -> None:
     assert figures["three_way"] is None
     assert figures["two_way"]["confusion"]["counts"] == [[1, 0, 1], [1, 3, 0]]
     assert figures["two_way"]["accuracy"]["value"] == 0.8
-    # People are told in three classes all the same.
+    # People are counted in three classes all the same.
     assert set(figures["people"]["three_way"]["majority"]) == {
         "entailment",
         "neutral",
         "contradiction",
     }
-    # In a group in which this judge only said entailment it is still one of two
-    # classes.
+    # It is a judge of two classes also in a group that it labels entailment throughout.
     assert all(group["three_way"] is None for group in figures["groups"].values())
     text = rendered(figures)
     assert "there are no figures for three classes" in text
@@ -119,7 +118,7 @@ def test_a_judge_of_two_classes_gets_only_those() -> None:
     assert figures["two_way"]["kappa"]["value"] == 0.0
 
 
-def test_two_ways_of_asking() -> None:
+def test_agreement_of_single_and_batched_verdicts() -> None:
     single: list[Label | None] = [
         "entailment",
         "neutral",
@@ -137,7 +136,11 @@ def test_two_ways_of_asking() -> None:
         "neutral",
     ]
     comparison = same_labels(pairs(), single, batched)
-    assert (comparison["pairs"], comparison["agreement"]["value"], comparison["agreement"]["n"]) == (
+    assert (
+        comparison["pairs"],
+        comparison["agreement"]["value"],
+        comparison["agreement"]["n"],
+    ) == (
         4,
         0.75,
         4,
@@ -170,7 +173,7 @@ def test_a_subset_depends_on_ids_alone(most: int | None) -> None:
 
 
 def test_a_class_of_few_pairs_has_a_wide_interval() -> None:
-    """Unclustered it is Wilson's: 1 of 11 labelled contradictions found, 1 of 2 rightly named; none where there is none."""
+    """Without clusters it is Wilson's: recall 1 of 11 contradictions, precision 1 of 2; none for a class without pairs."""
     gold: list[Label] = ["contradiction"] * 12
     gold += ["neutral"] * 8
     labels: list[Label | None] = ["neutral"] * 20
@@ -193,7 +196,7 @@ def test_a_class_of_few_pairs_has_a_wide_interval() -> None:
 
 
 def answers(*rows: str, gold: str) -> list[CheckPair]:
-    """Ratings of each answer, 1 0 and a blank, and their majority (a blank: none)."""
+    """Pairs from the ratings of each answer (1, 0 or a blank) and their majority (a blank for none)."""
     words = {"1": "correct", "0": "incorrect", " ": None}
     return [
         CheckPair(
@@ -207,7 +210,7 @@ def answers(*rows: str, gold: str) -> list[CheckPair]:
 
 
 def test_answers_without_a_majority() -> None:
-    # No majority; what has one, and several raters, is whole commands' in tests/cli.
+    # Answers with a majority, and several raters, are tested by commands in tests/cli.
     figures = check_figures(
         answers("10", "01", gold="  "),
         ["correct"] * 2,
@@ -226,7 +229,7 @@ def test_answers_without_a_majority() -> None:
 
 
 @pytest.mark.parametrize(("kappa", "verdict", "interval"), CASES["a_judge_at_chance"])
-def test_a_judge_at_chance_is_named(
+def test_a_judge_at_chance_has_a_warning(
     kappa: list[float | None], verdict: str, interval: str
 ) -> None:
     figures = check_figures(pairs(people=True), GOLD)
@@ -256,7 +259,7 @@ MEANS: Final = {
 def labelled_sets(
     right: dict[str, int], *, without: str = ""
 ) -> tuple[list[CheckPair], list[str | None]]:
-    """As many pairs as the sets have, so many of each right; every other gold label is neutral."""
+    """As many pairs as the sets have, `right` of each labelled correctly; every other gold label is neutral."""
     pairs, labels = [], list[str | None]()
     for group, n in PAIRS.items():
         for k in range(n):
@@ -277,7 +280,7 @@ def labelled_sets(
     return pairs, labels
 
 
-def test_a_row_of_the_table() -> None:
+def test_averages_reproduce_a_row_of_trues_table() -> None:
     # TRUE's row in counts: 788 of 1000, 691 of 1000, 808 of 1200, 1165 of 1422.
     right = {"R1": 788, "R2": 691, "R3": 808, "MedNLI": 1165}
     pairs, labels = labelled_sets(right)
@@ -289,7 +292,7 @@ def test_a_row_of_the_table() -> None:
     assert 100 * four["value"] == pytest.approx(74.3, abs=0.05)
     assert (anli["n"], four["n"], four["groups"]) == (3200, 4622, list(PAIRS))
     assert four["ci_low"] < four["value"] < four["ci_high"]
-    # The pooled accuracy is the one that weighs by pairs; it is another number.
+    # The pooled accuracy weighs sets by their pairs, and is another number.
     pooled = figures["two_way"]["accuracy"]["value"]
     assert pooled == pytest.approx(sum(right.values()) / 4622)
     assert 100 * pooled != pytest.approx(74.3, abs=0.05)
@@ -299,10 +302,12 @@ def test_a_row_of_the_table() -> None:
     assert "three_way" not in figures["averages"]
 
 
-def test_a_set_without_a_verdict() -> None:
+def test_an_average_over_a_set_without_a_verdict_is_undefined() -> None:
     pairs, labels = labelled_sets(dict.fromkeys(PAIRS, 700), without="MedNLI")
     anli, four = (
-        check_figures(pairs, labels, ways=2, averages=MEANS)["averages"]["two_way"][name]
+        check_figures(pairs, labels, ways=2, averages=MEANS)["averages"]["two_way"][
+            name
+        ]
         for name in MEANS
     )
     assert (four["value"], four["ci_low"]) == (None, None)

@@ -1,4 +1,4 @@
-"""A judge that fails in every way there is: no verdict is invented, none is lost, and what is missing is named."""
+"""A judge with every kind of fault: no verdict is invented, none is lost, and a missing one has its reason."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ HOPELESS = dict(enumerate(CASES["HOPELESS"]))
 
 
 def hopeless(call: Call) -> Fault | None:
-    """Every tenth of the questions has a fault of its own that never ends; the rest is answered."""
+    """Half of the questions have a permanent fault, by their number; the others are answered."""
     number = number_of(call)
     return FAULTS[HOPELESS[number % 20][1]](call) if number % 20 in HOPELESS else None
 
 
-def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(
+def test_questions_with_a_permanent_fault_are_unscored_with_its_reason(
     store: Store,
 ) -> None:
     hundred = questions(range(100))
@@ -103,8 +103,8 @@ def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(
         50,
     )
 
-    # The judge recovers. What had no reply is asked again, and nothing else: replies
-    # without a verdict are replies.
+    # The judge recovers. Questions without a reply are asked again, and no others:
+    # replies without a verdict are replies.
     with FaultServer(answer=answer) as server:
         outcomes = session(judge_at(server.base_url), store).ask(hundred)
     missing = {number for number in range(100) if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
@@ -114,11 +114,13 @@ def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(
     }
 
 
-def test_a_judge_that_redirects_ends_the_run_at_its_first_answer(store: Store) -> None:
+def test_a_redirect_ends_the_run_at_the_first_reply(store: Store) -> None:
     away = Fault("reply", 307, {"Location": "https://other.example/v1/chat"})
     with FaultServer(lambda call: away) as server:
         judge = judge_at(server.base_url, concurrency=1)
-        message = f"{server.base_url} .*redirects: HTTP 307, a redirect to other.example"
+        message = (
+            f"{server.base_url} .*redirects: HTTP 307, a redirect to other.example"
+        )
         with pytest.raises(UsageError, match=message):
             session(judge, store).ask(questions(range(20)))
     assert len(server.calls) == 1

@@ -1,4 +1,4 @@
-"""Local models of entailment: random weights made here, asked in batches and one by one."""
+"""Local models of entailment with random weights, run in batches and one pair at a time."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from tests.judges.tiny_nli import answers, make_classifier, make_true, pairs
 
 CASES = tables(__file__, "nli")
 
-# Probabilities are compared with those of one pair alone: on a GPU as well, they are
-# made on the CPU.
+# Probabilities are compared with those of one pair alone, so they are computed on the
+# CPU even where there is a GPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 TWO = {0: "entailment", 1: "not_entailment"}
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Folders that tests must not change."""
+    """Makes models in folders that tests must not change."""
     folder = tmp_path_factory.mktemp("nli")
     return {
         "true": make_true(folder / "true-t5"),
@@ -78,7 +78,7 @@ def labels_of(judge: NliJudge, pairs: Sequence[tuple[str, str]]) -> list[Label |
 def one_by_one(
     folder: Path, pairs: Sequence[tuple[str, str]]
 ) -> list[dict[str, float]]:
-    """The plain loop: transformers alone, no padding, no batches, nothing of ours but the meaning of the labels."""
+    """The plain loop with transformers alone: no padding, no batches, and from the package only the labels' meaning."""
     import torch
     from transformers import (
         AutoModelForSeq2SeqLM,
@@ -120,17 +120,19 @@ def one_by_one(
                 logits = model(
                     **tokenizer(premise, hypothesis, return_tensors="pt")
                 ).logits[0]
-                probabilities.append(dict(zip(names, logits.softmax(-1).tolist(), strict=True)))
+                probabilities.append(
+                    dict(zip(names, logits.softmax(-1).tolist(), strict=True))
+                )
     return probabilities
 
 
 @pytest.mark.parametrize("kind", ["true", "bert", "roberta", "deberta"])
-def test_batches_say_what_a_loop_says(models: dict[str, Path], kind: str) -> None:
+def test_batches_give_the_labels_of_a_loop(models: dict[str, Path], kind: str) -> None:
     judge = open_it(models[kind])
     got = labels_of(judge, SHORT)
     expected = one_by_one(models[kind], SHORT)
     assert got == [max(chances, key=chances.__getitem__) for chances in expected]
-    # every label occurs: a judge that always says one would pass otherwise
+    # every label occurs; else a judge with one constant label would pass
     assert set(got) == set(expected[0])
     form = judge._loaded
     encoded = form.encode(
@@ -143,7 +145,7 @@ def test_batches_say_what_a_loop_says(models: dict[str, Path], kind: str) -> Non
 
 @pytest.mark.parametrize("kind", ["true", "bert"])
 @pytest.mark.parametrize("size", ["1", "7"])
-def test_batch_size_moves_no_label(
+def test_batch_size_changes_no_label(
     models: dict[str, Path], kind: str, size: str
 ) -> None:
     mixed = SHORT[:20] + LONG
@@ -175,7 +177,7 @@ def test_long_premises_are_read_in_windows_without_a_warning(
 
 
 class StubForm(Form):
-    """Words are tokens; a pair is entailed when the hypothesis' words stand in a row in what is read of the premise."""
+    """Words are tokens; a pair is entailed if the hypothesis is a run of words in the window of the premise."""
 
     def __init__(
         self,
@@ -217,9 +219,9 @@ class StubForm(Form):
         if len(rows) > self.room:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.")
         self.batches.append(len(rows))
-        return [self.one([*row["input_ids"]]) for row in rows]
+        return [self.score_row([*row["input_ids"]]) for row in rows]
 
-    def one(self, ids: list[int]) -> list[float]:
+    def score_row(self, ids: list[int]) -> list[float]:
         cut = ids.index(0)
         premise, hypothesis = ids[:cut], ids[cut + 1 :]
         holds = any(
@@ -244,7 +246,9 @@ FILLER = " ".join(
     ],
     ids=["end", "start", "middle", "behind a sentence without end"],
 )
-def test_an_entailing_sentence_is_seen_wherever_it_stands(premise: str) -> None:
+def test_an_entailing_sentence_is_found_anywhere_in_a_long_premise(
+    premise: str,
+) -> None:
     judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
     assert labels_of(
         judge, [(premise, "Rest helps most."), (premise, "Rest harms most.")]
@@ -254,7 +258,9 @@ def test_an_entailing_sentence_is_seen_wherever_it_stands(premise: str) -> None:
     ]
 
 
-def test_hypotheses_without_room_and_nothing_to_ask(models: dict[str, Path]) -> None:
+def test_hypotheses_that_are_too_long_and_missing_pairs(
+    models: dict[str, Path],
+) -> None:
     judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
     long_hypothesis = "word " * 40
     got = answers(
@@ -299,7 +305,7 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
     ]
     assert max(form.batches) <= 3
     assert sum(form.batches) == 50
-    assert len(form.batches) < 40  # halved, and not down to one at once
+    assert len(form.batches) < 40  # halved, not reduced to one at once
     form.room = 0
     with pytest.raises(
         UsageError,
@@ -318,7 +324,7 @@ def test_law_windows_hold_every_piece_and_fit(lengths: list[int], room: int) -> 
         assert sum(lengths[start:end]) <= room or end == start + 1
     for (start, end), (next_start, next_end) in itertools.pairwise(windows):
         assert start < next_start <= end < next_end
-        # They share a piece wherever it fits beside the new one.
+        # They share a piece wherever it fits together with the new one.
         assert (
             next_start < end
             or end - start == 1
@@ -344,7 +350,9 @@ def test_law_no_letter_is_lost(text: str, room: int) -> None:
 
 def test_windows_are_whole_sentences_with_overlap() -> None:
     text = " ".join(f"Sentence number {number} has six words." for number in range(30))
-    spans = plan_windows(text, 30, lambda texts: [len(piece.split()) for piece in texts])
+    spans = plan_windows(
+        text, 30, lambda texts: [len(piece.split()) for piece in texts]
+    )
     windows = [text[start:end] for start, end in spans]
     assert all(
         window.strip().startswith("Sentence") and window.strip().endswith("words.")
@@ -371,7 +379,7 @@ def test_windows_are_combined(windows: list[list[float]], label: str) -> None:
     )
 
 
-def test_what_a_config_says() -> None:
+def test_labels_and_family_of_a_config() -> None:
     for name, label in CASES["label_names"]:
         assert read_label(name) == label
         assert label is None or label in LABELS
@@ -397,7 +405,7 @@ def test_labels_that_mean_nothing(
 
 
 class _Tokens:
-    """A tokenizer of which only the two answers matter."""
+    """A tokenizer of the two answers alone."""
 
     unk_token_id = 2
 
@@ -430,7 +438,7 @@ class _Tokens:
         ),
     ],
 )
-def test_where_the_answers_part(
+def test_the_token_at_which_the_answers_differ(
     yes: list[int], no: list[int], expected: tuple[list[int], int, int] | None
 ) -> None:
     cannot = pytest.raises(UsageError, match="cannot tell the answers 1 and 0 apart")
@@ -438,7 +446,7 @@ def test_where_the_answers_part(
         assert answer_tokens(_Tokens(yes, no), model="nli/m") == expected
 
 
-def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
+def test_the_official_form_is_the_authors_procedure(models: dict[str, Path]) -> None:
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -476,7 +484,7 @@ def test_the_official_way_is_the_authors(models: dict[str, Path]) -> None:
     ("kind", "mark"),
     [("true", "</s>"), ("true", "<pad>"), ("bert", "[SEP]"), ("deberta", "[CLS]")],
 )
-def test_marks_in_a_judged_text_are_text(
+def test_special_tokens_in_a_judged_text_are_text(
     models: dict[str, Path], kind: str, mark: str
 ) -> None:
     judge = open_it(models[kind])
@@ -549,7 +557,7 @@ def test_bad_options(
         open_nli(f"nli/{models[kind]}", options)
 
 
-def test_models_and_packages_that_are_not_here(
+def test_missing_models_and_packages(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, models: dict[str, Path]
 ) -> None:
     from huggingface_hub import constants

@@ -40,7 +40,7 @@ URL = {"base_url": "http://127.0.0.1:1/v1"}
         "hf",
     ],
 )
-def test_unknown_judge_is_told_every_kind_with_a_line_each(name: str) -> None:
+def test_the_message_about_an_unknown_judge_lists_every_kind(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         open_judge(name, {}, log_dir=Path())
     message = str(caught.value)
@@ -51,7 +51,7 @@ def test_unknown_judge_is_told_every_kind_with_a_line_each(name: str) -> None:
         assert message.count(f"\n  {kind.summary}") == 1
 
 
-def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
+def test_every_kind_opens_or_names_what_is_wrong(tmp_path: Path) -> None:
     judge = open_judge("lexical", {}, log_dir=Path())
     assert (judge.name, judge.comparable, judge.samples, judge.endpoint) == (
         "lexical",
@@ -61,7 +61,7 @@ def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match="has no arguments, got temperature, x"):
         open_judge("lexical", {"temperature": "1", "x": "2"}, log_dir=Path())
-    # Votes do not slip it an argument.
+    # Several votes pass no temperature to it.
     assert open_judge("lexical", {}, votes=5, log_dir=Path()).samples is False
     judge = open_judge("vllm-server/m", URL | {"n_choices": "true"}, log_dir=Path())
     assert judge.name == "vllm-server/m"
@@ -80,7 +80,7 @@ def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
         open_judge("recorded/verdicts.jsonl", {}, log_dir=Path())
 
 
-def test_several_votes_sample_unless_told_otherwise() -> None:
+def test_several_votes_sample_unless_a_temperature_is_set() -> None:
     def opened(votes: int, **options: str) -> tuple[str | None, bool]:
         judge = open_judge("openai-api/h/m", URL | options, votes=votes, log_dir=Path())
         return judge.identity.get("temperature"), judge.samples
@@ -88,11 +88,12 @@ def test_several_votes_sample_unless_told_otherwise() -> None:
     assert opened(1) == ("0.0", False)
     assert opened(5) == ("1.0", True)
     assert opened(5, temperature="0.3") == ("0.3", True)
-    assert opened(5, temperature="0") == ("0.0", False)  # who asks for votes refuses it
+    # the session then refuses several votes
+    assert opened(5, temperature="0") == ("0.0", False)
     assert opened(5, temperature="none") == (None, True)
-    # A server whose replies differ all the same: what is asked stays what it was.
+    # A server whose replies differ all the same: the request does not change.
     assert opened(5, temperature="0", varies="true") == ("0.0", True)
-    # What changes no verdict is neutral, and what does is not.
+    # Arguments are neutral if they change no verdict.
     assert {*CHAT_JUDGE_OPTIONS} - {"structured"} <= NEUTRAL_JUDGE_ARGS
     assert {
         "varies",
@@ -167,7 +168,7 @@ QUESTION = nli_question(
 )
 
 
-def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
+def test_a_session_stores_its_verdicts(tmp_path: Path) -> None:
     for from_store in (0, 1):
         with open_session(
             "lexical", {}, JudgeOptions(), store=tmp_path / "s.sqlite", log_dir=tmp_path
@@ -199,13 +200,13 @@ def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
         (["judge: timeout", UNREADABLE], True, True),
     ],
 )
-def test_what_can_be_done_about_missing_verdicts(
+def test_next_step_for_missing_verdicts(
     reasons: list[str], again: bool, lasting: bool
 ) -> None:
     step = next_step(reasons)
     assert ("same command again" in step) == again
     assert ("stays so with this judge" in step) == lasting
-    # What a file of verdicts lacks is not asked for again.
+    # Verdicts that a file lacks need another file, not another run.
     step = next_step(
         ["judge: not in the recorded verdicts", "judge: recorded for another question"]
     )

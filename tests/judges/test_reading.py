@@ -107,7 +107,7 @@ def test_words_and_keys_of_objects() -> None:
 
 
 @pytest.mark.parametrize("plant", PLANTS)
-def test_a_plant_moves_no_object_and_no_score(plant: str) -> None:
+def test_a_planted_verdict_changes_no_object_and_no_score(plant: str) -> None:
     for reply in (
         json.dumps({"verdict": False, "reason": f"The answer plants {plant} here."}),
         json.dumps({"reason": plant, "verdict": False}),
@@ -123,8 +123,8 @@ def test_a_plant_moves_no_object_and_no_score(plant: str) -> None:
         read = read_object(reply, KEYS)
         assert isinstance(read, dict)
         assert read["verdict"] is False
-    # Copied raw, unescaped, the reply has no form any more: unreadable, never the
-    # plant.
+    # A reply that copies the plant unescaped is no JSON: it is unreadable, and its
+    # verdict is never the plant's.
     for reply in (
         f'{{"verdict": false, "reason": "{plant}"}}',
         f'{plant}\n{{"verdict": false, "reason": "x"}}',
@@ -160,8 +160,8 @@ def test_a_choice_stands_alone(text: str, choice: str | None) -> None:
     assert isinstance(read, Unreadable) if choice is None else read == choice
 
 
-# What was read as true or false where the verdict word stands elsewhere than in the
-# closing claim.
+# Texts that the fixtures' reader takes as true or false although the verdict word is
+# not in the closing claim.
 STRICTER = {
     "The answer is True. xxxxxxxxxxxxxxx",
     "It is false that this is true",
@@ -171,7 +171,7 @@ STRICTER = {
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_checked_labels() -> None:
+def test_labels_of_the_checked_fixtures() -> None:
     units = json_of(SHARED / "fixtures" / "metrics.json")["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:
@@ -237,13 +237,13 @@ def plain_verdicts() -> Iterator[tuple[str, bool]]:
             yield chance.choice(REASONS) + _sentence(claim) + end, value
         else:
             label = chance.choice(LABELS)
-            # a bare word in quotation marks may be somebody else's
+            # a bare word in quotation marks may be a quotation
             marked = marked if label or marked[0] not in "\"'“" else word
             yield chance.choice(REASONS) + label + marked + end, value
 
 
-# A claim with a verdict in it, spoilt: {} is "the answer is True" and such, and what
-# stands behind it the sentence's end.
+# Sentences that spoil a claim: {c} or {C} is "the answer is True" and the like, {o} or
+# {O} the opposite claim.
 SPOILT = CASES["SPOILT"]
 SPOILT_LINKS = CASES["SPOILT_LINKS"]
 NO_CLAIM = CASES["NO_CLAIM"]
@@ -282,7 +282,7 @@ def tempting_non_verdicts() -> Iterator[str]:
             )
 
 
-def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
+def test_generated_verdicts_are_read_and_lookalikes_are_not() -> None:
     verdicts = dict(plain_verdicts())
     assert len(verdicts) > 2_000
     read = {text: read_closing_claim(text) for text in verdicts}
@@ -304,14 +304,14 @@ def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
     st.sampled_from(["The answer is True.", "true", "Verdict: False"]),
     st.text(min_size=1).filter(str.strip),
 )
-def test_what_follows_a_verdict_takes_it_back_or_says_it_again(
+def test_text_after_a_verdict_never_turns_it_into_the_other(
     claim: str, more: str
 ) -> None:
     value, read = read_closing_claim(claim), read_closing_claim(f"{claim}\n{more}")
     assert isinstance(read, Unreadable) or read is value
 
 
-# What takes quadratic time takes longer at this length than a test may.
+# Quadratic time would exceed the time limit of a test at this length.
 N = 300_000
 MONSTERS = [
     "[" * N, "{" * N, '{"a":' * (N // 5), "(" * N, '"' * N, "'" * N, "“" * N, "‘" * N, "'a" * (N // 2), " " * N, "*" * N, "\n" * N,
@@ -354,7 +354,7 @@ def test_no_random_reply_raises(text: str) -> None:
 
 
 @given(st.text(), st.booleans(), st.sampled_from(["verdict", "reason"]))
-def test_whatever_the_reason_says_the_verdict_stands(
+def test_the_reasons_text_does_not_change_the_verdict(
     reason: str, verdict: bool, first: str
 ) -> None:
     value = {"verdict": verdict, "reason": f"x{reason}"}
@@ -367,7 +367,7 @@ def test_whatever_the_reason_says_the_verdict_stands(
         alphabet=st.one_of(st.characters(), st.sampled_from('<>[]/"\\\nINSTim_|\ud800'))
     )
 )
-def test_quoted_text_is_one_line_of_harmless_signs(text: str) -> None:
+def test_quoted_text_is_one_line_of_harmless_characters(text: str) -> None:
     written = quoted(text)
     assert json.loads(written) == text
     assert written.isascii()
@@ -380,7 +380,7 @@ def test_quoted_text_is_one_line_of_harmless_signs(text: str) -> None:
 
 
 def _replies(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """What a server may write that holds a reply to a schema."""
+    """Replies that a server may generate under a schema."""
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     if schema["type"] == "object":
@@ -430,7 +430,7 @@ def _with_schema() -> list[Question]:
 
 @pytest.mark.parametrize("question", _with_schema(), ids=lambda question: question.id)
 @given(data=st.data())
-def test_what_fits_a_questions_schema_is_read(
+def test_every_reply_that_fits_a_questions_schema_is_read(
     question: Question, data: st.DataObject
 ) -> None:
     assert question.schema is not None

@@ -52,7 +52,7 @@ def test_values_are_looked_up_by_id(tmp_path: Path) -> None:
     assert (judge.name, judge.comparable) == ("recorded/verdicts.jsonl", True)
 
 
-def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
+def test_a_sessions_rows_give_the_same_verdicts_again(tmp_path: Path) -> None:
     backend = ScriptedBackend(
         lambda call: (
             "yes" if call.question.id != "b" else NoReply(key="", reason="timeout")
@@ -65,8 +65,7 @@ def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
     judge = recorded(tmp_path, *session.rows)
     assert judge.ask(questions) == outcomes
     assert judge.rows == session.rows
-    # The verdict on one answer is none on another, though the question has the same
-    # name.
+    # A verdict on one answer is no verdict on another with the same question id.
     (other,) = judge.ask([question("a", content="another answer")])
     assert isinstance(other, Unscored)
     assert other.reason == "judge: recorded for another question"
@@ -121,7 +120,7 @@ def test_cut_replies_and_foreign_reasons(tmp_path: Path) -> None:
         "judge: recorded without a verdict",
         "judge: http 500",
     ]
-    # What makes a file another judge.
+    # The file's content decides the judge's identity.
     assert not recorded(
         tmp_path, {"id": "a", "value": 1}, {"id": "b", "value": 1, "comparable": False}
     ).comparable

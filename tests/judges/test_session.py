@@ -101,7 +101,7 @@ def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
     ],
     ids=["judge", "template", "length", "content", "role"],
 )
-def test_what_decides_the_reply_is_in_its_key(
+def test_everything_that_decides_a_reply_is_in_its_key(
     change: Callable[..., Any], store: Store
 ) -> None:
     backend = ScriptedBackend(lambda call: "yes")
@@ -112,7 +112,7 @@ def test_what_decides_the_reply_is_in_its_key(
     assert len(other_backend.calls) == before + 1
 
 
-def test_any_value_and_any_signs_are_kept(store: Store) -> None:
+def test_any_value_and_any_characters_are_kept(store: Store) -> None:
     given_values = [None, False, 0, (1, 2), "", 2.5]
     items = [
         question(str(index), read=lambda text: given_values[int(text)])
@@ -165,13 +165,15 @@ def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) ->
         3,
         [1, 1, 1],
     )
-    # A second run goes the same way through the store.
+    # A second run reads the same replies from the store.
     assert session(backend, store).ask([question("q")]) == [outcome]
     assert len(backend.calls) == 3
 
 
 @pytest.mark.parametrize("reasks", [0, 1, 2])
-def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
+def test_a_question_whose_replies_stay_unreadable_is_unscored(
+    reasks: int, store: Store
+) -> None:
     backend = ScriptedBackend(lambda call: f"no idea {len(call.messages)}")
     judge = session(backend, store, reasks=reasks)
     assert values(judge.ask([question("q")])) == ["judge: unreadable reply"]
@@ -182,7 +184,7 @@ def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
         "judge: unreadable reply"
     ]
     assert len(backend.calls) == reasks + 1
-    # More patience goes on from there.
+    # A session with more re-asks continues from there.
     session(backend, store, reasks=reasks + 1).ask([question("q")])
     assert len(backend.calls) == reasks + 2
 
@@ -204,7 +206,7 @@ def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
     assert backend.rounds == [9, 2, 1]
     assert (judge.stats.saved, judge.stats.replies) == (3, 12)
     assert outcomes[2].text == "no"  # type: ignore[union-attr]
-    # A vote that stays unreadable counts for nobody.
+    # A vote that stays unreadable counts for no value.
     backend = ScriptedBackend(
         voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}), version="2"
     )
@@ -223,7 +225,7 @@ def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
     assert [call.vote for call in backend.calls] == [0, 1, 2, 3]
 
 
-def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) -> None:
+def test_votes_of_a_deterministic_judge_are_refused(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes", samples=False)
     with pytest.raises(
         UsageError,
@@ -260,7 +262,7 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
         judge.usage["prompt_tokens"],
         judge.usage["output_tokens"],
     ) == (2, 10, 4)
-    # q1 again from the store, and a vote that came with another's request.
+    # q1 from the store, and a reply that shared the request of another.
     shared = replace(reply, prompt_tokens=0, output_tokens=0, attempts=0)
     again = session(ScriptedBackend(lambda call: shared, version="5"), store)
     again.ask([question("q1"), question("other")])
@@ -288,7 +290,9 @@ def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
         "contradiction": False,
     }
     return Pair(
-        premise="p", hypothesis=hypothesis, values=by_label if values is None else values
+        premise="p",
+        hypothesis=hypothesis,
+        values=by_label if values is None else values,
     )
 
 
@@ -305,8 +309,7 @@ def test_labels_become_values(store: Store) -> None:
     assert values(outcomes) == [True, False, "judge: cannot tell not_entailment"]
     assert isinstance(outcomes[0], Verdict)
     assert outcomes[0].text == ""
-    # The same pair under other names and prompts, and with other values, is the same
-    # question to it.
+    # The same pair under another id and prompt, and with other values, needs no call.
     other = [
         question(
             "x",
@@ -320,7 +323,7 @@ def test_labels_become_values(store: Store) -> None:
     assert values(session(backend, store).ask(other)) == [0, "rest"]
     assert len(backend.calls) == 3
     assert (judge.usage["prompt_tokens"], judge.foreseen) == (None, {})
-    # A question that is none of entailment is unscored.
+    # A question without a pair is unscored.
     backend = ScriptedBackend(
         lambda call: "entailment", reads="pair", samples=False, version="2"
     )
@@ -373,10 +376,10 @@ def test_a_forecast_sends_nothing(
         == ["judge: forecast only"] * 5
     )
     assert len(backend.calls) == 2
-    # q0, q1: one of two first votes is there; q2, q3: both are wanted. The third vote
-    # may follow; each may be asked thrice. A prompt is one letter and one digit: 2
-    # tokens, and 8 around it. 6 to 10 of them make 60 to 100, and 4 032 to 6 064 tokens
-    # out: $ 0.04 to 0.06.
+    # q0 and q1 have one of their two first votes, q2 and q3 need both. A third vote may
+    # follow; each may be asked three times. A prompt is one letter and one digit, 2
+    # tokens, and 8 around it: 6 to 10 of them are 60 to 100, and the output 4,032 to
+    # 6,064 tokens, $ 0.04 to 0.06.
     line = capsys.readouterr().err
     assert line == (
         "judge scripted/judge (kqa): 5 verdicts, 0 in the store; 6 to 30 calls, about 60 to 100 prompt tokens, at most "
@@ -384,7 +387,7 @@ def test_a_forecast_sends_nothing(
     )
 
 
-def test_a_forecast_uses_what_is_there(
+def test_a_forecast_uses_the_stored_replies(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     backend = ScriptedBackend(lambda call: "yes")
@@ -396,7 +399,6 @@ def test_a_forecast_uses_what_is_there(
         "3 verdicts, 2 in the store; 1 to 3 calls, about 10 prompt tokens, at most 16 output"
         in capsys.readouterr().err
     )
-    # Of other kinds.
     # 1,710 letters and blanks: 570 tokens
     content = "the premise and the statement " * 57
     items = [
@@ -422,7 +424,7 @@ def test_a_forecast_uses_what_is_there(
         capsys.readouterr().err
         == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
     )
-    # Only judges with an address are announced.
+    # The line is printed only for judges with an address.
     for endpoint, lines in ((None, 0), ("http://127.0.0.1:1/v1", 1)):
         backend = ScriptedBackend(
             lambda call: "hm", endpoint=endpoint, version=str(endpoint)
@@ -435,7 +437,7 @@ def test_a_forecast_uses_what_is_there(
         assert "in the store" not in capsys.readouterr().err  # nothing left to ask
 
 
-def test_thousands_of_stored_verdicts_take_a_few_queries(
+def test_thousands_of_stored_verdicts_need_two_queries(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = ScriptedBackend(voting({f"q{number}": "yny" for number in range(1589)}))
@@ -463,12 +465,12 @@ from medical_tasks.io.store import Store
 from tests.judges.scripted import ScriptedBackend, question
 
 path, log, pause = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
-with log.open("a") as asked, Store(path) as store:
-    def say(call):
-        print(call.question.id, call.vote, file=asked, flush=True)
+with log.open("a") as calls, Store(path) as store:
+    def reply(call):
+        print(call.question.id, call.vote, file=calls, flush=True)
         time.sleep(pause)
         return "no" if int(call.question.id[1:]) // (call.vote + 1) % 2 else "yes"
-    judge = JudgeSession(ScriptedBackend(say), JudgeOptions(votes=3), store, quiet=True)
+    judge = JudgeSession(ScriptedBackend(reply), JudgeOptions(votes=3), store, quiet=True)
     print("ready", flush=True)
     print([outcome.value for outcome in judge.ask([question(f"q{n}") for n in range(200)])], flush=True)
 """
@@ -486,7 +488,7 @@ def child(store: Path, log: Path, pause: float) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None:
-    path, log = tmp_path / "store.sqlite", tmp_path / "asked.txt"
+    path, log = tmp_path / "store.sqlite", tmp_path / "calls.txt"
     rng = random.Random(1)
     for _ in range(4):
         process = child(path, log, 0.002)
@@ -507,13 +509,15 @@ def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None
         ["no" if ballot.count("no") > 1 else "yes" for ballot in ballots]
     )
     calls = log.read_text().split("\n")[:-1]
-    # Two first votes each, a third one where they differ.
+    # Two votes on each question, a third where they differ.
     assert len(set(calls)) == 400 + sum(ballot[0] != ballot[1] for ballot in ballots)
     assert len(calls) - len(set(calls)) <= 4
 
 
-def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> None:
-    """Here the second one is the backend itself: it puts another reply under the key before its own arrives."""
+def test_two_processes_with_the_same_call_use_the_reply_stored_first(
+    tmp_path: Path,
+) -> None:
+    """The backend acts as the second process: it stores another reply under the key before its own arrives."""
     path = tmp_path / "verdicts.sqlite"
 
     def script(call: Call) -> str:
@@ -556,9 +560,9 @@ CUTS = CASES["CUTS"]
 
 @given(
     finish=st.sampled_from(CUTS)
-    | st.text(min_size=1).filter(lambda said: said.strip().casefold() not in ENDED)
+    | st.text(min_size=1).filter(lambda text: text.strip().casefold() not in ENDED)
 )
-def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
+def test_a_reply_that_was_cut_is_no_verdict(finish: str) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         Store(Path(folder, "store.sqlite")) as store,
@@ -584,7 +588,7 @@ def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
         ("stop", 16, ["yes"]),
     ],
 )
-def test_without_a_finish_reason_the_tokens_tell(
+def test_without_a_finish_reason_the_token_count_decides(
     store: Store, finish: str, tokens: int, read: list[str]
 ) -> None:
     reply = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
@@ -598,7 +602,7 @@ def test_without_a_finish_reason_the_tokens_tell(
     )
 
 
-def test_replies_kept_without_their_finish_reason_are_asked_anew(
+def test_stored_replies_of_an_earlier_reading_are_asked_for_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = ScriptedBackend(lambda call: "yes")
@@ -609,7 +613,7 @@ def test_replies_kept_without_their_finish_reason_are_asked_anew(
     assert len(backend.calls) == 2
 
 
-def test_a_question_asked_once_has_one_vote_and_no_second_reply(store: Store) -> None:
+def test_a_question_marked_once_has_one_vote_and_no_re_ask(store: Store) -> None:
     sane = question("q", read=read_word)
     first = replace(sane, id="q/official", read=lambda text: f"read {text}", once=True)
     backend = ScriptedBackend(
@@ -626,7 +630,7 @@ def test_a_question_asked_once_has_one_vote_and_no_second_reply(store: Store) ->
         ("read hm",),
     ]
     assert len(backend.calls) == 3  # the first reply is shared
-    # Nothing is asked again for its sake.
+    # An unreadable reply is not asked for again.
     backend = ScriptedBackend(lambda call: "hm", version="2")
     (outcome,) = session(backend, store).ask([replace(sane, once=True)])
     assert isinstance(outcome, Unscored)

@@ -1,4 +1,4 @@
-"""Models of entailment with random weights, made by the tests, and pairs to ask them about.
+"""Models of entailment with random weights, and pairs of texts for them.
 
 Random weights give every pair nearly the same label; so the heads are set such that all
 labels occur and few are near ties.
@@ -22,7 +22,7 @@ CASES = tables(__file__, "tiny_nli")
 
 
 def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str]]:
-    """Premises of one to `longest` sentences, each with a sentence that may or may not stand in it."""
+    """Premises of one to `longest` sentences, each with a hypothesis that may be one of them."""
     chance = random.Random(seed)
 
     def sentence() -> str:
@@ -37,7 +37,7 @@ def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str
 def answers(
     judge: Any, pairs: Sequence[tuple[str, str] | None]
 ) -> list[Reply | NoReply]:
-    """Asks a backend; returns the outcomes in the order of the pairs. None makes a question that cannot be put so."""
+    """Asks a backend; returns the outcomes in the order of the pairs. None makes a question without a pair."""
     calls = []
     for number, texts in enumerate(pairs):
         values = {label: label for label in LABELS}
@@ -56,12 +56,12 @@ def answers(
         )
     budget = RunBudget()
     outcomes = answered(judge, calls, budget)
-    assert budget.calls == 0  # it sends nothing, so it asks no budget
+    assert budget.calls == 0  # it sends nothing, so it needs no budget
     return [outcomes[call.key] for call in calls]
 
 
 def train_pieces(texts: Sequence[str], *, size: int = 400) -> Any:
-    """A tokenizer like T5's: unigram pieces, a mark for blanks, an end token behind each text."""
+    """A tokenizer like T5's: unigram pieces, a mark for blanks, an end token after each text."""
     from tokenizers import (
         Tokenizer,
         decoders,
@@ -93,7 +93,7 @@ def train_pieces(texts: Sequence[str], *, size: int = 400) -> Any:
 
 
 def make_true(folder: Path) -> Path:
-    """A small T5 whose label depends on the whole pair, and which after `1` or what stands for `0` writes its end."""
+    """A small T5 whose label depends on the whole pair, and which after `1` or `0` writes its end token."""
     examples = pairs(60, seed=99)
     tokenizer = train_pieces([text for pair in examples for text in pair])
     return save_true(
@@ -139,7 +139,7 @@ def save_true(
     begin, yes, no = answer_tokens(tokenizer, model="tiny")
     assert begin == []
     with torch.no_grad():
-        # The last dimension says what was written before: nothing, or one of the two
+        # The last dimension encodes what was written before: nothing, or one of the two
         # answers.
         table = model.shared.weight
         table[:, -1] = 0
@@ -165,7 +165,7 @@ def save_true(
         head[yes], head[no] = direction / 2, -direction / 2
         head[config.eos_token_id, -1] = 100
         model.lm_head.weight = torch.nn.Parameter(head)
-    # transformers 5 sets it whatever it is given
+    # transformers 5 sets it whatever its argument
     model.config.tie_word_embeddings = False
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
