@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     LABELS,
     Backend,
     Call,
+    JudgeOptions,
     NoReply,
     OnReply,
     Pair,
@@ -25,6 +27,7 @@ from medical_tasks.judges.base import (
     Verdict,
 )
 from medical_tasks.judges.base import Unreadable as Unreadable
+from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.budget import Amount, RunBudget, estimate_chat
 
 Script = Callable[[Call], str | Reply | NoReply | BaseException]
@@ -134,6 +137,11 @@ class TableJudge:
                     )
                 )
         return outcomes
+
+
+def session(judge: Backend, store: Store, **options: Any) -> JudgeSession:
+    """Opens a quiet session; `options` are those of `JudgeOptions`."""
+    return JudgeSession(judge, JudgeOptions(**options), store, quiet=True)
 
 
 def read_word(text: str) -> str | Unreadable:

@@ -78,32 +78,34 @@ def judge_with(
     return ChatJudge(model, n_choices=n_choices, structured=structured)
 
 
+def texts(outcomes: Mapping[str, Reply | NoReply]) -> dict[str, str]:
+    """The texts of all replies by their calls' keys."""
+    return {
+        key: outcome.text
+        for key, outcome in outcomes.items()
+        if isinstance(outcome, Reply)
+    }
+
+
 def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     with FaultServer() as server:
         outcomes = ask(
             judge_with(server.base_url, sampling={"temperature": 0.0}), calls(20)
         )
-    by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
     assert len(outcomes) == len(server.calls) == 20
-    for name in range(20):
-        reply = outcomes[f"{name}/0"]
-        assert isinstance(reply, Reply)
-        assert reply.text == by_prompt[f"statement {name}"]
-        assert (
-            reply.prompt_tokens,
-            reply.output_tokens,
-            reply.attempts,
-            reply.label,
-        ) == (
-            2,
-            2,
-            1,
-            None,
+    for call in server.calls:
+        key = f"{call.prompt.removeprefix('statement ')}/0"
+        assert outcomes[key] == Reply(
+            key=key,
+            text=echo_answer(call),
+            finish="stop",
+            prompt_tokens=2,
+            output_tokens=2,
+            served_model="m",
         )
-    assert server.calls[0].body["max_tokens"] == SIZE
-    assert server.calls[0].body["temperature"] == 0.0
-    assert "n" not in server.calls[0].body
-    assert "seed" not in server.calls[0].body
+    body = server.calls[0].body
+    assert (body["max_tokens"], body["temperature"]) == (SIZE, 0.0)
+    assert not {"n", "seed"} & set(body)
 
 
 def test_a_structured_judge_sends_the_schema_of_questions_that_have_one() -> None:
@@ -123,45 +125,47 @@ def test_a_structured_judge_sends_the_schema_of_questions_that_have_one() -> Non
         ]
 
 
-def test_every_request_is_admitted_and_settled() -> None:
+def test_every_attempt_is_admitted_and_settled() -> None:
     with FaultServer(first(2, Fault.status_code(503))) as server:
         budget = RunBudget()
         outcomes = ask(judge_with(server.base_url), calls(5), budget)
-    assert all(
-        isinstance(reply, Reply) and reply.attempts == 3 for reply in outcomes.values()
-    )
+    assert len(texts(outcomes)) == 5
+    assert {outcome.attempts for outcome in outcomes.values()} == {3}
     assert budget.calls == len(server.calls) == 15
     # a refused request took nothing; a good one the server's own count
     assert budget.tokens == 5 * 4
     assert budget._reserved == Amount()
+
+
+def test_an_attempt_that_was_cut_takes_its_reservation() -> None:
     with FaultServer(first(1, Fault.cut())) as server:
         budget = RunBudget()
         ask(judge_with(server.base_url), calls(1), budget)
     assert budget.tokens == estimate_chat(question("0").messages) + SIZE + 4
 
 
-def test_reserved_tokens_delay_requests_but_do_not_spend_the_budget() -> None:
+def test_reserved_tokens_do_not_spend_the_budget() -> None:
     # Each reservation is far above the use: with eight requests at once the limit would
     # seem spent at the second.
     reservation = estimate_chat(question("39").messages) + 400
     with FaultServer(latency=0.005) as server:
         budget = RunBudget(max_tokens=reservation + 30 * 4)
         outcomes = ask(judge_with(server.base_url), calls(40, size=400), budget)
-    answered = [reply for reply in outcomes.values() if isinstance(reply, Reply)]
     # While 30 have taken 4 tokens each, one more fits exactly.
-    assert len(answered) == len(server.calls) == 31
+    assert len(texts(outcomes)) == len(server.calls) == 31
     assert budget.tokens == 31 * 4 <= reservation + 30 * 4
-    assert {
-        reply.reason for reply in outcomes.values() if isinstance(reply, NoReply)
-    } == {"budget spent"}
+    refused = [reply for reply in outcomes.values() if isinstance(reply, NoReply)]
+    assert {reply.reason for reply in refused} == {"budget spent"}
+
+
+def test_waiting_for_reserved_tokens_is_no_part_of_a_calls_time() -> None:
     reservation = estimate_chat(question("0").messages) + 400
     with FaultServer(latency=0.2) as server:
         judge = judge_with(server.base_url, total_time=0.9)
-        outcomes = ask(
-            judge, calls(6, size=400), RunBudget(max_tokens=reservation + 100)
-        )
+        budget = RunBudget(max_tokens=reservation + 100)
+        outcomes = ask(judge, calls(6, size=400), budget)
     assert len(server.calls) == 6  # one after another: the last waits 1 s
-    assert all(isinstance(reply, Reply) for reply in outcomes.values())
+    assert len(texts(outcomes)) == 6
 
 
 @settings(max_examples=15)
@@ -208,9 +212,7 @@ def test_votes_on_a_question_share_a_request() -> None:
         )
     assert [call.body["n"] for call in server.calls] == [3] * 4
     assert {call.body["seed"] for call in server.calls} == {5}
-    assert {
-        key: reply.text for key, reply in outcomes.items() if isinstance(reply, Reply)
-    } == {
+    assert texts(outcomes) == {
         f"{name}/{vote}": f"statement {name} #{vote}"
         for name in range(4)
         for vote in range(3)
@@ -218,12 +220,13 @@ def test_votes_on_a_question_share_a_request() -> None:
     # The tokens of a request are counted once.
     assert sum(reply.attempts for reply in outcomes.values()) == 4
     replies = [reply for reply in outcomes.values() if isinstance(reply, Reply)]
+    tokens = [(reply.prompt_tokens, reply.output_tokens) for reply in replies]
     assert (
-        sum(
-            (reply.prompt_tokens or 0) + (reply.output_tokens or 0) for reply in replies
-        )
-        == budget.tokens
+        sum((read or 0) + (written or 0) for read, written in tokens) == budget.tokens
     )
+
+
+def test_a_vote_with_another_chat_has_its_own_request() -> None:
     three = calls(1, votes=3)
     again = Call(
         key="again",
@@ -236,16 +239,17 @@ def test_votes_on_a_question_share_a_request() -> None:
             judge_with(server.base_url, n_choices=True), [three[0], again, three[2]]
         )
     assert sorted(call.body.get("n", 1) for call in server.calls) == [1, 2]
-    assert [
-        reply.text for reply in [outcomes["again"]] if isinstance(reply, Reply)
-    ] == ["once more #0"]
+    assert texts(outcomes)["again"] == "once more #0"
+
+
+def test_choices_beyond_the_votes_are_ignored() -> None:
     with FaultServer(answer=lambda call: ["a", "b", "c", "d"]) as server:
         outcomes = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=2))
-    assert [reply.text for reply in outcomes.values() if isinstance(reply, Reply)] == [
-        "a",
-        "b",
-    ]
+    assert texts(outcomes) == {"0/0": "a", "0/1": "b"}
     assert len(server.calls) == 1
+
+
+def test_votes_are_separate_requests_where_the_budget_has_no_room_for_all() -> None:
     reservation = estimate_chat(question("0").messages) + SIZE
     with FaultServer(answer=numbered) as server:
         outcomes = ask(
@@ -254,10 +258,7 @@ def test_votes_on_a_question_share_a_request() -> None:
             RunBudget(max_tokens=reservation + 5),
         )
     assert [call.body.get("n", 1) for call in server.calls] == [1, 1]  # 5 tokens each
-    assert (
-        sorted(type(reply).__name__ for reply in outcomes.values())
-        == ["NoReply"] * 2 + ["Reply"] * 2
-    )
+    assert (len(outcomes), len(texts(outcomes))) == (4, 2)
 
 
 def test_votes_are_separate_requests_where_the_server_ignores_n() -> None:
@@ -271,9 +272,7 @@ def test_votes_are_separate_requests_where_the_server_ignores_n() -> None:
         assert [call.body.get("n", 1) for call in server.calls] == [3] + [1] * 8
         ask(judge, calls(1, votes=2))
     assert [call.body.get("n", 1) for call in server.calls[9:]] == [1, 1]
-    assert {
-        key: reply.text for key, reply in outcomes.items() if isinstance(reply, Reply)
-    } == {
+    assert texts(outcomes) == {
         f"{name}/{vote}": f"statement {name} seed {vote}"
         for name in range(3)
         for vote in range(3)
@@ -287,8 +286,7 @@ def test_votes_are_separate_requests_where_the_server_rejects_n(status: int) -> 
 
     with FaultServer(plan) as server:
         outcomes = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
-    assert len(outcomes) == 40
-    assert all(isinstance(reply, Reply) for reply in outcomes.values())
+    assert len(texts(outcomes)) == 40
     # those in flight when the first was rejected
     assert sum("n" in call.body for call in server.calls) <= 8
 
@@ -312,7 +310,7 @@ def test_the_data_guard_records_the_purpose_judge(
     ]
 
 
-def test_replies_before_an_error_are_delivered_and_the_budget_is_released() -> None:
+def test_replies_before_an_error_are_delivered() -> None:
     delivered: list[str] = []
     with FaultServer([None] * 5 + [Fault.status_code(401)] * 20) as server:
         judge = judge_with(server.base_url, concurrency=1)
@@ -321,15 +319,19 @@ def test_replies_before_an_error_are_delivered_and_the_budget_is_released() -> N
                 calls(20), RunBudget(), lambda reply: delivered.append(reply.key)
             )
     assert delivered == [f"{name}/0" for name in range(5)]
-    budget = RunBudget()
 
+
+def test_an_error_releases_the_budget_of_requests_in_flight() -> None:
     def plan(call: Received) -> Fault:
         return Fault.hang() if call.prompt != "statement 7" else Fault.status_code(401)
 
+    budget = RunBudget()
     with FaultServer(plan) as server, pytest.raises(MissingError):
         ask(judge_with(server.base_url), calls(20), budget)
     assert budget._reserved == Amount()
-    # However slow the caller is, at most `concurrency` replies wait for it.
+
+
+def test_at_most_as_many_replies_as_concurrency_wait_for_a_slow_caller() -> None:
     kept = 0
 
     def slow(reply: Reply | NoReply) -> None:
@@ -375,21 +377,14 @@ def test_a_judge_has_32_requests_at_once_unless_concurrency_is_set() -> None:
             time.sleep(0.01)
         return "yes"
 
+    def open_at(url: str, **options: str) -> ChatJudge:
+        return open_chat("openai-api/h/m", options | {"base_url": url}, log_dir=Path())
+
     with FaultServer(answer=patient) as server:
-        ask(
-            open_chat("openai-api/h/m", {"base_url": server.base_url}, log_dir=Path()),
-            calls(40),
-        )
+        ask(open_at(server.base_url), calls(40))
     assert server.most_at_once == 32
     with FaultServer(latency=0.01) as server:
-        ask(
-            open_chat(
-                "openai-api/h/m",
-                {"base_url": server.base_url, "concurrency": "2"},
-                log_dir=Path(),
-            ),
-            calls(6),
-        )
+        ask(open_at(server.base_url, concurrency="2"), calls(6))
     assert server.most_at_once == 2
 
 
@@ -403,47 +398,50 @@ def test_malformed_argument(options: dict[str, str], message: str) -> None:
         )
 
 
+GREEDY = {"backend": "hf", "decoding": "greedy"}
+
+
 class ScriptedModel(GeneratesOnly):
     """Implements `models.base.Model`."""
 
     name = "hf/scripted"
 
     def __init__(
-        self, say: Callable[[Request], Answer | Failure], *, identity: Mapping[str, str]
+        self,
+        reply: Callable[[Request], Answer | Failure],
+        *,
+        identity: Mapping[str, str] = GREEDY,
     ) -> None:
         self.identity = identity
         self.batches: list[list[Request]] = []
         self.closed = False
-        self._say = say
+        self._reply = reply
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         self.batches.append(list(requests))
         for request in reversed(requests):
-            on_result(self._say(request))
+            on_result(self._reply(request))
 
     def close(self) -> None:
         self.closed = True
 
 
-def answering(text: str, tokens: int | None = 2) -> Callable[[Request], Answer]:
-    return lambda request: Answer(key=request.key, text=text, output_tokens=tokens)
-
-
-GREEDY = {"backend": "hf", "decoding": "greedy"}
+def answering(text: str, tokens: int | None = 2) -> ScriptedModel:
+    return ScriptedModel(
+        lambda request: Answer(key=request.key, text=text, output_tokens=tokens)
+    )
 
 
 def local_outcomes(
-    judge: LocalJudge, count: int, budget: RunBudget | None = None
+    model: ScriptedModel, count: int, budget: RunBudget | None = None
 ) -> list[Reply | NoReply]:
-    return [
-        outcome for _, outcome in sorted(ask(judge, plain_calls(count), budget).items())
-    ]
+    outcomes = ask(LocalJudge(model), plain_calls(count), budget)
+    return [outcome for _, outcome in sorted(outcomes.items())]
 
 
 def test_answers_of_a_local_model_become_replies() -> None:
-    model = ScriptedModel(answering("yes"), identity=GREEDY)
-    judge = LocalJudge(model)
-    assert local_outcomes(judge, 2) == [
+    model = answering("yes")
+    assert local_outcomes(model, 2) == [
         Reply(key=f"key {number}", text="yes", output_tokens=2) for number in range(2)
     ]
     (batch,) = model.batches
@@ -453,6 +451,7 @@ def test_answers_of_a_local_model_become_replies() -> None:
         (f"key {number}", 16, ({"role": "user", "content": f"q{number}"},))
         for number in range(2)
     ]
+    judge = LocalJudge(model)
     assert (judge.name, judge.identity, judge.endpoint, judge.reads) == (
         "hf/scripted",
         GREEDY,
@@ -461,40 +460,43 @@ def test_answers_of_a_local_model_become_replies() -> None:
     )
     judge.close()
     assert model.closed
+
+
+def test_a_local_models_finish_and_failure_are_the_replys() -> None:
     model = ScriptedModel(
-        lambda request: Answer(key=request.key, text="yes", finish="length"),
-        identity=GREEDY,
+        lambda request: Answer(key=request.key, text="yes", finish="length")
     )
-    assert local_outcomes(LocalJudge(model), 1) == [
-        Reply(key="key 0", text="yes", finish="length")
+    assert local_outcomes(model, 1) == [Reply(key="key 0", text="yes", finish="length")]
+    model = ScriptedModel(
+        lambda request: Failure(
+            key=request.key, reason="prompt too long", detail="9 tokens"
+        )
+    )
+    assert local_outcomes(model, 1) == [
+        NoReply(key="key 0", reason="prompt too long", attempts=1)
     ]
 
-    def say(request: Request) -> Answer | Failure:
-        return Failure(key=request.key, reason="prompt too long", detail="9 tokens")
 
-    (outcome,) = local_outcomes(LocalJudge(ScriptedModel(say, identity=GREEDY)), 1)
-    assert outcome == NoReply(key="key 0", reason="prompt too long", attempts=1)
-
-
-def test_a_judge_samples_only_with_a_temperature() -> None:
-    for identity, samples in CASES["identities_and_samples"]:
-        assert (
-            LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples
-            is samples
-        ), identity
-    for temperature, samples in (
-        ({}, True),
-        ({"temperature": 0.0}, False),
-        ({"temperature": 0.3}, True),
-    ):
-        assert (
-            judge_with("http://127.0.0.1:9/v1", sampling=temperature).samples is samples
-        ), temperature
+@pytest.mark.parametrize(("identity", "samples"), CASES["identities_and_samples"])
+def test_a_local_judge_samples_only_with_a_temperature(
+    identity: dict[str, str], samples: bool
+) -> None:
+    model = ScriptedModel(lambda request: pytest.fail(request.key), identity=identity)
+    assert LocalJudge(model).samples is samples
 
 
-def test_a_local_judge_stays_within_its_budget() -> None:
-    model = ScriptedModel(answering("yes"), identity=GREEDY)
-    outcomes = local_outcomes(LocalJudge(model), 5, RunBudget(max_calls=3))
+@pytest.mark.parametrize(
+    ("sampling", "samples"),
+    [({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)],
+)
+def test_a_chat_judge_samples_unless_its_temperature_is_0(
+    sampling: dict[str, float], samples: bool
+) -> None:
+    assert judge_with("http://127.0.0.1:9/v1", sampling=sampling).samples is samples
+
+
+def test_a_local_judge_stays_within_its_calls() -> None:
+    outcomes = local_outcomes(answering("yes"), 5, RunBudget(max_calls=3))
     assert [isinstance(outcome, Reply) for outcome in outcomes] == [
         True,
         True,
@@ -503,15 +505,16 @@ def test_a_local_judge_stays_within_its_budget() -> None:
         False,
     ]
     assert outcomes[-1] == NoReply(key="key 4", reason="budget spent")
-    budget = RunBudget()
-    local_outcomes(
-        LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), 1, budget
-    )
-    assert budget.tokens == estimate_chat(plain_calls(1)[0].messages) + 16
-    model = ScriptedModel(answering("yes"), identity=GREEDY)
+
+
+def test_a_local_judge_stays_within_its_tokens() -> None:
     assert estimate_chat(plain_calls(1)[0].messages) == 10
+    budget = RunBudget()
+    local_outcomes(answering("yes", None), 1, budget)
+    assert budget.tokens == 10 + 16
+    model = answering("yes")
     budget = RunBudget(max_tokens=64)
-    outcomes = local_outcomes(LocalJudge(model), 5, budget)
+    outcomes = local_outcomes(model, 5, budget)
     # Each reserves 26 and takes 12. 52 are reserved; then 24 used and 26 reserved; then
     # 36 and 26; 48 leave no room for 26.
     assert [len(batch) for batch in model.batches] == [2, 1, 1]

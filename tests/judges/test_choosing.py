@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,14 +18,13 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges import check_figures as figures
-from medical_tasks.judges.base import JudgeOptions
+from medical_tasks.judges.base import Verdict
 from medical_tasks.judges.check_figures import CheckPair
 from medical_tasks.judges.checks import CORRECTNESS
 from medical_tasks.judges.choosing import choose, render_choice
-from medical_tasks.judges.session import JudgeSession
 from medical_tasks.report.page import judges_page
 from tests.case_tables import tables
-from tests.judges.scripted import ScriptedBackend, question
+from tests.judges.scripted import ScriptedBackend, question, session
 
 CASES = tables(__file__, "choosing")
 YES, NO = CORRECTNESS.classes
@@ -233,17 +231,13 @@ def test_prompts_with_the_verdicts_in_reverse_order(own: Any) -> None:
     assert turned.turned(own.VERDICTS) == prompts
 
 
-def test_asking_again_uses_the_next_votes_and_stores_them(tmp_path: Path) -> None:
+def test_asking_again_uses_the_next_votes_and_stores_them(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes" if call.vote < 3 else "no")
-    with Store(tmp_path / "store.sqlite") as store:
-        for _ in range(2):
-            judge = JudgeSession(backend, JudgeOptions(votes=3), store, quiet=True)
-            first, second = (
-                session.ask([question("q")])[0] for session in (judge, judge.again())
-            )
-            assert (getattr(first, "value", None), getattr(second, "value", None)) == (
-                "yes",
-                "no",
-            )
-            assert [call.vote for call in backend.calls] == [0, 1, 3, 4]
-        assert judge.usage["requests"] == 4
+    for _ in range(2):  # the second time from the store
+        judge = session(backend, store, votes=3)
+        for asker, value in ((judge, "yes"), (judge.again(), "no")):
+            (outcome,) = asker.ask([question("q")])
+            assert isinstance(outcome, Verdict)
+            assert outcome.value == value
+        assert [call.vote for call in backend.calls] == [0, 1, 3, 4]
+    assert judge.usage["requests"] == 4

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import JudgeOptions, Unscored, Verdict
-from medical_tasks.judges.chat import ChatJudge
-from medical_tasks.judges.session import JudgeSession
+from medical_tasks.judges.base import Unscored, Verdict
 from tests.case_tables import tables
 from tests.fault_server import Call, Fault, FaultServer
+from tests.judges.scripted import session
 from tests.judges.scripted_judge import (
     FAULTS,
     Chaos,
@@ -28,16 +25,6 @@ from tests.judges.scripted_judge import (
 )
 
 CASES = tables(__file__, "judge_faults")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "verdicts.sqlite") as opened:
-        yield opened
-
-
-def session(judge: ChatJudge, store: Store, **options: Any) -> JudgeSession:
-    return JudgeSession(judge, JudgeOptions(**options), store, quiet=True)
 
 
 @pytest.mark.parametrize("n_choices", [False, True], ids=["single", "n_choices"])

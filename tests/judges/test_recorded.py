@@ -8,11 +8,10 @@ import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import JudgeOptions, NoReply, Pair, Unscored, Verdict
+from medical_tasks.judges.base import NoReply, Pair, Unscored, Verdict
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.judges.session import JudgeSession
 from tests.case_tables import tables
-from tests.judges.scripted import ScriptedBackend, question
+from tests.judges.scripted import ScriptedBackend, question, session
 
 CASES = tables(__file__, "recorded")
 
@@ -52,48 +51,46 @@ def test_values_are_looked_up_by_id(tmp_path: Path) -> None:
     assert (judge.name, judge.comparable) == ("recorded/verdicts.jsonl", True)
 
 
-def test_a_sessions_rows_give_the_same_verdicts_again(tmp_path: Path) -> None:
+def test_a_sessions_rows_give_the_same_verdicts_again(
+    store: Store, tmp_path: Path
+) -> None:
     backend = ScriptedBackend(
         lambda call: (
             "yes" if call.question.id != "b" else NoReply(key="", reason="timeout")
         )
     )
     questions = [question("a"), question("b"), question("c")]
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-        outcomes = session.ask(questions)
-    judge = recorded(tmp_path, *session.rows)
+    original = session(backend, store)
+    outcomes = original.ask(questions)
+    judge = recorded(tmp_path, *original.rows)
     assert judge.ask(questions) == outcomes
-    assert judge.rows == session.rows
+    assert judge.rows == original.rows
     # A verdict on one answer is no verdict on another with the same question id.
     (other,) = judge.ask([question("a", content="another answer")])
     assert isinstance(other, Unscored)
     assert other.reason == "judge: recorded for another question"
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(
-            ScriptedBackend(lambda call: call.messages[0]["content"]),
-            JudgeOptions(),
-            store,
-            quiet=True,
-        )
-        tasks = [question("a", content="yes"), question("a", content="no")]
-        for task in tasks:
-            session.ask([task])
-    judge = recorded(tmp_path, *session.rows)
-    assert [
-        outcome.value for outcome in judge.ask(tasks) if isinstance(outcome, Verdict)
-    ] == [
+
+
+def test_rows_with_the_same_id_are_told_apart_by_their_chats(
+    store: Store, tmp_path: Path
+) -> None:
+    original = session(ScriptedBackend(lambda call: call.messages[0]["content"]), store)
+    questions = [question("a", content="yes"), question("a", content="no")]
+    for item in questions:
+        original.ask([item])
+    outcomes = recorded(tmp_path, *original.rows).ask(questions)
+    assert [outcome.value for outcome in outcomes if isinstance(outcome, Verdict)] == [
         "yes",
         "no",
     ]
-    pair = question(
-        "a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True})
-    )
+
+
+def test_rows_of_a_judge_of_pairs(store: Store, tmp_path: Path) -> None:
+    pair = Pair(premise="p", hypothesis="h", values={"entailment": True})
     backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-        session.ask([pair])
-    (outcome,) = recorded(tmp_path, *session.rows).ask([pair])
+    original = session(backend, store)
+    original.ask([question("a", pair=pair)])
+    (outcome,) = recorded(tmp_path, *original.rows).ask([question("a", pair=pair)])
     assert isinstance(outcome, Verdict)
     assert outcome.value is True
 

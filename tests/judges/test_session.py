@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.usage import Prices
 from tests.case_tables import tables
-from tests.judges.scripted import ScriptedBackend, question, read_word
+from tests.judges.scripted import ScriptedBackend, question, read_word, session
 from tests.support import ROOT
 
 CASES = tables(__file__, "session")
@@ -42,21 +42,16 @@ CASES = tables(__file__, "session")
 SECRET = "the patient's zebra allergy"
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "store.sqlite") as opened:
-        yield opened
-
-
-def session(backend: ScriptedBackend, store: Store, **options: Any) -> JudgeSession:
-    return JudgeSession(backend, JudgeOptions(**options), store, quiet=True)
-
-
 def values(outcomes: list[Verdict | Unscored]) -> list[Any]:
     return [
         outcome.value if isinstance(outcome, Verdict) else outcome.reason
         for outcome in outcomes
     ]
+
+
+def usage(judge: JudgeSession) -> tuple[Any, ...]:
+    used = judge.usage
+    return used["requests"], used["prompt_tokens"], used["output_tokens"]
 
 
 def questions(count: int) -> list[Question]:
@@ -112,21 +107,27 @@ def test_everything_that_decides_a_reply_is_in_its_key(
     assert len(other_backend.calls) == before + 1
 
 
-def test_any_value_and_any_characters_are_kept(store: Store) -> None:
-    given_values = [None, False, 0, (1, 2), "", 2.5]
+def test_any_value_of_a_reader_is_kept(store: Store) -> None:
+    expected = [None, False, 0, (1, 2), "", 2.5]
     items = [
-        question(str(index), read=lambda text: given_values[int(text)])
-        for index in range(len(given_values))
+        question(str(index), read=lambda text: expected[int(text)])
+        for index in range(len(expected))
     ]
     outcomes = session(ScriptedBackend(lambda call: call.question.id), store).ask(items)
     assert all(isinstance(outcome, Verdict) for outcome in outcomes)
-    assert values(outcomes) == given_values
+    assert values(outcomes) == expected
+
+
+def test_any_characters_are_kept(store: Store) -> None:
     text = 'lone \ud800, "quotes", \x00 and \u2028'
     backend = ScriptedBackend(lambda call: text)
-    items = [question("q", content="also \udfff here", read=lambda reply: reply)]
-    assert values(session(backend, store).ask(items)) == [text]
-    assert values(session(backend, store).ask(items)) == [text]
+    item = question("q", content="also \udfff here", read=lambda reply: reply)
+    for _ in range(2):  # the second time from the store
+        assert values(session(backend, store).ask([item])) == [text]
     assert len(backend.calls) == 1
+
+
+def test_questions_with_the_same_chat_share_a_reply(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     same = [
         question("a", content="same"),
@@ -136,9 +137,7 @@ def test_any_value_and_any_characters_are_kept(store: Store) -> None:
     assert values(judge.ask(same)) == ["yes", "YES"]
     assert (len(backend.calls), judge.stats.replies, judge.stats.decided) == (1, 1, 2)
     with pytest.raises(ValueError, match="the same id"):
-        session(ScriptedBackend(lambda call: "yes"), store).ask(
-            [question("a", content="1"), question("a", content="2")]
-        )
+        judge.ask([question("a", content="1"), question("a", content="2")])
 
 
 def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) -> None:
@@ -206,20 +205,22 @@ def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
     assert backend.rounds == [9, 2, 1]
     assert (judge.stats.saved, judge.stats.replies) == (3, 12)
     assert outcomes[2].text == "no"  # type: ignore[union-attr]
-    # A vote that stays unreadable counts for no value.
-    backend = ScriptedBackend(
-        voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}), version="2"
-    )
+
+
+def test_a_vote_that_stays_unreadable_counts_for_no_value(store: Store) -> None:
+    backend = ScriptedBackend(voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}))
     judge = session(backend, store, votes=3, reasks=0)
     assert values(judge.ask(questions(3))) == [
         "yes",
         "judge: unreadable reply",
         "judge: unreadable reply",
     ]
-    first = judge.rows[0]
-    assert first["votes"] == ["yes", "yes"]
+    assert judge.rows[0]["votes"] == ["yes", "yes"]
     assert judge.rows[2]["votes"] == ["yes", "no"]
-    backend = ScriptedBackend(voting({"q0": "nyyyy"}), version="3")
+
+
+def test_more_votes_continue_from_the_stored_ones(store: Store) -> None:
+    backend = ScriptedBackend(voting({"q0": "nyyyy"}))
     assert values(session(backend, store).ask(questions(1))) == ["no"]
     assert values(session(backend, store, votes=5).ask(questions(1))) == ["yes"]
     assert [call.vote for call in backend.calls] == [0, 1, 2, 3]
@@ -238,7 +239,7 @@ def test_votes_of_a_deterministic_judge_are_refused(store: Store) -> None:
         session(backend, store, reasks=-1)
 
 
-def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
+def test_a_spent_budget_leaves_questions_for_the_next_session(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     judge = session(backend, store, max_calls=2)
     assert values(judge.ask(questions(3))) == ["yes", "yes", "judge: budget spent"]
@@ -247,40 +248,30 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
     assert judge.budget.calls == 2
     assert values(session(backend, store, max_calls=2).ask(questions(3))) == ["yes"] * 3
     assert len(backend.calls) == 3
+
+
+def test_attempts_of_a_failed_call_are_counted(store: Store) -> None:
     down = NoReply(key="", reason="http 500", attempts=7)
-    backend = ScriptedBackend(
-        lambda call: down if call.question.id == "q1" else "yes", version="4"
-    )
+    backend = ScriptedBackend(lambda call: down if call.question.id == "q1" else "yes")
     judge = session(backend, store)
     assert values(judge.ask(questions(3))) == ["yes", "judge: http 500", "yes"]
     assert (judge.stats.calls, judge.stats.replies, judge.stats.decided) == (9, 2, 2)
+
+
+def test_usage_counts_requests_and_tokens(store: Store) -> None:
     reply = Reply(key="", text="yes", prompt_tokens=5, output_tokens=2)
-    judge = session(ScriptedBackend(lambda call: reply, version="5"), store)
+    judge = session(ScriptedBackend(lambda call: reply), store)
     judge.ask(questions(2))
-    assert (
-        judge.usage["requests"],
-        judge.usage["prompt_tokens"],
-        judge.usage["output_tokens"],
-    ) == (2, 10, 4)
+    assert usage(judge) == (2, 10, 4)
     # q1 from the store, and a reply that shared the request of another.
     shared = replace(reply, prompt_tokens=0, output_tokens=0, attempts=0)
-    again = session(ScriptedBackend(lambda call: shared, version="5"), store)
+    again = session(ScriptedBackend(lambda call: shared), store)
     again.ask([question("q1"), question("other")])
-    assert (
-        again.usage["requests"],
-        again.usage["prompt_tokens"],
-        again.usage["output_tokens"],
-    ) == (1, 5, 2)
+    assert usage(again) == (1, 5, 2)
     assert again.foreseen["requests"] == [2, 6]
-    silent = session(
-        ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store
-    )
-    silent.ask([question("abc")])
-    assert (
-        silent.usage["requests"],
-        silent.usage["prompt_tokens"],
-        silent.usage["output_tokens"],
-    ) == (1, None, None)
+    uncounted = session(ScriptedBackend(lambda call: Reply(key="", text="yes")), store)
+    uncounted.ask([question("abc")])
+    assert usage(uncounted) == (1, None, None)
 
 
 def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
@@ -303,9 +294,8 @@ def test_labels_become_values(store: Store) -> None:
         reads="pair",
         samples=False,
     )
-    items = [question(name, pair=pair(name)) for name in "abc"]
     judge = session(backend, store)
-    outcomes = judge.ask(items)
+    outcomes = judge.ask([question(name, pair=pair(name)) for name in "abc"])
     assert values(outcomes) == [True, False, "judge: cannot tell not_entailment"]
     assert isinstance(outcomes[0], Verdict)
     assert outcomes[0].text == ""
@@ -323,13 +313,12 @@ def test_labels_become_values(store: Store) -> None:
     assert values(session(backend, store).ask(other)) == [0, "rest"]
     assert len(backend.calls) == 3
     assert (judge.usage["prompt_tokens"], judge.foreseen) == (None, {})
-    # A question without a pair is unscored.
-    backend = ScriptedBackend(
-        lambda call: "entailment", reads="pair", samples=False, version="2"
-    )
-    outcomes = session(backend, store).ask(
-        [question("a"), question("b", pair=pair("b"))]
-    )
+
+
+def test_a_question_without_a_pair_is_unscored(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
+    items = [question("a"), question("b", pair=pair("b"))]
+    outcomes = session(backend, store).ask(items)
     assert values(outcomes) == ["judge: no question of entailment", True]
     assert len(backend.calls) == 1
 
@@ -399,6 +388,11 @@ def test_a_forecast_uses_the_stored_replies(
         "3 verdicts, 2 in the store; 1 to 3 calls, about 10 prompt tokens, at most 16 output"
         in capsys.readouterr().err
     )
+
+
+def test_forecasts_of_many_calls_and_of_pairs(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     # 1,710 letters and blanks: 570 tokens
     content = "the premise and the statement " * 57
     items = [
@@ -424,17 +418,21 @@ def test_a_forecast_uses_the_stored_replies(
         capsys.readouterr().err
         == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
     )
-    # The line is printed only for judges with an address.
-    for endpoint, lines in ((None, 0), ("http://127.0.0.1:1/v1", 1)):
-        backend = ScriptedBackend(
-            lambda call: "hm", endpoint=endpoint, version=str(endpoint)
-        )
-        judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")
-        judge.ask(questions(2))
-        # once an `ask`, not once a round
-        assert capsys.readouterr().err.count("in the store") == lines
-        judge.ask(questions(2))
-        assert "in the store" not in capsys.readouterr().err  # nothing left to ask
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "lines"), [(None, 0), ("http://127.0.0.1:1/v1", 1)]
+)
+def test_calls_are_announced_once_for_a_judge_with_an_address(
+    endpoint: str | None, lines: int, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backend = ScriptedBackend(lambda call: "hm", endpoint=endpoint)
+    judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")
+    judge.ask(questions(2))
+    # once an `ask`, not once a round
+    assert capsys.readouterr().err.count("in the store") == lines
+    judge.ask(questions(2))
+    assert "in the store" not in capsys.readouterr().err  # no call is left
 
 
 def test_thousands_of_stored_verdicts_need_two_queries(
@@ -515,13 +513,12 @@ def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None
 
 
 def test_two_processes_with_the_same_call_use_the_reply_stored_first(
-    tmp_path: Path,
+    store: Store,
 ) -> None:
     """The backend acts as the second process: it stores another reply under the key before its own arrives."""
-    path = tmp_path / "verdicts.sqlite"
 
     def script(call: Call) -> str:
-        with Store(path) as other:
+        with Store(store.path) as other:
             other.put(
                 "verdict",
                 call.key,
@@ -530,17 +527,9 @@ def test_two_processes_with_the_same_call_use_the_reply_stored_first(
             )
         return "no"
 
-    with Store(path) as store:
-        session = JudgeSession(
-            ScriptedBackend(script), JudgeOptions(), store, quiet=True
-        )
-        (outcome,) = session.ask([question("q1")])
-        assert isinstance(outcome, Verdict)
-        assert outcome.value == "yes"
-        (again,) = JudgeSession(
-            ScriptedBackend(script), JudgeOptions(), store, quiet=True
-        ).ask([question("q1")])
-        assert again == outcome
+    for _ in range(2):  # the second time from the store
+        outcomes = session(ScriptedBackend(script), store).ask([question("q1")])
+        assert values(outcomes) == ["yes"]
 
 
 ENDS = [
@@ -619,19 +608,15 @@ def test_a_question_marked_once_has_one_vote_and_no_re_ask(store: Store) -> None
     backend = ScriptedBackend(
         lambda call: "yes" if len(call.messages) > 1 or call.vote else "hm"
     )
-    judged = session(backend, store, votes=3)
-    outcomes = judged.ask([sane, first])
-    assert [outcome.value for outcome in outcomes if isinstance(outcome, Verdict)] == [
-        "yes",
-        "read hm",
-    ]
-    assert [outcome.votes for outcome in outcomes if isinstance(outcome, Verdict)] == [
-        ("yes", "yes"),
-        ("read hm",),
-    ]
+    outcomes = session(backend, store, votes=3).ask([sane, first])
+    assert [
+        (outcome.value, outcome.votes)
+        for outcome in outcomes
+        if isinstance(outcome, Verdict)
+    ] == [("yes", ("yes", "yes")), ("read hm", ("read hm",))]
     assert len(backend.calls) == 3  # the first reply is shared
     # An unreadable reply is not asked for again.
-    backend = ScriptedBackend(lambda call: "hm", version="2")
-    (outcome,) = session(backend, store).ask([replace(sane, once=True)])
+    unread = replace(sane, id="other", messages=question("other").messages, once=True)
+    (outcome,) = session(backend, store).ask([unread])
     assert isinstance(outcome, Unscored)
-    assert len(backend.calls) == 1
+    assert len(backend.calls) == 4

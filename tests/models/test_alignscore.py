@@ -45,7 +45,7 @@ def scorer(paths: Paths) -> Any:
 
 @pytest.mark.upstream
 @needs_shared
-def test_the_recorded_scores_of_the_reference() -> None:
+def test_scores_are_those_recorded_from_the_reference() -> None:
     folder = SHARED / "fixtures" / "alignscore"
     cases = json_of(folder / "expected.json")["cases"]
     assert len(cases) >= 11
@@ -62,36 +62,41 @@ def test_the_recorded_scores_of_the_reference() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_each_pair_alone_by_transformers(paths: Paths, scorer: Any, mode: Mode) -> None:
-    found = scorer.score(CONTEXTS, CLAIMS, mode=mode)
+def test_scores_are_those_of_each_pair_alone_by_transformers(
+    paths: Paths, scorer: Any, mode: Mode
+) -> None:
+    scores = scorer.score(CONTEXTS, CLAIMS, mode=mode)
     head = mode.removesuffix("_sp")
-    for context, claim, score in zip(CONTEXTS, CLAIMS, found, strict=True):
-        chunks, parts = [context], [claim]
+    for context, claim, score in zip(CONTEXTS, CLAIMS, scores, strict=True):
+        chunks, sentences = [context], [claim]
         if mode.endswith("_sp"):  # fewer than 350 words: one chunk
-            chunks, parts = [" ".join(split_sentences(context))], split_sentences(claim)
-        wanted = [
-            max(plain_score(*paths, chunk, part, head) for chunk in chunks)
-            for part in parts
+            chunks, sentences = (
+                [" ".join(split_sentences(context))],
+                split_sentences(claim),
+            )
+        best = [
+            max(plain_score(*paths, chunk, sentence, head) for chunk in chunks)
+            for sentence in sentences
         ]
-        assert score == pytest.approx(sum(wanted) / len(wanted), abs=1e-5)
+        assert score == pytest.approx(sum(best) / len(best), abs=1e-5)
     assert scorer.truncated >= 1
-    # pairs are told apart
-    assert len({round(score, 4) for score in found}) == len(found)
+    # pairs have different scores
+    assert len({round(score, 4) for score in scores}) == len(scores)
 
 
-def test_the_best_chunk_of_each_sentence_and_the_mean_of_sentences(scorer: Any) -> None:
+def test_a_score_is_the_mean_over_sentences_of_the_best_chunk(scorer: Any) -> None:
     # 400 words in two sentences: two chunks of one sentence each.
     first, second = "heparin " * 199 + "given.", "Lasix " * 199 + "given."
-    one, other = "He was given Lasix.", "The scan was normal."
+    claim, another = "He was given Lasix.", "The scan was normal."
     pairs = [
         [
-            scorer.score([chunk], [part], mode="nli")[0]
+            scorer.score([chunk], [sentence], mode="nli")[0]
             for chunk in (first, "Lasix" + second[5:])
         ]
-        for part in (one, other)
+        for sentence in (claim, another)
     ]
-    found = scorer.score([f"{first} {second}"], [f"{one} {other}"])[0]
-    assert found == pytest.approx((max(pairs[0]) + max(pairs[1])) / 2, abs=1e-6)
+    score = scorer.score([f"{first} {second}"], [f"{claim} {another}"])[0]
+    assert score == pytest.approx((max(pairs[0]) + max(pairs[1])) / 2, abs=1e-6)
 
 
 def test_odd_texts_and_wrong_input(scorer: Any) -> None:
@@ -105,10 +110,11 @@ def test_odd_texts_and_wrong_input(scorer: Any) -> None:
         ]
     assert scorer.score([""], ["The scan was normal."])[0] != 0.0
     assert scorer.score([], []) == []
-    made = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
-    # those of the pair: one behind the first text, one before and one behind the second
-    assert made.count(2) == 4 - 1
-    assert (made.count(0), made.count(1)) == (1, 0)
+    ids = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
+    # end tokens of the pair: one after the first text, one before and one after the
+    # second
+    assert ids.count(2) == 4 - 1
+    assert (ids.count(0), ids.count(1)) == (1, 0)
     with pytest.raises(
         ValueError,
         match="mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'",
@@ -124,7 +130,7 @@ def test_odd_texts_and_wrong_input(scorer: Any) -> None:
         scorer.score([None], ["b"])
 
 
-def test_the_identity_names_what_decides_and_no_place(
+def test_the_identity_has_what_decides_a_score_and_no_path(
     paths: Paths, tmp_path: Path
 ) -> None:
     file, backbone = paths
@@ -147,7 +153,9 @@ def test_the_identity_names_what_decides_and_no_place(
     assert alignscore_identity(file, backbone=copy)["backbone"] != identity["backbone"]
 
 
-def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> None:
+def test_messages_about_missing_and_unsuitable_files(
+    paths: Paths, tmp_path: Path
+) -> None:
     import torch
 
     with pytest.raises(
@@ -170,22 +178,25 @@ def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> 
     file, backbone = paths
 
     def refused(
-        message: str, *, on: Path = backbone, given: Path = tmp_path / "broken.ckpt"
+        message: str,
+        *,
+        on: Path = backbone,
+        checkpoint: Path = tmp_path / "broken.ckpt",
     ) -> None:
         with pytest.raises(UsageError, match=message):
-            open_alignscore(given, backbone=on).score(["a"], ["b"])
+            open_alignscore(checkpoint, backbone=on).score(["a"], ["b"])
 
     make_roberta(tmp_path / "wide", width=48)
     refused(
         r"tiny.ckpt does not fit the backbone wide.*trained on tiny-roberta",
         on=tmp_path / "wide",
-        given=file,
+        checkpoint=file,
     )
     make_roberta(tmp_path / "deep", layers=3)
     message = (
         "does not fit the backbone deep: 16 weights are missing and 0 have no place"
     )
-    refused(message, on=tmp_path / "deep", given=file)
+    refused(message, on=tmp_path / "deep", checkpoint=file)
     content = torch.load(file, weights_only=True)
     bias = content["state_dict"].pop("tri_layer.bias")
     torch.save(content, tmp_path / "broken.ckpt")
@@ -195,7 +206,7 @@ def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> 
     refused("broken gives numbers that are not finite")
     torch.save({"weights": {}}, tmp_path / "broken.ckpt")
     refused("no state_dict with base_model")
-    # an object whose making is a call
+    # unpickling this object calls code
     torch.save({"state_dict": {}, "x": Path("x")}, tmp_path / "broken.ckpt")
     refused("holds more than tensors, and reading that could run code")
     for raw in (file.read_bytes()[:5000], b"no"):
@@ -203,7 +214,7 @@ def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> 
         refused("broken.ckpt")
 
 
-def test_the_tokenizers_own_truncation() -> None:
+def test_pairs_are_cut_as_the_tokenizer_cuts_them() -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     tokenizer = Tokenizer(
@@ -228,6 +239,7 @@ def test_the_tokenizers_own_truncation() -> None:
         kept = whole.ids
         if len(kept) > room + 4:
             kept = [
-                whole.ids[place] for place in cut_pair(whole.sequence_ids, room + 4)
+                whole.ids[position]
+                for position in cut_pair(whole.sequence_ids, room + 4)
             ]
         assert kept == cut.ids, (context, claim, room)

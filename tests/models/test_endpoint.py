@@ -29,17 +29,17 @@ def requests(count: int, *, stop: tuple[str, ...] = ()) -> list[Request]:
     return [ask(f"k{i}", f"question {i}", size=16, stop=stop) for i in range(count)]
 
 
-def test_every_request_gets_its_own_answer_inside_a_running_loop() -> None:
+def test_every_request_has_its_own_answer_inside_a_running_loop() -> None:
     async def notebook(model: Model) -> dict[str, Answer | Failure]:
         return results(model, requests(50))
 
     with FaultServer() as server:
-        found = asyncio.run(notebook(model_at(server)))
-    assert len(found) == len(server.calls) == 50
+        outcomes = asyncio.run(notebook(model_at(server)))
+    assert len(outcomes) == len(server.calls) == 50
     by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
     for i in range(50):
         text = by_prompt[f"question {i}"]
-        assert found[f"k{i}"] == Answer(
+        assert outcomes[f"k{i}"] == Answer(
             key=f"k{i}",
             text=text,
             prompt_tokens=2,
@@ -92,7 +92,7 @@ def test_faults_within_the_retries_change_no_answer(
     assert server.most_at_once <= concurrency
 
 
-def test_results_come_as_they_finish_in_the_calling_thread() -> None:
+def test_results_arrive_as_they_finish_in_the_calling_thread() -> None:
     order: list[str] = []
     slow = threading.Event()
     caller = threading.current_thread()
@@ -141,7 +141,7 @@ HOPELESS = [
 
 
 @pytest.mark.parametrize(("fault", "error", "message"), HOPELESS)
-def test_what_fails_every_call_stops_the_run_at_once(
+def test_a_fault_of_every_call_stops_the_run_at_once(
     fault: Fault, error: type[Exception], message: str
 ) -> None:
     with FaultServer(lambda call: fault) as server:
@@ -157,16 +157,16 @@ def test_what_fails_every_call_stops_the_run_at_once(
 @pytest.mark.parametrize("status", [400, 403, 422])
 def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> None:
     pinned = Fault.status_code(status, "Server is pinned to other")
-    told = pytest.raises((UsageError, MissingError), match="Server is pinned to other")
-    with FaultServer(lambda call: pinned) as server, told:
+    stops = pytest.raises((UsageError, MissingError), match="Server is pinned to other")
+    with FaultServer(lambda call: pinned) as server, stops:
         results(model_at(server, concurrency=1), requests(100))
     assert len(server.calls) == GIVE_UP_AFTER
-    # One that has answered is not given up.
+    # After an answer, the endpoint is not given up.
     with FaultServer(
         lambda call: None if call.prompt == "question 0" else pinned
     ) as server:
-        found = results(model_at(server, concurrency=1), requests(30))
-    assert sum(isinstance(result, Failure) for result in found.values()) == 29
+        outcomes = results(model_at(server, concurrency=1), requests(30))
+    assert sum(isinstance(result, Failure) for result in outcomes.values()) == 29
 
 
 def test_server_that_is_gone_stops_the_run_early() -> None:
@@ -175,7 +175,7 @@ def test_server_that_is_gone_stops_the_run_early() -> None:
     failed: list[Answer | Failure] = []
     with pytest.raises(MissingError, match="nothing answers at .*Start the server"):
         model.generate(requests(100), failed.append)
-    assert failed == []  # it was never there
+    assert failed == []  # it never answered
     with FaultServer([None, *[Fault.refuse()] * 200]) as server:
         model = model_at(server, concurrency=1, max_retries=1)
         with pytest.raises(MissingError, match="nothing answers at .*Start the server"):
@@ -214,11 +214,11 @@ from medical_tasks.models.endpoint import EndpointModel
 
 chat = ChatSettings(base_url=sys.argv[1], model="m", concurrency=4, max_retries=0)
 model = EndpointModel("openai-api/host/m", chat, sampling={})
-asked = [
+requests = [
     Request(key=f"k{i}", messages=({"role": "user", "content": f"question {i}"},), max_new_tokens=1) for i in range(50)
 ]
 try:
-    model.generate(asked, lambda result: print(result.key, result.text, flush=True))
+    model.generate(requests, lambda result: print(result.key, result.text, flush=True))
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
@@ -257,7 +257,7 @@ def test_the_second_ctrl_c_ends_at_once_and_closes_the_connections() -> None:
     assert process.returncode == 0
 
 
-def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice(
+def test_the_first_ctrl_c_waits_for_requests_in_flight_and_none_is_repeated(
     demos: Path, tmp_path: Path
 ) -> None:
     arrived, answered = threading.Semaphore(0), threading.Event()
@@ -285,8 +285,8 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
             assert arrived.acquire(timeout=60)
         os.kill(process.pid, signal.SIGINT)
         assert process.stderr is not None
-        told = iter(process.stderr.readline, "")
-        assert any("stopping: waiting for 4 requests" in line for line in told)
+        lines = iter(process.stderr.readline, "")
+        assert any("stopping: waiting for 4 requests" in line for line in lines)
         answered.set()
         assert "stopped. Finished work is kept" in process.communicate(timeout=60)[1]
         assert process.returncode == 130
@@ -346,7 +346,7 @@ def test_settings_that_change_no_answer_are_not_in_the_identity() -> None:
     assert "temperature" not in identity(temperature="none")
 
 
-def test_missing_variables_are_told_with_their_export_lines(
+def test_messages_about_missing_variables_have_their_export_lines(
     host: Callable[[str, str], None],
 ) -> None:
     with pytest.raises(MissingError) as caught:
@@ -358,7 +358,7 @@ def test_missing_variables_are_told_with_their_export_lines(
         open_endpoint("openai-api/my-host/m", options={})
     assert "BASE_URL" not in str(caught.value)
     assert "export MY_HOST_API_KEY=" in str(caught.value)
-    # An address given as an argument goes before the environment's, and needs no key.
+    # An address given as an argument overrides the environment's, and needs no key.
     model = open_endpoint(
         "openai-api/my-host/m", options={"base_url": "http://127.0.0.1:9/v1"}
     )
@@ -395,12 +395,12 @@ def test_named_key_variable_and_field(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_malformed_name(name: str) -> None:
-    said = (
+    message = (
         r"a host alias starts with a letter.*got '9.9'"
         if "9.9" in name
         else "openai-api/<host alias>/<model>, got"
     )
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         open_endpoint(name, options={})
 
 

@@ -22,7 +22,7 @@ from tests.models.toy_texts import ask
 
 
 class Replica(FaultServer):
-    """A server that lists its model; `refused`: the numbers of the requests on which it hangs up."""
+    """A server that lists its model; `refused`: the numbers of the requests whose connection it closes."""
 
     lists_models = True
     model, length = "toy", 4096
@@ -55,25 +55,27 @@ def over(*servers: Replica, **more: Any) -> EndpointModel:
 QUESTIONS = [ask(f"k{i}", f"question {i}", size=16) for i in range(60)]
 
 
-def test_load_decides_and_a_killed_replica_costs_no_answer(
+def test_idle_replicas_get_more_requests_and_a_killed_one_loses_no_answer(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    got: list[Answer | Failure] = []
+    outcomes: list[Answer | Failure] = []
     with Replica() as quick, Replica() as slow, ExitStack() as life:
         killed = life.enter_context(Replica())
         slow.held = held = threading.Event()
         model = over(quick, slow, killed, concurrency=6)
 
         def take(result: Answer | Failure) -> None:
-            got.append(result)
-            if len(got) == 20:
+            outcomes.append(result)
+            if len(outcomes) == 20:
                 life.close()
-            if len(got) == len(QUESTIONS) - 3:
+            if len(outcomes) == len(QUESTIONS) - 3:
                 held.set()  # all others are answered
 
         model.generate(QUESTIONS, take)
-    assert sorted(each.key for each in got) == sorted(each.key for each in QUESTIONS)
-    assert all(isinstance(each, Answer) for each in got)
+    assert sorted(item.key for item in outcomes) == sorted(
+        item.key for item in QUESTIONS
+    )
+    assert all(isinstance(item, Answer) for item in outcomes)
     assert len(slow.chats) <= 3 < len(quick.chats)
     assert (
         capfd.readouterr().err
@@ -81,21 +83,22 @@ def test_load_decides_and_a_killed_replica_costs_no_answer(
     )
 
 
-def test_a_replica_comes_back_and_another_model_in_its_place_does_not(
+def test_a_replica_that_answers_again_is_used_unless_its_model_changed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medical_tasks.models.wire.FIRST_ABSENCE_S", 0.0)
-    # One request at a time and no waits: the order is certain. Of two idle replicas the
-    # first is asked.
+    # With one request at a time and no waits the order is certain: of two idle replicas
+    # the first gets it.
     with Replica() as first, Replica() as second:
         first.refused = (4, 5, 6)  # the list of models and two questions were answered
         model = over(first, second, concurrency=1)
         assert all(
-            isinstance(each, Answer) for each in results(model, QUESTIONS[:8]).values()
+            isinstance(outcome, Answer)
+            for outcome in results(model, QUESTIONS[:8]).values()
         )
         assert second.chats == [f"question {i}" for i in (2, 3, 4)]
         second.model, first.refused = "other", range(12, 99)
-        second.refused = range(5, 6)  # is lost, and another server has the port
+        second.refused = range(5, 6)  # it stops, and another server has the port
         with pytest.raises(MissingError, match="nothing answers at"):
             results(model, QUESTIONS[8:])
     assert second.chats[3:] == ["question 9"]
@@ -107,7 +110,7 @@ def test_a_replica_comes_back_and_another_model_in_its_place_does_not(
 
 
 @pytest.mark.parametrize(("name", "length"), [("other", 4096), ("toy", 2048)])
-def test_replicas_that_serve_something_else_are_refused_before_any_question(
+def test_replicas_that_serve_another_model_or_length_are_refused_at_once(
     name: str, length: int
 ) -> None:
     with Replica() as first, Replica() as second:
@@ -119,7 +122,7 @@ def test_replicas_that_serve_something_else_are_refused_before_any_question(
     assert not first.chats + second.chats
 
 
-def test_a_run_goes_on_with_those_left(
+def test_a_run_continues_with_other_replicas(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
@@ -148,17 +151,17 @@ def test_a_run_goes_on_with_those_left(
             f"nothing answers at {first.base_url}, {second.base_url} (model 'toy')"
             in capsys.readouterr().err
         )
-        asked = set(first.chats[:3] + second.chats[:3])
+        answered = set(first.chats[:3] + second.chats[:3])
         first.refused = ()
         assert run(second.base_url, first.base_url) == 0
-        assert not asked & set(first.chats[4:])
-        known = len(first.chats)
+        assert not answered & set(first.chats[4:])
+        count = len(first.chats)
         assert run(first.base_url, more=",served=toy") == 0
-        assert len(first.chats) == known
+        assert len(first.chats) == count
         assert run(first.base_url) == 2
 
 
-def test_every_replica_is_asked_of_the_guard() -> None:
+def test_the_data_guard_checks_every_replica() -> None:
     far = "http://api.remote.example/v1"
     subject = policy.Subject(
         name="notes", dataset="notes", access="credentialed", rule="its text stays"
@@ -174,7 +177,9 @@ def test_every_replica_is_asked_of_the_guard() -> None:
     assert near.calls == []
 
 
-def test_addresses_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_addresses_in_variables_and_arguments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(
         "MY_HOST_BASE_URL", "http://a:1/v1/, http://b:1/v1\nhttp+unix://%2Ftmp%2Fc/v1"
     )
@@ -189,12 +194,12 @@ def test_addresses_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     with model.asking() as settings:
         assert settings.concurrency == 48
-    for text, said in (
+    for text, message in (
         ("http://a/v1 http://a/v1/", "given twice"),
         ("http://a/v1,b:1/v1", "white space between"),
         (",", "not set up"),
     ):
-        with pytest.raises((UsageError, MissingError), match=said):
+        with pytest.raises((UsageError, MissingError), match=message):
             open_endpoint("openai-api/my-other/m", options={"base_url": text})
     for args in (
         {"base_url": "http://a http://b"},

@@ -1,4 +1,4 @@
-"""Made-up sentences: what the toy's tokenizer learns, and what it is asked."""
+"""Made-up sentences to train the toy's tokenizer on and to ask the toy about."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ CASES = json_of(HERE / "cases.json")
 """Rows of parametrised tests, by the test's name."""
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-"""Of the repository in `hub_cache`."""
+"""The commit of the repository in `hub_cache`."""
 
-_PARTS = product(*(WORDS[part] for part in ("subjects", "findings", "questions")))
+_PARTS = product(*(WORDS[kind] for kind in ("subjects", "findings", "questions")))
 TEXTS = tuple(
     f"{subject} {finding}. {question}" for subject, finding, question in _PARTS
 )
