@@ -28,7 +28,16 @@ from typing import Any, Self
 
 import medical_tasks.models.knock as knock
 
-__all__ = ["Call", "Fault", "FaultServer", "Plan", "echo_answer", "first", "randomly"]
+__all__ = [
+    "Call",
+    "Fault",
+    "FaultServer",
+    "Plan",
+    "echo_answer",
+    "first",
+    "hashed_answer",
+    "randomly",
+]
 
 # longer than any client in the tests waits; the end of the server ends it too
 HANG_S = 60.0
@@ -174,9 +183,14 @@ def randomly(
     return plan
 
 
-def echo_answer(call: Call) -> str:
+def hashed_answer(question: str) -> str:
     """The default answer: it depends on the question alone, and does not quote it."""
-    return f"answer {sha256(call.prompt.encode()).hexdigest()[:12]}"
+    return f"answer {sha256(question.encode()).hexdigest()[:12]}"
+
+
+def echo_answer(call: Call) -> str:
+    """The default answer to a request's last message."""
+    return hashed_answer(call.prompt)
 
 
 class FaultServer:

@@ -87,50 +87,46 @@ def check(
 HONEST = check(labels(0.9, 1), cost=0.24)
 
 
-def test_a_bias_is_the_judges_excess_over_people_there_less_elsewhere() -> None:
-    rows = enumerate(CASES["by hand"])
+def figures_of(labels: list[str | None], judge: str) -> dict[str, Any]:
     pairs = [
-        CheckPair(id=str(n), gold=gold, cluster=str(n), words=at, model=by)
-        for n, (gold, _, at, by) in rows
+        CheckPair(id=str(n), gold=gold, cluster=str(n), words=words, model=model)
+        for n, (gold, _, words, model) in enumerate(CASES["by hand"])
     ]
-    sizes: dict[str, Any] = {"answers": 10, "whole": False}
-    lean = figures.choice_figures(
-        pairs,
-        [row[1] for row in CASES["by hand"]],
-        CORRECTNESS,
-        judge="h/gpt-5",
-        **sizes,
+    return figures.choice_figures(
+        pairs, labels, CORRECTNESS, judge=judge, answers=10, whole=False
     )
+
+
+def test_a_bias_is_the_judges_excess_over_people_there_less_elsewhere() -> None:
+    biased = figures_of([row[1] for row in CASES["by hand"]], "h/gpt-5")
     # Of three answers of each length, people call 2 and 1 right, the judge 2 and 3.
-    assert lean["length"]["lean"]["value"] == pytest.approx(
+    assert biased["length"]["lean"]["value"] == pytest.approx(
         (1.0 - 1 / 3) - (2 / 3 - 2 / 3)
     )
-    assert lean["length"]["short"] == {
+    assert biased["length"]["short"] == {
         "accuracy": 1 / 3,
         "judge": 2 / 3,
         "people": 2 / 3,
     }
     # gpt35 and gpt4: judge 2 of 2, people 1 of 2; bard: 2 of 3 each; an answer without
     # a model counts in neither.
-    assert lean["own_model"]["models"] == ["gpt35", "gpt4"]
-    assert lean["own_model"]["lean"]["value"] == pytest.approx(0.5)
-    other = figures.choice_figures(
-        pairs, [None] * 6, CORRECTNESS, judge="h/claude", **sizes
-    )
-    assert (
-        other["length"]["lean"]["value"]
-        is other["own_model"]["lean"]["value"]
-        is other["apart"]["people"]
-        is None
-    )
-    assert "one length" in other["length"]["reason"]
-    assert "family" in other["own_model"]["reason"]
-    for first, second, same in CASES["families"]:
-        assert (
-            figures.same_family(first, second)
-            == figures.same_family(second, first)
-            == same
-        )
+    assert biased["own_model"]["models"] == ["gpt35", "gpt4"]
+    assert biased["own_model"]["lean"]["value"] == pytest.approx(0.5)
+
+
+def test_a_bias_without_labels_is_undefined() -> None:
+    unknown = figures_of([None] * 6, "h/claude")
+    assert unknown["length"]["lean"]["value"] is None
+    assert unknown["own_model"]["lean"]["value"] is None
+    assert unknown["apart"]["people"] is None
+    assert "one length" in unknown["length"]["reason"]
+    assert "family" in unknown["own_model"]["reason"]
+
+
+@pytest.mark.parametrize(("first", "second", "same"), CASES["families"])
+def test_families_of_models(first: str, second: str, same: bool) -> None:
+    assert figures.same_family(first, second) is same
+    assert figures.same_family(second, first) is same
 
 
 PLANTED = {
@@ -192,22 +188,22 @@ def test_the_cheapest_of_equally_good_judges_is_recommended_in_any_order(
     assert "$ 0.1000 and 100.0 s for 1,000 verdicts" in page
 
 
-def test_choices_without_a_judge_of_one_judge_twice_and_of_other_pairs() -> None:
-    none = choose({"guess": OTHERS["guess"]}, {})
-    assert (none["recommended"], none["conclusions"][0]) == (
+def test_a_judge_at_chance_is_not_recommended() -> None:
+    choice = choose({"guess": OTHERS["guess"]}, {})
+    assert (choice["recommended"], choice["conclusions"][0]) == (
         None,
         "Recommended: none of these.",
     )
-    twice = choose({"one": HONEST, "two": HONEST}, {})
-    assert (
-        twice["judges"]["two"]["below"]["value"],
-        twice["judges"]["two"]["below"]["p_value"],
-    ) == (0.0, 1.0)
-    older = {
-        key: value
-        for key, value in HONEST.items()
-        if key not in ("apart", "length", "own_model", "verdict_usage")
-    }
+
+
+def test_a_judge_compared_with_itself_does_not_differ() -> None:
+    below = choose({"one": HONEST, "two": HONEST}, {})["judges"]["two"]["below"]
+    assert (below["value"], below["p_value"]) == (0.0, 1.0)
+
+
+def test_checks_of_earlier_versions_and_of_other_pairs() -> None:
+    later = ("apart", "length", "own_model", "verdict_usage")
+    older = {key: value for key, value in HONEST.items() if key not in later}
     assert "was not looked at" in choose({"older": older}, {})["conclusions"][0]
     with pytest.raises(UsageError, match="two: was checked on other pairs than one"):
         choose({"one": HONEST, "two": HONEST | {"source": {"file": "other"}}}, {})

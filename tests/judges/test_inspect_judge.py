@@ -105,32 +105,40 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
         "temperature": "0.0",
     }
     assert (judge.endpoint, judge.samples, judge.reads) == (None, False, "prompt")
-    # a second round, the same clients
+    # a second round with the same clients
     assert answered(judge, calls(2))["key 1"] == outcomes["key 1"]
-    judge = mock(lambda text, config: "yes")
-
-    async def notebook() -> int:
-        return len(answered(judge, calls(3)))
-
-    assert asyncio.run(notebook()) == 3
 
 
-def test_limits_errors_of_the_callback_and_empty_replies(
+def test_a_judge_answers_inside_a_running_loop(
     mock: Callable[..., InspectJudge],
 ) -> None:
-    under_way, most = 0, 0
+    async def notebook(judge: InspectJudge) -> int:
+        return len(answered(judge, calls(3)))
+
+    assert asyncio.run(notebook(mock(lambda text, config: "yes"))) == 3
+
+
+def test_concurrency_limits_the_requests_at_once(
+    mock: Callable[..., InspectJudge],
+) -> None:
+    in_flight, most = 0, 0
 
     async def slowly(text: str) -> str:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
+        nonlocal in_flight, most
+        in_flight += 1
+        most = max(most, in_flight)
         await asyncio.sleep(0.01)
-        under_way -= 1
+        in_flight -= 1
         return text
 
     judge = mock(lambda text, config: slowly(text), concurrency=3)
     assert len(answered(judge, calls(12))) == 12
     assert most == 3
+
+
+def test_an_error_of_the_callback_is_raised_and_the_judge_still_answers(
+    mock: Callable[..., InspectJudge],
+) -> None:
     judge = mock(lambda text, config: "yes", concurrency=2)
 
     def full(outcome: Reply | NoReply) -> None:
@@ -139,11 +147,19 @@ def test_limits_errors_of_the_callback_and_empty_replies(
     with pytest.raises(OSError, match="disk full"):
         judge.answer(calls(50), RunBudget(), full)
     assert len(answered(judge, calls(3))) == 3
+
+
+def test_a_reply_without_choices_is_no_reply(mock: Callable[..., InspectJudge]) -> None:
     empty = output("x")
     empty.choices, empty.completion = [], ""
     outcome = answered(mock(lambda text, config: empty), calls(1))["key 0"]
     assert isinstance(outcome, NoReply)
     assert outcome.reason == "empty choices"
+
+
+def test_calls_beyond_the_budget_are_not_sent(
+    mock: Callable[..., InspectJudge],
+) -> None:
     outcomes = answered(
         mock(lambda text, config: "yes"), calls(10), RunBudget(max_calls=4)
     )
@@ -219,29 +235,22 @@ def test_reasons_of_failures_hold_no_text_of_the_question(
     assert "secret" not in repr(failed)
 
 
-@pytest.mark.parametrize(
-    ("status", "requests", "message"),
-    [
-        (401, 1, "inspect's provider mockllm .model 'model'. refused the key"),
-        (
-            403,
-            GIVE_UP_AFTER,
-            "inspect's provider mockllm .model 'model'. refused the key",
-        ),
-    ],
-)
-def test_only_a_judge_that_never_answers_ends_the_run(
-    status: int, requests: int, message: str, mock: Callable[..., InspectJudge]
+@pytest.mark.parametrize(("status", "requests"), [(401, 1), (403, GIVE_UP_AFTER)])
+def test_a_judge_that_never_answers_ends_the_run(
+    status: int, requests: int, mock: Callable[..., InspectJudge]
 ) -> None:
     tried: list[str] = []
 
-    def say(text: str, config: Any) -> Exception:
+    def refuse(text: str, config: Any) -> Exception:
         tried.append(text)
         return StatusError(status)
 
-    judge = mock(say, concurrency=1)
+    judge = mock(refuse, concurrency=1)
     outcomes: list[Reply | NoReply] = []
-    with pytest.raises(MissingError, match=message):
+    with pytest.raises(
+        MissingError,
+        match="inspect's provider mockllm .model 'model'. refused the key",
+    ):
         judge.answer(calls(200), RunBudget(), outcomes.append)
     # The error that ends the run is raised, and is no question's outcome.
     assert len(tried) == requests
@@ -250,6 +259,11 @@ def test_only_a_judge_that_never_answers_ends_the_run(
         f"http {status}"
     }
     judge.close()  # nothing is left running that would delay it
+
+
+def test_a_judge_that_has_answered_does_not_end_the_run(
+    mock: Callable[..., InspectJudge],
+) -> None:
     judge = mock(
         lambda text, config: "yes" if text == "q0" else StatusError(403), concurrency=1
     )

@@ -53,7 +53,7 @@ def rendered(figures: dict[str, object], **changes: object) -> str:
     return render_check(json.loads(json.dumps(check, allow_nan=False)))
 
 
-def test_perfect_labels_and_none_at_all() -> None:
+def test_figures_of_perfect_labels() -> None:
     figures = check_figures(pairs(people=True), GOLD)
     # The third physician says neutral six times: right on three pairs, and with two
     # classes on the contradiction too.
@@ -68,11 +68,13 @@ def test_perfect_labels_and_none_at_all() -> None:
             for of_class in figures[way]["classes"].values()
         )
         assert figures[way]["with_people"]["agreement"] == [1.0, 1.0, third]
-    assert "judge with each person, agreement  three classes      0.833" in rendered(
-        figures
-    )
-    assert "2 votes saved of 3 each" in rendered(figures)
-    assert "judge: 6 requests, 5 prompt tokens; replies of" in rendered(figures)
+    text = rendered(figures)
+    assert "judge with each person, agreement  three classes      0.833" in text
+    assert "2 votes saved of 3 each" in text
+    assert "judge: 6 requests, 5 prompt tokens; replies of" in text
+
+
+def test_figures_without_any_label() -> None:
     figures = check_figures(pairs(people=True), [None] * 6)
     three = figures["three_way"]
     assert three["accuracy"]["value"] is None
@@ -112,6 +114,9 @@ def test_a_judge_of_two_classes_has_no_figures_for_three() -> None:
     text = rendered(figures)
     assert "there are no figures for three classes" in text
     assert "judge: neutral" not in text
+
+
+def test_one_label_throughout_has_a_kappa_of_zero() -> None:
     figures = check_figures(pairs(), ["entailment"] * 6, ways=2)
     assert figures["three_way"] is None
     assert figures["people"] is None

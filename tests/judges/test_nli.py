@@ -258,12 +258,10 @@ def test_an_entailing_sentence_is_found_anywhere_in_a_long_premise(
     ]
 
 
-def test_hypotheses_that_are_too_long_and_missing_pairs(
-    models: dict[str, Path],
-) -> None:
+def test_hypotheses_that_are_too_long_and_missing_pairs() -> None:
     judge = NliJudge("nli/stub", {}, StubForm(max_length=64))
     long_hypothesis = "word " * 40
-    got = answers(
+    outcomes = answers(
         judge,
         [
             (FILLER, long_hypothesis),
@@ -272,16 +270,19 @@ def test_hypotheses_that_are_too_long_and_missing_pairs(
             ("Short.", long_hypothesis),
         ],
     )
-    assert [getattr(outcome, "reason", "") for outcome in got] == [
+    assert [getattr(outcome, "reason", "") for outcome in outcomes] == [
         "prompt too long",
         "no pair",
         "",
         "",
     ]
-    assert [getattr(outcome, "label", None) for outcome in got[2:]] == [
+    assert [getattr(outcome, "label", None) for outcome in outcomes[2:]] == [
         "neutral",
         "neutral",
     ]
+
+
+def test_no_pairs_empty_texts_and_a_closed_judge(models: dict[str, Path]) -> None:
     judge = open_it(models["bert"])
     assert answers(judge, []) == []
     assert [outcome.key for outcome in answers(judge, [None])] == ["key 0"]
@@ -379,19 +380,25 @@ def test_windows_are_combined(windows: list[list[float]], label: str) -> None:
     )
 
 
-def test_labels_and_family_of_a_config() -> None:
-    for name, label in CASES["label_names"]:
-        assert read_label(name) == label
-        assert label is None or label in LABELS
-    for config, given_labels, expected in CASES["labels_in_the_order"]:
-        assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
-    for architectures, kind, family in CASES["families"]:
-        assert (
-            find_family(
-                {"architectures": architectures, "model_type": kind}, model="nli/m"
-            )
-            == family
-        )
+@pytest.mark.parametrize(("name", "label"), CASES["label_names"])
+def test_label_of_a_name(name: str, label: Label | None) -> None:
+    assert read_label(name) == label
+    assert label is None or label in LABELS
+
+
+@pytest.mark.parametrize(
+    ("config", "given_labels", "expected"), CASES["labels_in_the_order"]
+)
+def test_labels_of_a_config(
+    config: dict[str, object], given_labels: str | None, expected: str
+) -> None:
+    assert " ".join(read_labels(config, given_labels, model="nli/m")) == expected
+
+
+@pytest.mark.parametrize(("architectures", "kind", "family"), CASES["families"])
+def test_family_of_a_config(architectures: list[str], kind: str, family: str) -> None:
+    config = {"architectures": architectures, "model_type": kind}
+    assert find_family(config, model="nli/m") == family
 
 
 @pytest.mark.parametrize(
@@ -537,6 +544,9 @@ def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
     config = json_of(moved / "config.json")
     (moved / "config.json").write_text(json.dumps({**config, "layer_norm_eps": 0.5}))
     assert open_it(moved).identity["weights"] != judge.identity["weights"]
+
+
+def test_given_labels_replace_the_configs(models: dict[str, Path]) -> None:
     turned = open_it(models["bert"], labels="entailment,neutral,contradiction")
     assert turned.identity["labels"] == "entailment,neutral,contradiction"
     swap = {
@@ -545,7 +555,7 @@ def test_identity(models: dict[str, Path], tmp_path: Path) -> None:
         "neutral": "neutral",
     }
     assert labels_of(turned, SHORT[:30]) == [
-        swap[str(label)] for label in labels_of(judge, SHORT[:30])
+        swap[str(label)] for label in labels_of(open_it(models["bert"]), SHORT[:30])
     ]
 
 
@@ -603,19 +613,18 @@ def test_models_that_do_not_fit(
         open_nli(f"nli/{_changed(models['bert'], tmp_path / 'changed', **config)}", {})
 
 
-def test_models_that_lack_a_file_or_bring_code(
-    models: dict[str, Path], tmp_path: Path
-) -> None:
-    empty, mute = (
-        _changed(models["bert"], tmp_path / "empty"),
-        _changed(models["true"], tmp_path / "mute"),
-    )
+def test_models_that_lack_a_file(models: dict[str, Path], tmp_path: Path) -> None:
+    empty = _changed(models["bert"], tmp_path / "empty")
     (empty / "model.safetensors").unlink()
     with pytest.raises(MissingError, match="no weights"):
         open_nli(f"nli/{empty}", {})
+    mute = _changed(models["true"], tmp_path / "mute")
     (mute / "tokenizer.json").write_text("{}")
     with pytest.raises(UsageError, match="its tokenizer does not load"):
         open_nli(f"nli/{mute}", {})
+
+
+def test_code_of_a_model_is_not_run(models: dict[str, Path], tmp_path: Path) -> None:
     mark = tmp_path / "it ran"
     code = {
         "AutoConfig": "evil.Config",

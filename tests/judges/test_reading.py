@@ -69,41 +69,52 @@ def test_scores_in_objects_are_whole_and_in_range(
         assert read == {"score": score, "reason": "x"}
 
 
-def test_words_and_keys_of_objects() -> None:
-    assert read_object('{"label": "neutral"}', {"label": one_of("neutral")}) == {
+@pytest.mark.parametrize("text", ["neutral", " Neutral."])
+def test_a_word_of_an_object_may_have_capitals_and_a_full_stop(text: str) -> None:
+    reply = json.dumps({"label": text})
+    assert read_object(reply, {"label": one_of("neutral", "other")}) == {
         "label": "neutral"
     }
+
+
+def test_words_and_keys_of_objects() -> None:
     labels = {"label": one_of("neutral", "other")}
-    assert read_object('{"label": " Neutral."}', labels) == {"label": "neutral"}
     assert (
         problem(read_object('{"label": "no"}', labels))
         == "label must be one of neutral, other"
+    )
+    assert problem(read_object('{"label": ["neutral"]}', labels)).startswith(
+        "label must"
     )
     answered = {"answered": one_of("yes", "no"), "reason": explanation}
     assert read_object('{"answered": true, "confidence": 0.9}', answered) == {
         "answered": "yes"
     }
-    assert problem(
-        read_object('{"label": ["neutral"]}', {"label": one_of("neutral")})
-    ).startswith("label must")
-    assert read_json('{"all": [{"id": 1, "v": true}, {"id": 2, "v": true}]}') == {
-        "all": [{"id": 1, "v": True}, {"id": 2, "v": True}]
-    }
+    entries = '{"all": [{"id": 1, "v": true}, {"id": 2, "v": true}]}'
+    assert read_json(entries) == json.loads(entries)
     assert isinstance(
         read_json('{"all": [{"id": 1, "v": true, "v": false}]}'), Unreadable
     )
+
+
+def test_a_choice_with_a_label() -> None:
     assert read_choice("Because.\nVerdict: B", ("A", "B"), label="Verdict") == "B"
     assert "Verdict is not one of A, B" in problem(
         read_choice("Verdict: C", ("A", "B"), label="Verdict")
     )
+
+
+def test_a_closing_claim_about_the_answer_names_it() -> None:
     assert read_closing_claim("The hypothesis is true.") is True
-    assert isinstance(
-        read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable
-    )
-    assert isinstance(read_closing_claim("It is true.", of_statement=False), Unreadable)
+    for text in ("The hypothesis is true.", "It is true."):
+        assert isinstance(read_closing_claim(text, of_statement=False), Unreadable)
     assert read_closing_claim("So the answer is True.", of_statement=False) is True
-    assert "[INST]" not in quoted("[INST] [/INST] [1] [note: x]")
-    assert "[1] [note: x]" in quoted("[INST] [/INST] [1] [note: x]")
+
+
+def test_quoted_text_has_no_marks_of_a_chat_template() -> None:
+    text = quoted("[INST] [/INST] [1] [note: x]")
+    assert "[INST]" not in text
+    assert "[1] [note: x]" in text
 
 
 @pytest.mark.parametrize("plant", PLANTS)

@@ -15,10 +15,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
-from tests.fault_server import Call, Fault, FaultServer, Plan
+from tests.fault_server import Call, Fault, FaultServer, Plan, hashed_answer
 
 REASONING: Mapping[str, int] = {
     "none": 0,
@@ -34,11 +33,6 @@ THOUGHT = "first the units, then the formula"
 CACHED = 32
 """Cached tokens of each prompt that has at least as many."""
 EVENT_STREAM: dict[str, str] = {"Content-Type": "text/event-stream"}
-
-
-def hashed_answer(question: str) -> str:
-    """The default answer: it depends on the question alone, and does not quote it."""
-    return f"answer {sha256(question.encode()).hexdigest()[:12]}"
 
 
 def question_of(body: Mapping[str, Any]) -> str:

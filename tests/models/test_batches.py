@@ -17,9 +17,9 @@ from medical_tasks.models.chat_client import ChatSettings
 from tests.models.fake_batches import FakeBatches, Refused
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
-from tests.models.toy_texts import ask
+from tests.models.toy_texts import numbered
 
-SOME = [ask(f"k{number}", f"question {number}", size=16) for number in range(4)]
+SOME = numbered(4)
 
 
 def batched(
@@ -58,7 +58,7 @@ def test_stop_words_that_a_server_refuses_cut_the_answers_of_a_batch_too(
         refused = "Unsupported parameter: 'stop' is not supported with this model."
         return Refused(400, refused) if "stop" in dict(body) else None  # type: ignore[call-overload]
 
-    requests = [ask(f"k{i}", f"question {i}", stop=("END",)) for i in range(3)]
+    requests = numbered(3, stop=("END",))
     with FakeBatches(line=no_stop, answer=lambda _: "It is 5. END And so on") as server:
         model = model_at(server, batch_poll=0.001)
         model._settings.adaptations.own = frozenset({"stop"})

@@ -215,7 +215,7 @@ def test_each_small_file_and_shard_name_is_in_the_fingerprint(folder: Path) -> N
 
 
 @settings(max_examples=30)
-@given(place=st.integers(0, TENSOR_BYTES * TENSORS - 1))
+@given(position=st.integers(0, TENSOR_BYTES * TENSORS - 1))
 def test_every_byte_of_small_weights_is_in_the_fingerprint(
     position: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

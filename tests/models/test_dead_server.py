@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +13,14 @@ import medical_tasks.models.call_pool as call_pool
 import medical_tasks.models.knock as knock
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError
-from medical_tasks.judges.base import Call, Question
 from medical_tasks.judges.chat import open_chat
-from medical_tasks.models.base import Answer, Failure, Request
+from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.budget import RunBudget
 from medical_tasks.models.endpoint import open_endpoint
 from tests.fault_server import Fault, FaultServer, first
+from tests.judges.scripted import calls
+from tests.models.local_runs import results
+from tests.models.toy_texts import ask
 
 STEP = "Start the server, or correct the base URL."
 
@@ -42,19 +44,10 @@ def silent() -> Iterator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
 
 
-def results(urls: str, count: int = 3, **args: str) -> list[Answer | Failure]:
+def ask_server(urls: str, count: int = 3, **args: str) -> list[Answer | Failure]:
     model = open_endpoint("openai-api/host/m", options={"base_url": urls, **args})
-    requests = [
-        Request(
-            key=f"k{i}",
-            messages=({"role": "user", "content": f"q {i}"},),
-            max_new_tokens=9,
-        )
-        for i in range(count)
-    ]
-    outcomes: list[Answer | Failure] = []
-    model.generate(requests, outcomes.append)
-    return outcomes
+    requests = [ask(f"k{i}", f"q {i}", size=9) for i in range(count)]
+    return list(results(model, requests).values())
 
 
 def waiting(text: str) -> list[str]:
@@ -81,7 +74,7 @@ def test_an_unknown_host_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(
         MissingError, match=r"nothing answers at http://nobody\.invalid/v1.*" + STEP
     ):
-        results("http://nobody.invalid/v1", max_retries="1")
+        ask_server("http://nobody.invalid/v1", max_retries="1")
     assert len(waiting(capsys.readouterr().err)) == 1
 
 
@@ -90,7 +83,7 @@ def test_https_to_a_server_without_encryption_is_an_error_at_once() -> None:
         with pytest.raises(
             MissingError, match=r"nothing answers at https://127.*SSL.*" + STEP
         ):
-            results(server.base_url.replace("http://", "https://"), count=1)
+            ask_server(server.base_url.replace("http://", "https://"), count=1)
         assert server.calls == []
 
 
@@ -98,7 +91,7 @@ def test_a_silent_server_is_reported_as_slow(
     silent: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(call_pool, "SLOW_S", 0.0)
-    outcomes = results(silent, timeout="0.3", max_retries="0")
+    outcomes = ask_server(silent, timeout="0.3", max_retries="0")
     assert {type(outcome) for outcome in outcomes} == {Failure}
     assert waiting(capsys.readouterr().err) == [
         f"waiting for {silent} (model 'm'): connected, and no answer yet; "
@@ -110,7 +103,7 @@ def test_attempts_are_reported_until_the_first_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with FaultServer(first(2, Fault.status_code(503))) as server:
-        outcomes = results(server.base_url, count=9, concurrency="1")
+        outcomes = ask_server(server.base_url, count=9, concurrency="1")
         assert [type(outcome) for outcome in outcomes] == [Answer] * 9
         assert len(server.calls) == 27
         assert waiting(capsys.readouterr().err) == [
@@ -123,7 +116,7 @@ def test_one_and_both_of_two_replicas_unreachable(
     closed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with FaultServer() as server:
-        outcomes = results(f"{closed} {server.base_url}")
+        outcomes = ask_server(f"{closed} {server.base_url}")
         assert [type(outcome) for outcome in outcomes] == [Answer] * 3
         assert (
             f"{closed} does not answer; continuing with 1 of 2"
@@ -133,39 +126,28 @@ def test_one_and_both_of_two_replicas_unreachable(
     with pytest.raises(
         MissingError, match=f"{closed}: connection refused; {gone}: connection ref"
     ):
-        results(f"{closed} {gone}")
-
-
-def calls(count: int) -> Sequence[Call]:
-    question = Question(
-        id="1",
-        messages=({"role": "user", "content": "?"},),
-        template="t",
-        read=str,
-        again="",
-    )
-    return [
-        Call(key=f"k{i}", question=question, messages=question.messages, vote=0)
-        for i in range(count)
-    ]
+        ask_server(f"{closed} {gone}")
 
 
 def test_an_unreachable_server_of_a_judge(
-    closed: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    closed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     replies: list[object] = []
-    chat = open_chat("openai-api/host/j", {"base_url": closed}, log_dir=tmp_path)
+    judge = open_chat("openai-api/host/j", {"base_url": closed}, log_dir=tmp_path)
     with pytest.raises(MissingError, match=f"nothing answers at {closed}.*{STEP}"):
-        chat.answer(calls(5), RunBudget(), replies.append)
+        judge.answer(calls(5), RunBudget(), replies.append)
     assert len(waiting(capsys.readouterr().err)) == 2
+    assert replies == []
 
+
+def test_an_unreachable_server_of_an_inspect_judge(
+    closed: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("inspect_ai")
     from medical_tasks.judges.inspect_judge import open_inspect_judge
 
     monkeypatch.setenv("LOCALX_API_KEY", "none")
+    replies: list[object] = []
     judge = open_inspect_judge("inspect/openai-api/localx/m", {"base_url": closed})
     with pytest.raises(MissingError, match=f"nothing answers at {closed}.*{STEP}"):
         judge.answer(calls(5), RunBudget(), replies.append)

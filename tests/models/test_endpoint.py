@@ -14,24 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.base import Answer, Failure, Model, Request
+from medical_tasks.models.base import Answer, Failure, Model
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
 from medical_tasks.models.chat_client import ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import chat_settings, open_endpoint
 from tests.fault_server import Call, Fault, FaultServer, echo_answer, randomly
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
-from tests.models.toy_texts import CASES, ask
+from tests.models.toy_texts import CASES, numbered
 from tests.support import ROOT
-
-
-def requests(count: int, *, stop: tuple[str, ...] = ()) -> list[Request]:
-    return [ask(f"k{i}", f"question {i}", size=16, stop=stop) for i in range(count)]
 
 
 def test_every_request_has_its_own_answer_inside_a_running_loop() -> None:
     async def notebook(model: Model) -> dict[str, Answer | Failure]:
-        return results(model, requests(50))
+        return results(model, numbered(50))
 
     with FaultServer() as server:
         outcomes = asyncio.run(notebook(model_at(server)))
@@ -54,8 +50,8 @@ def test_every_request_has_its_own_answer_inside_a_running_loop() -> None:
 )
 def test_body_of_a_request_and_finish_of_its_answer(finish: str, kept: str) -> None:
     with FaultServer(finish=finish) as server:
-        (result,) = answers(model_at(server), requests(1, stop=("END",))).values()
-        results(model_at(server), requests(1))
+        (result,) = answers(model_at(server), numbered(1, stop=("END",))).values()
+        results(model_at(server), numbered(1))
     assert result.finish == kept
     assert server.calls[0].body == {
         "model": "toy", "messages": [{"role": "user", "content": "question 0"}], "max_tokens": 16, "stop": ["END"],
@@ -80,12 +76,12 @@ def test_faults_within_the_retries_change_no_answer(
     ]  # fmt: skip
     plan = randomly(probability, faults, seed=seed, at_most=retries)
     with FaultServer() as server:
-        expected = answers(model_at(server), requests(15))
+        expected = answers(model_at(server), numbered(15))
     with FaultServer(plan) as server:
         assert (
             answers(
                 model_at(server, concurrency=concurrency, max_retries=retries),
-                requests(15),
+                numbered(15),
             )
             == expected
         )
@@ -109,7 +105,7 @@ def test_results_arrive_as_they_finish_in_the_calling_thread() -> None:
             slow.set()  # only now may the first request be answered
 
     with FaultServer(plan) as server:
-        model_at(server, concurrency=2).generate(requests(5), keep)
+        model_at(server, concurrency=2).generate(numbered(5), keep)
     assert order[-1] == "k0"
     assert sorted(order) == ["k0", "k1", "k2", "k3", "k4"]
 
@@ -150,7 +146,7 @@ def test_a_fault_of_every_call_stops_the_run_at_once(
             error,
             match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command continues",
         ):
-            results(model, requests(100))
+            results(model, numbered(100))
     assert 1 <= len(server.calls) <= 2
 
 
@@ -159,13 +155,13 @@ def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> No
     pinned = Fault.status_code(status, "Server is pinned to other")
     stops = pytest.raises((UsageError, MissingError), match="Server is pinned to other")
     with FaultServer(lambda call: pinned) as server, stops:
-        results(model_at(server, concurrency=1), requests(100))
+        results(model_at(server, concurrency=1), numbered(100))
     assert len(server.calls) == GIVE_UP_AFTER
     # After an answer, the endpoint is not given up.
     with FaultServer(
         lambda call: None if call.prompt == "question 0" else pinned
     ) as server:
-        outcomes = results(model_at(server, concurrency=1), requests(30))
+        outcomes = results(model_at(server, concurrency=1), numbered(30))
     assert sum(isinstance(result, Failure) for result in outcomes.values()) == 29
 
 
@@ -174,12 +170,12 @@ def test_server_that_is_gone_stops_the_run_early() -> None:
         model = model_at(server, concurrency=1, max_retries=1)
     failed: list[Answer | Failure] = []
     with pytest.raises(MissingError, match="nothing answers at .*Start the server"):
-        model.generate(requests(100), failed.append)
+        model.generate(numbered(100), failed.append)
     assert failed == []  # it never answered
     with FaultServer([None, *[Fault.refuse()] * 200]) as server:
         model = model_at(server, concurrency=1, max_retries=1)
         with pytest.raises(MissingError, match="nothing answers at .*Start the server"):
-            model.generate(requests(100), failed.append)
+            model.generate(numbered(100), failed.append)
     assert len(failed) == GIVE_UP_AFTER
 
 
@@ -191,7 +187,7 @@ def test_fault_of_a_callback_or_a_call_ends_the_run() -> None:
         raise DiskFullError
 
     with FaultServer(latency=0.01) as server, pytest.raises(DiskFullError):
-        model_at(server, concurrency=2).generate(requests(200), keep)
+        model_at(server, concurrency=2).generate(numbered(200), keep)
     assert len(server.calls) < 200
 
     async def broken(client: ChatClient, job: int) -> Completion:
@@ -377,7 +373,7 @@ def test_named_key_variable_and_field(monkeypatch: pytest.MonkeyPatch) -> None:
             open_endpoint("openai-api/my-host/m", options=options)
         monkeypatch.setenv("CLINIC_KEY", "sk-7")
         model = open_endpoint("openai-api/my-host/m", options=options)
-        answers(model, requests(1))
+        answers(model, numbered(1))
     assert "sk-7" not in str(model.identity)
     assert server.calls[0].body["max_completion_tokens"] == 16
     assert "max_tokens" not in server.calls[0].body

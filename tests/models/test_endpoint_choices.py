@@ -187,19 +187,16 @@ def test_settings_that_can_change_numbers_are_in_the_identity() -> None:
     }  # fmt: skip
 
 
-def test_the_data_guard_refuses_remote_servers() -> None:
+@pytest.mark.parametrize("continuations", [LETTERS, CHOICES])
+def test_the_data_guard_refuses_remote_servers(continuations: tuple[str, ...]) -> None:
     model = open_endpoint(
         "openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"}
     )
-    for continuations in (LETTERS, CHOICES):
-        held = policy.protect([policy.Subject.of(DATASET)])
-        with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
-            results(model, [question(0, continuations)])
-    with (
-        policy.protect([policy.Subject.of(DATASET)]),
-        pytest.raises(RefusedError, match=r"10\.1\.2\.3"),
-    ):
-        model.lengths([question(0)])
+    requests = [question(0, continuations)]
+    for send in (lambda: results(model, requests), lambda: model.lengths(requests)):
+        protected = policy.protect([policy.Subject.of(DATASET)])
+        with protected, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
+            send()
 
 
 def test_a_rejected_question_that_is_the_only_one_left_does_not_stop_the_run(

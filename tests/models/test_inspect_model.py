@@ -20,7 +20,7 @@ from medical_tasks.models.inspect_model import InspectModel, open_inspect
 from medical_tasks.models.inspect_options import InspectSettings
 from medical_tasks.models.opening import open_model
 from tests.case_tables import json_of
-from tests.fault_server import Fault, FaultServer
+from tests.fault_server import Fault, FaultServer, hashed_answer
 from tests.models.fake_batches import FakeBatches
 from tests.models.fake_providers import (
     CACHED,
@@ -32,7 +32,6 @@ from tests.models.fake_providers import (
     MistralServer,
     OpenAIServer,
     OpenRouterServer,
-    hashed_answer,
 )
 from tests.models.local_runs import answers, results
 from tests.models.toy_texts import ask
@@ -290,20 +289,40 @@ def test_providers_without_an_address_never_receive_protected_text(
     assert len(server.calls) == before
 
 
-def test_protected_text_goes_only_to_this_machine_or_an_attested_host(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
+
+
+@pytest.mark.usefixtures("home")
+def test_protected_text_goes_only_to_this_machine_or_an_attested_host(
+    opened: Open,
+) -> None:
+    elsewhere = opened("openai/gpt-4o")
+    assert elsewhere.endpoint == "https://api.openai.com/v1"
     with OpenAIServer() as server, policy.protect([HELD]):
         model = opened("openai/gpt-4o", server.base_url)
         policy.require_endpoint(model.endpoint, "model")
-        assert len(answers(model, questions(2))) == 2
-        elsewhere = opened("openai/gpt-4o")
-        assert elsewhere.endpoint == "https://api.openai.com/v1"
+        assert len(answers(model, questions(2))) == len(server.calls) == 2
+        model = InspectModel("inspect/mockllm/model", InspectSettings())
+        policy.require_endpoint(model.endpoint, "model")
         with pytest.raises(
             RefusedError, match=r"may not be sent to api.openai.com:443 \(model\)"
         ):
             results(elsewhere, questions(1))
+    attested = policy.Attestation(
+        hosts=(read_host("api.openai.com"),), zero_retention=True
+    )
+    with policy.protect([HELD], attested):
+        policy.require_endpoint(elsewhere.endpoint, "model")
+
+
+@pytest.mark.usefixtures("home")
+def test_protected_text_goes_through_no_proxy_and_no_telemetry(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIServer() as server, policy.protect([HELD]):
+        model = opened("openai/gpt-4o", server.base_url)
         monkeypatch.setenv("HTTP_PROXY", "http://user:hidden@proxy.example:3128")
         monkeypatch.delenv("NO_PROXY", raising=False)
         monkeypatch.delenv("no_proxy", raising=False)
@@ -315,20 +334,11 @@ def test_protected_text_goes_only_to_this_machine_or_an_attested_host(
         monkeypatch.setenv("INSPECT_TELEMETRY", "package")
         with pytest.raises(RefusedError, match="may not go to inspect/openai/gpt-4o"):
             results(model, questions(1))
-        assert len(server.calls) == 2
-        model = InspectModel("inspect/mockllm/model", InspectSettings())
-        policy.require_endpoint(model.endpoint, "model")
-    attested = policy.Attestation(
-        hosts=(read_host("api.openai.com"),), zero_retention=True
-    )
-    with policy.protect([HELD], attested):
-        policy.require_endpoint(elsewhere.endpoint, "model")
+    assert server.calls == []
 
 
-def test_a_redirect_does_not_send_protected_text_elsewhere(
-    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
+@pytest.mark.usefixtures("home")
+def test_a_redirect_does_not_send_protected_text_elsewhere(opened: Open) -> None:
     away = Fault("reply", 307, {"Location": "http://192.0.2.1/v1/chat/completions"})
     with FaultServer(lambda call: away) as server, policy.protect([HELD]):
         model = opened("openai/gpt-4o", server.base_url, max_retries="0")

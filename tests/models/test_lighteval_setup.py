@@ -127,8 +127,8 @@ def test_messages_about_bad_options(
         open_hf(f"hf/{toy_model}", options=options)
 
 
-def test_messages_about_missing_processes_models_and_packages(
-    tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch
+def test_processes_that_accelerate_does_not_see_are_an_error(
+    toy_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(
@@ -136,7 +136,11 @@ def test_messages_about_missing_processes_models_and_packages(
         match=r"2 processes were started .*accelerate sees one.*ACCELERATE_USE_CPU=true torchrun",
     ):
         open_hf(f"hf/{toy_model}", options={})
-    monkeypatch.delenv("WORLD_SIZE")
+
+
+def test_messages_about_missing_models_and_packages(
+    tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(MissingError, match="no such folder"):
         open_hf(f"hf/{tmp_path / 'nowhere'}", options={})
     find_spec = importlib.util.find_spec

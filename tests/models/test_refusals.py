@@ -17,6 +17,7 @@ from medical_tasks.models.endpoint import EndpointModel, open_endpoint
 from medical_tasks.models.inspect_reply import Seen
 from medical_tasks.models.refusals import LEFT_OUT, Adaptations, refused_names
 from medical_tasks.runs.results import read_items, read_results
+from tests.fault_server import hashed_answer
 from tests.models.fake_providers import (
     REASONING,
     THOUGHT,
@@ -25,32 +26,20 @@ from tests.models.fake_providers import (
     MistralServer,
     OpenAIServer,
     OpenRouterServer,
-    hashed_answer,
 )
 from tests.models.local_runs import answers
+from tests.models.toy_texts import numbered
 
 ADAPTED = {"max_tokens": "max_completion_tokens", "temperature": LEFT_OUT}
-
-
-def questions(
-    count: int, *, size: int = 1000, stop: tuple[str, ...] = ()
-) -> list[Request]:
-    return [
-        Request(
-            key=f"k{number}",
-            messages=(
-                {"role": "user", "content": f"question {number} " + "word " * 40},
-            ),
-            max_new_tokens=size,
-            stop=stop,
-        )
-        for number in range(count)
-    ]
 
 
 def opened(server: FakeProvider, model: str = "gpt-5", **more: str) -> EndpointModel:
     options = {"base_url": server.base_url, "api_key_env": "FAKE_KEY", **more}
     return open_endpoint(f"openai-api/fake/{model}", options=options)
+
+
+def questions(count: int, *, stop: tuple[str, ...] = ()) -> list[Request]:
+    return numbered(count, more=" word" * 40, size=1000, stop=stop)
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from medical_tasks.models.opener import deciding_args
 from tests.fault_server import Call, Fault, FaultServer
 from tests.models.local_runs import results
 from tests.models.toy_server import model_at
-from tests.models.toy_texts import ask
+from tests.models.toy_texts import numbered
 
 
 class Replica(FaultServer):
@@ -52,7 +52,7 @@ def over(*servers: Replica, **more: Any) -> EndpointModel:
     )
 
 
-QUESTIONS = [ask(f"k{i}", f"question {i}", size=16) for i in range(60)]
+QUESTIONS = numbered(60)
 
 
 def test_idle_replicas_get_more_requests_and_a_killed_one_loses_no_answer(
@@ -177,9 +177,7 @@ def test_the_data_guard_checks_every_replica() -> None:
     assert near.calls == []
 
 
-def test_several_addresses_in_variables_and_arguments(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_several_addresses_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "MY_HOST_BASE_URL", "http://a:1/v1/, http://b:1/v1\nhttp+unix://%2Ftmp%2Fc/v1"
     )
@@ -194,15 +192,24 @@ def test_several_addresses_in_variables_and_arguments(
     }
     with model.asking() as settings:
         assert settings.concurrency == 48
-    for text, message in (
+
+
+@pytest.mark.parametrize(
+    ("urls", "message"),
+    [
         ("http://a/v1 http://a/v1/", "given twice"),
         ("http://a/v1,b:1/v1", "white space between"),
         (",", "not set up"),
-    ):
-        with pytest.raises((UsageError, MissingError), match=message):
-            open_endpoint("openai-api/my-other/m", options={"base_url": text})
-    for args in (
-        {"base_url": "http://a http://b"},
-        {"base_url": "http://c", "served": "m"},
-    ):
-        assert deciding_args("openai-api/my-host/m", args) == {}
+    ],
+)
+def test_messages_about_wrong_addresses(urls: str, message: str) -> None:
+    with pytest.raises((UsageError, MissingError), match=message):
+        open_endpoint("openai-api/my-other/m", options={"base_url": urls})
+
+
+@pytest.mark.parametrize(
+    "args",
+    [{"base_url": "http://a http://b"}, {"base_url": "http://c", "served": "m"}],
+)
+def test_addresses_of_a_named_model_decide_no_answer(args: dict[str, str]) -> None:
+    assert deciding_args("openai-api/my-host/m", args) == {}

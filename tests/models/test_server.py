@@ -130,9 +130,7 @@ def test_a_server_starts_once_answers_and_can_be_stopped_repeatedly(
         server.start()
 
 
-def test_the_message_about_a_server_that_does_not_start_has_the_end_of_its_log(
-    tmp_path: Path,
-) -> None:
+def test_a_server_that_is_not_ready_in_time_is_stopped(tmp_path: Path) -> None:
     server = small_server(tmp_path, ready=False, timeout=1.5)
     with pytest.raises(
         MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"
@@ -140,34 +138,35 @@ def test_the_message_about_a_server_that_does_not_start_has_the_end_of_its_log(
         server.start()
     assert not server.running()
     assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
+
+
+def failed_start(folder: Path, *command: str) -> str:
+    """The message about a server whose command does not start it."""
     server = ManagedServer(
-        command=["/no/such/program"],
+        command=command,
         ready=lambda: False,
-        log=tmp_path / "log",
-        timeout=30.0,
-    )
-    with pytest.raises(
-        MissingError, match="(?s)exit code 127.*cannot start /no/such/program"
-    ):
-        server.start()
-    script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
-    server = ManagedServer(
-        command=[sys.executable, "-c", script],
-        ready=lambda: False,
-        log=tmp_path / "log",
+        log=folder / "log",
         timeout=30.0,
         grace=1.0,
     )
-    with pytest.raises(
-        MissingError, match="ended with exit code 3 before it answered"
-    ) as caught:
+    with pytest.raises(MissingError) as caught:
         server.start()
-    lines = [
-        line.strip()
-        for line in str(caught.value).splitlines()
-        if line.strip().startswith("line ")
+    return str(caught.value)
+
+
+def test_the_message_about_a_server_that_ends_has_the_last_lines_of_its_log(
+    tmp_path: Path,
+) -> None:
+    message = failed_start(tmp_path, "/no/such/program")
+    assert "exit code 127" in message
+    assert "cannot start /no/such/program" in message
+    script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
+    message = failed_start(tmp_path, sys.executable, "-c", script)
+    assert "ended with exit code 3 before it answered" in message
+    lines = [line.strip() for line in message.splitlines()]
+    assert [line for line in lines if line.startswith("line ")] == [
+        f"line {i}" for i in range(30, 50)
     ]
-    assert lines == [f"line {i}" for i in range(30, 50)]
 
 
 def test_error_while_waiting_stops_the_server(tmp_path: Path) -> None:

@@ -33,6 +33,16 @@ def ask(
     return Request(key=key, messages=tuple(messages), max_new_tokens=size, stop=stop)
 
 
+def numbered(
+    count: int, *, more: str = "", size: int = 16, stop: tuple[str, ...] = ()
+) -> list[Request]:
+    """The requests `k0`, `k1` and so on, of the texts `question 0`, `question 1` and so on, each followed by `more`."""
+    return [
+        ask(f"k{number}", f"question {number}{more}", size=size, stop=stop)
+        for number in range(count)
+    ]
+
+
 def change_json(folder: Path, file: str, **values: object) -> None:
     """Changes some entries of one of a model's JSON files."""
     path = folder / file
