@@ -33,6 +33,7 @@ __all__ = [
     "Fault",
     "FaultServer",
     "Plan",
+    "chat_completion",
     "echo_answer",
     "first",
     "hashed_answer",
@@ -193,6 +194,31 @@ def echo_answer(call: Call) -> str:
     return hashed_answer(call.prompt)
 
 
+def chat_completion(
+    call: Call,
+    choices: Sequence[tuple[Mapping[str, Any], str]],
+    *,
+    prompt_tokens: int = 9,
+    completion_tokens: int = 9,
+) -> dict[str, Any]:
+    """A chat completion in OpenAI's form; `choices` are messages with their finish reasons."""
+    return {
+        "id": f"chatcmpl-{call.number}",
+        "created": int(time.time()),
+        "object": "chat.completion",
+        "model": call.body["model"],
+        "choices": [
+            {"index": index, "message": message, "finish_reason": finish}
+            for index, (message, finish) in enumerate(choices)
+        ],
+        "usage": {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": prompt_tokens + completion_tokens,
+        },
+    }
+
+
 class FaultServer:
     """The server, on a free loopback port or a unix socket, for the length of a `with` block.
 
@@ -333,27 +359,12 @@ class FaultServer:
         texts = (
             [answer] * int(call.body.get("n", 1)) if isinstance(answer, str) else answer
         )
-        prompt_tokens = len(call.prompt.split())
-        completion_tokens = sum(len(text.split()) for text in texts)
-        return {
-            "id": f"chatcmpl-{call.number}",
-            "created": int(time.time()),
-            "object": "chat.completion",
-            "model": call.body["model"],
-            "choices": [
-                {
-                    "index": index,
-                    "message": {"role": "assistant", "content": text},
-                    "finish_reason": self._finish,
-                }
-                for index, text in enumerate(texts)
-            ],
-            "usage": {
-                "prompt_tokens": prompt_tokens,
-                "completion_tokens": completion_tokens,
-                "total_tokens": prompt_tokens + completion_tokens,
-            },
-        }
+        return chat_completion(
+            call,
+            [({"role": "assistant", "content": text}, self._finish) for text in texts],
+            prompt_tokens=len(call.prompt.split()),
+            completion_tokens=sum(len(text.split()) for text in texts),
+        )
 
 
 class _Server(ThreadingHTTPServer):

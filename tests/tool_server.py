@@ -22,7 +22,7 @@ from medical_tasks.calculators import find as find_calculator
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
 from medical_tasks.calculators.tools import known_arguments
 from medical_tasks.spec import Answer, Item, Message, ToolCall
-from tests.fault_server import Call, Fault, FaultServer
+from tests.fault_server import Call, Fault, FaultServer, chat_completion
 
 Error = Literal["no_call", "tool", "value", "unit", "missing", "extra", "unused"]
 """Errors to plant: no call, another tool, one wrong argument, an answer that is not the tool's result."""
@@ -144,24 +144,11 @@ class ToolServer(FaultServer):
         tool_call = self._caller.call(item)
         if tool_call is None or messages[-1]["role"] == "tool":
             answer = {"role": "assistant", "content": self._caller.answer(item)}
-            return self._completed(call, answer, "stop")
+            return Fault.json_body(chat_completion(call, [(answer, "stop")]))
         function = {
             "name": tool_call["name"],
             "arguments": json.dumps(tool_call["arguments"]),
         }
         calls = [{"id": tool_call["id"], "type": "function", "function": function}]
         message = {"role": "assistant", "content": None, "tool_calls": calls}
-        return self._completed(call, message, "tool_calls")
-
-    def _completed(self, call: Call, message: Mapping[str, Any], finish: str) -> Fault:
-        choice = {"index": 0, "message": message, "finish_reason": finish}
-        usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
-        body = {
-            "id": f"chatcmpl-{call.number}",
-            "created": 1_700_000_000,
-            "object": "chat.completion",
-            "model": call.body["model"],
-            "choices": [choice],
-            "usage": usage,
-        }
-        return Fault.json_body(body)
+        return Fault.json_body(chat_completion(call, [(message, "tool_calls")]))

@@ -99,35 +99,44 @@ def test_a_score_is_the_mean_over_sentences_of_the_best_chunk(scorer: Any) -> No
     assert score == pytest.approx((max(pairs[0]) + max(pairs[1])) / 2, abs=1e-6)
 
 
-def test_odd_texts_and_wrong_input(scorer: Any) -> None:
-    for mode in MODES:
-        assert scorer.score(
-            ["The scan was normal."] * 3, ["", " \n\t", "\u2003"], mode=mode
-        ) == [
-            0.0,
-            0.0,
-            0.0,
-        ]
+@pytest.mark.parametrize("mode", MODES)
+def test_a_claim_without_words_scores_0(scorer: Any, mode: Mode) -> None:
+    claims = ["", " \n\t", "\u2003"]
+    assert scorer.score(["The scan was normal."] * 3, claims, mode=mode) == [0.0] * 3
+
+
+def test_an_empty_context_and_no_pairs(scorer: Any) -> None:
     assert scorer.score([""], ["The scan was normal."])[0] != 0.0
     assert scorer.score([], []) == []
+
+
+def test_special_tokens_in_a_text_are_text(scorer: Any) -> None:
     ids = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
     # end tokens of the pair: one after the first text, one before and one after the
     # second
     assert ids.count(2) == 4 - 1
     assert (ids.count(0), ids.count(1)) == (1, 0)
-    with pytest.raises(
-        ValueError,
-        match="mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'",
-    ):
-        scorer.score(["a"], ["b"], mode="tri")
-    with pytest.raises(ValueError, match="of the same length; got 2 and 1"):
-        scorer.score(["a", "b"], ["c"])
-    with pytest.raises(ValueError, match="claims must be a list of texts; got str"):
-        scorer.score(["a"], "b")
-    with pytest.raises(
-        ValueError, match="contexts must be a list of texts; got NoneType"
-    ):
-        scorer.score([None], ["b"])
+
+
+@pytest.mark.parametrize(
+    ("contexts", "claims", "mode", "message"),
+    [
+        (
+            ["a"],
+            ["b"],
+            "tri",
+            "mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'",
+        ),
+        (["a", "b"], ["c"], "nli", "of the same length; got 2 and 1"),
+        (["a"], "b", "nli", "claims must be a list of texts; got str"),
+        ([None], ["b"], "nli", "contexts must be a list of texts; got NoneType"),
+    ],
+)
+def test_messages_about_wrong_input(
+    scorer: Any, contexts: Any, claims: Any, mode: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        scorer.score(contexts, claims, mode=mode)
 
 
 def test_the_identity_has_what_decides_a_score_and_no_path(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import MissingError, RefusedError
-from medical_tasks.guard.policy import Subject, protect
+from medical_tasks.guard.policy import protect
 from medical_tasks.models.base import Answer, Failure, Request
 from medical_tasks.models.batch_journal import JOURNAL, Entry, Journal, batches_of
 from medical_tasks.models.batch_provider import Line, Provider
@@ -17,7 +17,7 @@ from medical_tasks.models.chat_client import ChatSettings
 from tests.models.fake_batches import FakeBatches, Refused
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
-from tests.models.toy_texts import numbered
+from tests.models.toy_texts import NOTES, numbered
 
 SOME = numbered(4)
 
@@ -143,10 +143,9 @@ def test_an_unreachable_server_leaves_the_journal_empty(
 def test_credentialed_text_is_refused_for_a_batch_before_any_request(
     tmp_path: Path,
 ) -> None:
-    secret = Subject(name="t", dataset="d", access="credentialed", rule="stays here")
     with FakeBatches() as server:
         model = model_at(server)
         model.ask_in_batches(tmp_path / JOURNAL)
-        with protect([secret]), pytest.raises(RefusedError, match="--batch is refused"):
+        with protect([NOTES]), pytest.raises(RefusedError, match="--batch is refused"):
             results(model, SOME)
     assert server.steps == []

@@ -56,14 +56,21 @@ def plain(
     return [precision, recall, 2 * precision * recall / (precision + recall)]
 
 
+RECORDED = SHARED / "fixtures" / "bertscore"
+
+
+def recorded() -> tuple[Any, Any]:
+    """Opens the checkpoint of the recorded scores; returns it with the recording."""
+    scorer = open_bertscore(RECORDED / "tiny-distilbert", layer=4)
+    return scorer, json_of(RECORDED / "expected.json")
+
+
 @pytest.mark.upstream
 @needs_shared
 def test_scores_are_those_recorded_from_the_reference() -> None:
-    folder = SHARED / "fixtures" / "bertscore"
-    expected = json_of(folder / "expected.json")
+    scorer, expected = recorded()
     cases = [case for case in expected["cases"] if "error" not in case]
     assert len(cases) >= 23
-    scorer = open_bertscore(folder / "tiny-distilbert", layer=4)
     scores = scorer.score(
         [case["prediction"] for case in cases], [case["references"] for case in cases]
     )
@@ -71,46 +78,49 @@ def test_scores_are_those_recorded_from_the_reference() -> None:
         assert numbers(score) == pytest.approx(
             [case[name] for name in "PRF"], abs=1e-5
         ), case["id"]
-        stretched = numbers(score.rescaled(DISTILBERT_LAYER_4))
-        assert stretched == pytest.approx(
+        assert numbers(score.rescaled(DISTILBERT_LAYER_4)) == pytest.approx(
             [case[f"{name}_rescaled"] for name in "PRF"], abs=1e-5
         ), case["id"]
     assert scorer.truncated == 0
-    long = expected["over_length"]
-    assert numbers(
-        scorer.score([long["prediction"]], [long["reference"]])[0]
-    ) == pytest.approx([long[name] for name in "PRF"], abs=1e-5)
-    assert scorer.truncated == 1
     baseline = expected["baseline_layer4_distilbert_base_uncased"]
-    assert [baseline[name] for name in "PRF"] == numbers(
-        BertScore(
-            **{
-                name: getattr(DISTILBERT_LAYER_4, name)
-                for name in ("precision", "recall", "f1")
-            }
-        )
-    )
-    # Texts on which the reference crashes have nothing in common.
-    empty = [case for case in expected["cases"] if "error" in case]
-    assert len(empty) >= 3
+    assert numbers(DISTILBERT_LAYER_4) == [baseline[name] for name in "PRF"]
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_a_long_text_is_cut_as_the_reference_cuts_it() -> None:
+    scorer, expected = recorded()
+    long = expected["over_length"]
+    (score,) = scorer.score([long["prediction"]], [long["reference"]])
+    assert numbers(score) == pytest.approx([long[name] for name in "PRF"], abs=1e-5)
+    assert scorer.truncated == 1
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_texts_on_which_the_reference_crashes_have_nothing_in_common() -> None:
+    scorer, expected = recorded()
+    cases = [case for case in expected["cases"] if "error" in case]
+    assert len(cases) >= 3
     for score in scorer.score(
-        [case["prediction"] for case in empty], [case["references"] for case in empty]
+        [case["prediction"] for case in cases], [case["references"] for case in cases]
     ):
         assert numbers(score) == [0.0, 0.0, 0.0]
-    batch = dict(
-        zip(
-            expected["batched_single_ref"]["ids"],
-            expected["batched_single_ref"]["F"],
-            strict=True,
-        )
-    )
-    rows = [row for row in triples() if row["id"] in batch]
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_a_batch_has_the_scores_of_the_references_batch() -> None:
+    scorer, expected = recorded()
+    batch = expected["batched_single_ref"]
+    by_id = dict(zip(batch["ids"], batch["F"], strict=True))
+    rows = [row for row in triples() if row["id"] in by_id]
     assert len(rows) >= 10
-    together = scorer.score(
+    scores = scorer.score(
         [row["prediction"] for row in rows], [row["references"][0] for row in rows]
     )
-    assert [score.f1 for score in together] == pytest.approx(
-        [batch[row["id"]] for row in rows], abs=1e-5
+    assert [score.f1 for score in scores] == pytest.approx(
+        [by_id[row["id"]] for row in rows], abs=1e-5
     )
 
 
@@ -171,23 +181,23 @@ def test_rescaling_and_its_floor() -> None:
     assert numbers(nothing.rescaled(DISTILBERT_LAYER_4, floor=0)) == [0, 0, 0]
 
 
-def test_batches_change_no_score_and_several_references_count_by_the_best(
-    scorer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_change_no_score(scorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from medical_tasks.models import bertscore
 
     predictions = [f"{text} {number}" for number in range(4) for text in TEXTS]
     references = predictions[::-1]
-    together = scorer.score(predictions, references)
+    batched = scorer.score(predictions, references)
     monkeypatch.setattr(bertscore, "_BLOCK", 3)
-    for batched, split in zip(
-        together, scorer.score(predictions, references), strict=True
-    ):
-        assert numbers(batched) == pytest.approx(numbers(split), abs=1e-5)
+    split = scorer.score(predictions, references)
+    for score, expected in zip(split, batched, strict=True):
+        assert numbers(score) == pytest.approx(numbers(expected), abs=1e-5)
+
+
+def test_several_references_count_by_the_best(scorer: Any) -> None:
     alone = [scorer.score([TEXTS[0]], [text])[0] for text in TEXTS[1:]]
-    several = scorer.score([TEXTS[0]], [TEXTS[1:]])[0]
     best = [max(column) for column in zip(*map(numbers, alone), strict=True)]
-    assert numbers(several) == pytest.approx(best, abs=1e-6)
+    (score,) = scorer.score([TEXTS[0]], [TEXTS[1:]])
+    assert numbers(score) == pytest.approx(best, abs=1e-6)
 
 
 def test_messages_about_wrong_input(bert: Path, scorer: Any, tmp_path: Path) -> None:

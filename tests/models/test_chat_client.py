@@ -31,11 +31,8 @@ from medical_tasks.models.chat_reply import (
 from medical_tasks.spec import Message
 from tests.case_tables import tabled
 from tests.fault_server import Fault, FaultServer, echo_answer
-from tests.models.toy_texts import CASES
+from tests.models.toy_texts import CASES, NOTES
 
-SUBJECT = policy.Subject(
-    name="notes", dataset="notes", access="credentialed", rule="keep it here"
-)
 QUESTION = "the patient John Smith was admitted on Monday with dyspnoea"
 
 
@@ -260,7 +257,7 @@ def test_a_redirect_ends_every_call_and_is_not_followed(
         )
         with FaultServer(lambda call: away) as server:
             failed = failure(quick(server))
-            with policy.protect([SUBJECT]):  # without any of the server's words
+            with policy.protect([NOTES]):  # without any of the server's words
                 assert failure(quick(server)).detail == failed.detail
     assert (failed.reason, failed.attempts, failed.every_call) == ("redirect", 1, True)
     assert (

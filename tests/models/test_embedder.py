@@ -21,7 +21,7 @@ from tests.models.tiny_embedder import (
     make_layout,
     write_json,
 )
-from tests.models.toy_texts import CASES
+from tests.models.toy_texts import CASES, change_json
 
 MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
 LONG = " ".join(TEXTS)
@@ -116,16 +116,17 @@ def test_a_dense_layer(tmp_path: Path, activation: str, torch_file: bool) -> Non
     assert vectors.shape == (len(TEXTS), 8)
 
 
-def test_a_transformer_without_a_pooler_or_in_a_folder_of_its_own(
-    tmp_path: Path,
-) -> None:
-    """The layout before version 2 of Sentence-Transformers: no config.json beside modules.json."""
+def test_a_transformer_without_a_pooler(tmp_path: Path) -> None:
     # Models like ClinicalBERT, trained to fill in words, lack the pooler, which is not
     # used here.
     folder = make_bert(tmp_path / "m", pooler=False)
     np.testing.assert_allclose(
         open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, "mean"), atol=1e-5
     )
+
+
+def test_a_transformer_in_its_own_folder(tmp_path: Path) -> None:
+    """The layout before version 2 of Sentence-Transformers: no config.json beside modules.json."""
     folder = make_layout(
         tmp_path / "old-one",
         pooling=MEAN,
@@ -169,32 +170,22 @@ def test_long_texts_are_cut_and_counted(bert: Path) -> None:
     assert embedder.truncated == 3
 
 
-def test_sources_of_the_length_limit_and_lower_case(tmp_path: Path) -> None:
-    assert (
-        open_embedder(make_bert(tmp_path / "a", model_max_length=16)).max_length == 16
-    )
-    limited = make_layout(tmp_path / "b", pooling=MEAN, settings={"max_seq_length": 7})
-    assert embedder_identity(limited)["max_length"] == "7"
-    write_json(
-        limited / "sentence_bert_config.json",
-        {"max_seq_length": 4000, "do_lower_case": False},
-    )
-    # there are no more positions
-    assert embedder_identity(limited)["max_length"] == str(LIMIT)
-    write_json(limited / "sentence_bert_config.json", {"max_seq_length": None})
-    assert embedder_identity(limited)["max_length"] == str(LIMIT)
-    folder = make_layout(
-        tmp_path / "m",
-        pooling=MEAN,
-        settings={"max_seq_length": 20, "do_lower_case": True},
-    )
-    lowered = open_embedder(folder).embed(
-        ["No KNOWN allergies.", "no known allergies."]
-    )
+def test_the_length_limit_is_the_smallest_of_a_models_files(tmp_path: Path) -> None:
+    short = make_bert(tmp_path / "a", model_max_length=16)
+    assert open_embedder(short).max_length == 16
+    folder = make_layout(tmp_path / "b", pooling=MEAN)
+    for length, expected in ((7, 7), (4000, LIMIT), (None, LIMIT)):
+        write_json(folder / "sentence_bert_config.json", {"max_seq_length": length})
+        assert embedder_identity(folder)["max_length"] == str(expected)
+
+
+def test_a_layout_may_ask_for_lower_case(tmp_path: Path) -> None:
+    texts = ["No KNOWN allergies.", "no known allergies."]
+    settings = {"max_seq_length": 20, "do_lower_case": True}
+    folder = make_layout(tmp_path / "m", pooling=MEAN, settings=settings)
+    lowered = open_embedder(folder).embed(texts)
     assert (lowered[0] == lowered[1]).all()
-    cased = open_embedder(make_layout(tmp_path / "n", pooling=MEAN)).embed(
-        ["No KNOWN allergies.", "no known allergies."]
-    )
+    cased = open_embedder(make_layout(tmp_path / "n", pooling=MEAN)).embed(texts)
     assert np.abs(cased[0] - cased[1]).max() > 1e-3
 
 
@@ -269,19 +260,19 @@ def test_the_identity_has_what_decides_a_vector_and_no_path(
     data[-1] ^= 1
     weights.write_bytes(data)
     assert embedder_identity(copy)["weights"] != identity["weights"]
-    layout = make_layout(tmp_path / "m", pooling=MEAN, dense="Tanh", normalize=True)
-    layered = embedder_identity(layout)
-    assert layered["layers"].startswith("dense ")
-    assert layered["layers"].endswith(", normalize")
-    write_json(
-        layout / "2_Dense" / "config.json",
-        {
-            "in_features": WIDTH,
-            "out_features": 8,
-            "activation_function": "torch.nn.modules.linear.Identity",
-        },
+
+
+def test_the_identity_has_the_layers_after_the_pooling(tmp_path: Path) -> None:
+    folder = make_layout(tmp_path / "m", pooling=MEAN, dense="Tanh", normalize=True)
+    layers = embedder_identity(folder)["layers"]
+    assert layers.startswith("dense ")
+    assert layers.endswith(", normalize")
+    change_json(
+        folder / "2_Dense",
+        "config.json",
+        activation_function="torch.nn.modules.linear.Identity",
     )
-    assert embedder_identity(layout)["layers"] != layered["layers"]
+    assert embedder_identity(folder)["layers"] != layers
 
 
 def test_messages_about_missing_models_and_decoders(tmp_path: Path) -> None:

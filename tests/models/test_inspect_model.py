@@ -34,7 +34,7 @@ from tests.models.fake_providers import (
     OpenRouterServer,
 )
 from tests.models.local_runs import answers, results
-from tests.models.toy_texts import ask
+from tests.models.toy_texts import NOTES, ask
 
 WRONG = [
     (
@@ -63,9 +63,6 @@ WRONG = [
     ),
 ]
 QUESTION = "What is the dose? " + "mg " * CACHED
-HELD = policy.Subject(
-    name="notes", dataset="notes", access="credentialed", rule="notes stay here"
-)
 
 # From inspect's own call of tenacity, in its 0.3.285, and from providers' libraries.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -282,7 +279,7 @@ def test_providers_without_an_address_never_receive_protected_text(
         )
         before = len(server.calls)
         with (
-            policy.protect([HELD]),
+            policy.protect([NOTES]),
             pytest.raises(RefusedError, match="it is unknown where"),
         ):
             results(model, questions(1))
@@ -300,7 +297,7 @@ def test_protected_text_goes_only_to_this_machine_or_an_attested_host(
 ) -> None:
     elsewhere = opened("openai/gpt-4o")
     assert elsewhere.endpoint == "https://api.openai.com/v1"
-    with OpenAIServer() as server, policy.protect([HELD]):
+    with OpenAIServer() as server, policy.protect([NOTES]):
         model = opened("openai/gpt-4o", server.base_url)
         policy.require_endpoint(model.endpoint, "model")
         assert len(answers(model, questions(2))) == len(server.calls) == 2
@@ -313,7 +310,7 @@ def test_protected_text_goes_only_to_this_machine_or_an_attested_host(
     attested = policy.Attestation(
         hosts=(read_host("api.openai.com"),), zero_retention=True
     )
-    with policy.protect([HELD], attested):
+    with policy.protect([NOTES], attested):
         policy.require_endpoint(elsewhere.endpoint, "model")
 
 
@@ -321,7 +318,7 @@ def test_protected_text_goes_only_to_this_machine_or_an_attested_host(
 def test_protected_text_goes_through_no_proxy_and_no_telemetry(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with OpenAIServer() as server, policy.protect([HELD]):
+    with OpenAIServer() as server, policy.protect([NOTES]):
         model = opened("openai/gpt-4o", server.base_url)
         monkeypatch.setenv("HTTP_PROXY", "http://user:hidden@proxy.example:3128")
         monkeypatch.delenv("NO_PROXY", raising=False)
@@ -340,7 +337,7 @@ def test_protected_text_goes_through_no_proxy_and_no_telemetry(
 @pytest.mark.usefixtures("home")
 def test_a_redirect_does_not_send_protected_text_elsewhere(opened: Open) -> None:
     away = Fault("reply", 307, {"Location": "http://192.0.2.1/v1/chat/completions"})
-    with FaultServer(lambda call: away) as server, policy.protect([HELD]):
+    with FaultServer(lambda call: away) as server, policy.protect([NOTES]):
         model = opened("openai/gpt-4o", server.base_url, max_retries="0")
         with pytest.raises(
             RefusedError, match=r"may not be sent to 192.0.2.1:80 \(model\)"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, RefusedError, UsageError
-from medical_tasks.guard.policy import Subject, protect
+from medical_tasks.guard.policy import protect
 from medical_tasks.models import ray_model
 from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.local_model import ChoicePrompt, LocalSetup, plan_texts
@@ -22,7 +22,7 @@ from medical_tasks.models.opening import open_model
 from tests.case_tables import tabled
 from tests.models.choice_runs import CHOICES, choose
 from tests.models.local_runs import QUESTIONS, Opener, answers, results
-from tests.models.toy_texts import ask
+from tests.models.toy_texts import NOTES, ask
 
 # Ray's own warnings, about its settings.
 pytestmark = [
@@ -169,9 +169,8 @@ def test_credentialed_text_is_refused_for_a_cluster_without_attestation(
     cluster = ray_model._Cluster(address="127.0.0.1:6379", nodes=nodes, shape=(1, 1, 0))
     setup = LocalSetup("ray/toy", find_checkpoint(str(toy_model), revision=None), {})
     model = ray_model.RayModel(setup, cluster, {})
-    secret = Subject(name="t", dataset="d", access="credentialed", rule="its rule")
     with (
-        protect([secret]),
+        protect([NOTES]),
         pytest.raises(
             RefusedError,
             match=r"may not be sent to 10.0.0.7 \(workers of a Ray cluster.*address=local",

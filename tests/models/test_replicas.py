@@ -18,7 +18,7 @@ from medical_tasks.models.opener import deciding_args
 from tests.fault_server import Call, Fault, FaultServer
 from tests.models.local_runs import results
 from tests.models.toy_server import model_at
-from tests.models.toy_texts import numbered
+from tests.models.toy_texts import NOTES, numbered
 
 
 class Replica(FaultServer):
@@ -163,10 +163,7 @@ def test_a_run_continues_with_other_replicas(
 
 def test_the_data_guard_checks_every_replica() -> None:
     far = "http://api.remote.example/v1"
-    subject = policy.Subject(
-        name="notes", dataset="notes", access="credentialed", rule="its text stays"
-    )
-    with Replica() as near, policy.protect([subject]):
+    with Replica() as near, policy.protect([NOTES]):
         model = model_at(near, replicas=(far,))
         for ask_it in (
             lambda: policy.require_endpoint(model.endpoint, "model"),

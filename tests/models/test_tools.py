@@ -18,7 +18,7 @@ from medical_tasks.models.inspect_model import open_inspect
 from medical_tasks.models.local_model import Prompt, read_answer
 from medical_tasks.models.tool_calls import read_calls, written_calls
 from medical_tasks.spec import Message, Tool, ToolCall
-from tests.fault_server import Fault, FaultServer
+from tests.fault_server import Call, Fault, FaultServer, chat_completion
 from tests.models.fake_batches import FakeBatches
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
@@ -48,6 +48,7 @@ SENT_CALL = {
     "type": "function",
     "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'},
 }
+CALLING = {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
 TEMPLATE = (
     "{% if tools %}<tools>{% for t in tools %}{{ t | tojson }}{% endfor %}</tools>{% endif %}"
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
@@ -68,11 +69,8 @@ def test_a_request_is_the_same_after_writing_and_reading() -> None:
     assert json.dumps(read.messages) == json.dumps(request.messages)
 
 
-def completion(message: dict[str, Any]) -> Fault:
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
-    body = {"id": "x", "created": 1, "object": "chat.completion", "model": "toy"}
-    return Fault.json_body({**body, "choices": [choice], "usage": usage})
+def call_the_tool(call: Call) -> Fault:
+    return Fault.json_body(chat_completion(call, [(CALLING, "tool_calls")]))
 
 
 # inspect's own warning, in its client of OpenAI's form
@@ -81,8 +79,7 @@ def completion(message: dict[str, Any]) -> Fault:
 def test_calls_and_results_over_http(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    message = {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
-    with FaultServer([completion(message), completion(message)]) as server:
+    with FaultServer(call_the_tool) as server:
         if backend == "inspect":
             pytest.importorskip("inspect_ai")
             monkeypatch.setenv("TOY_BASE_URL", server.base_url)
@@ -108,13 +105,9 @@ class CallingBatches(FakeBatches):
     """Batches of a model that calls the tool in every answer."""
 
     def _completed(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        body_of_reply = super()._completed(body)
-        called = {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
-        body_of_reply["choices"][0] |= {
-            "message": called,
-            "finish_reason": "tool_calls",
-        }
-        return body_of_reply
+        reply = super()._completed(body)
+        reply["choices"][0] |= {"message": CALLING, "finish_reason": "tool_calls"}
+        return reply
 
 
 def test_calls_in_batches(tmp_path: Path) -> None:
@@ -132,8 +125,7 @@ def test_calls_in_batches(tmp_path: Path) -> None:
 
 
 def test_a_call_in_reply_to_a_question_without_tools_is_a_failure() -> None:
-    message = {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
-    with FaultServer([completion(message)]) as server:
+    with FaultServer(call_the_tool) as server:
         (failure,) = results(model_at(server), [ask("k", "1 + 2?")]).values()
     assert "tools" not in server.calls[0].body
     assert getattr(failure, "reason", "") == "tool call"

@@ -6,6 +6,7 @@ import json
 from itertools import product
 from pathlib import Path
 
+from medical_tasks.guard.policy import Subject
 from medical_tasks.models.base import Request
 from medical_tasks.spec import Message
 from tests.case_tables import json_of
@@ -17,6 +18,11 @@ CASES = json_of(HERE / "cases.json")
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 """The commit of the repository in `hub_cache`."""
+
+NOTES = Subject(
+    name="notes", dataset="notes", access="credentialed", rule="notes stay here"
+)
+"""Credentialed data, for tests of the guard."""
 
 _PARTS = product(*(WORDS[kind] for kind in ("subjects", "findings", "questions")))
 TEXTS = tuple(
