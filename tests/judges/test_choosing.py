@@ -47,7 +47,7 @@ Leaning = Callable[[CheckPair], bool]
 def labels(
     right: float, seed: int, no: float = 0.0, leans: Leaning = lambda pair: False
 ) -> list[str | None]:
-    """Labels of a judge that is `right` so often, silent on a share `no`, and for half of what it `leans` to says yes."""
+    """Labels by a judge: a share `right` of them correct, a share `no` missing, and half of the pairs it `leans` to yes."""
     chance = random.Random(seed)
     other, lost = {YES: NO, NO: YES}, [chance.random() < no for _ in PAIRS]
     drawn = [
@@ -231,8 +231,8 @@ def test_asking_again_uses_the_next_votes_and_stores_them(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes" if call.vote < 3 else "no")
     for _ in range(2):  # the second time from the store
         judge = session(backend, store, votes=3)
-        for asker, value in ((judge, "yes"), (judge.again(), "no")):
-            (outcome,) = asker.ask([question("q")])
+        for votes, value in ((judge, "yes"), (judge.again(), "no")):
+            (outcome,) = votes.ask([question("q")])
             assert isinstance(outcome, Verdict)
             assert outcome.value == value
         assert [call.vote for call in backend.calls] == [0, 1, 3, 4]

@@ -55,7 +55,7 @@ def rendered(figures: dict[str, object], **changes: object) -> str:
 
 def test_figures_of_perfect_labels() -> None:
     figures = check_figures(pairs(people=True), GOLD)
-    # The third physician says neutral six times: right on three pairs, and with two
+    # The third physician rates all six neutral: right on three pairs, and with two
     # classes on the contradiction too.
     for way, third in (("three_way", 3 / 6), ("two_way", 4 / 6)):
         assert (

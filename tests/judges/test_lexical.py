@@ -165,12 +165,12 @@ def test_agreement_with_physicians_is_as_documented() -> None:
     assert figures == {True: (0.705, 0.413), False: (0.677, 0.372)}
     assert _agreement(rows) == (0.692, 0.393)
     text = (ROOT / "docs" / "judges_local.md").read_text(encoding="utf-8")
-    printed = [
+    documented = [
         json.dumps(number)
         for half in (*figures.values(), _agreement(rows))
         for number in half
     ]
-    assert [number for number in printed if number not in text] == []
+    assert [number for number in documented if number not in text] == []
 
 
 def _agreement(rows: Sequence[dict[str, str]]) -> tuple[float, float]:

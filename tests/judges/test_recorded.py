@@ -71,7 +71,7 @@ def test_a_sessions_rows_give_the_same_verdicts_again(
     assert other.reason == "judge: recorded for another question"
 
 
-def test_rows_with_the_same_id_are_told_apart_by_their_chats(
+def test_rows_with_the_same_id_are_distinguished_by_their_chats(
     store: Store, tmp_path: Path
 ) -> None:
     original = session(ScriptedBackend(lambda call: call.messages[0]["content"]), store)

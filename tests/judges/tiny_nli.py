@@ -117,7 +117,7 @@ def save_true(
     vocabulary: int = 0,
     **sizes: int,
 ) -> Path:
-    """Makes and saves the T5; `asked` are pairs of which about half shall be entailed."""
+    """Makes and saves the T5; about half of the `examples` will be entailed."""
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 

@@ -242,7 +242,7 @@ def test_pairs_are_cut_as_the_tokenizer_cuts_them() -> None:
             cut = tokenizer.encode(*texts)
         except (
             Exception
-        ):  # what it raises has no type of its own; the reference then lets it cut both
+        ):  # tokenizers raise a bare Exception; the reference then cuts both texts
             tokenizer.enable_truncation(room + 4, strategy="longest_first")
             cut = tokenizer.encode(*texts)
         kept = whole.ids

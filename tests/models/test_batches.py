@@ -36,7 +36,7 @@ def test_answers_are_those_of_requests_one_by_one(tmp_path: Path) -> None:
         (file,) = [
             stored for stored in server.files.values() if stored.name.endswith(".jsonl")
         ]
-    # The first question is a request of its own; those of the batch have its form.
+    # The first question is a separate request; those of the batch have its form.
     by_itself, *others = [call.body for call in server.calls[: len(SOME)]]
     assert {frozenset(body) for body in others} == {frozenset(by_itself)}
     lines = [json.loads(line) for line in file.content.splitlines()]

@@ -218,7 +218,9 @@ def test_a_rejected_question_that_is_the_only_one_left_does_not_stop_the_run(
             ).values()
             assert isinstance(failed, Failure)
             assert failed.reason == "http 400"
-    assert not any(TEXTS[1] in str(body) for body in server.paths(CHAT)[1:2])
+    rejected, probe, *_ = server.paths(CHAT)
+    assert TEXTS[1] in str(rejected)
+    assert TEXTS[1] not in str(probe)
 
 
 def put(value: Any, *path: str | int) -> Callable[[dict[str, Any]], object]:
@@ -280,7 +282,6 @@ def test_a_server_without_usable_log_probabilities_stops_the_run(
     assert not any(isinstance(result, Answer) for result in outcomes)
     # four workers' first question, and a chat of the suite
     assert len(server.calls) <= 4 * 6 + 6
-    assert len({str(body["messages"]) for body in server.paths(CHAT)}) <= 4 * 6 + 6
 
 
 def test_a_malformed_reply_to_one_question_is_its_own_failure(toy_model: Path) -> None:
