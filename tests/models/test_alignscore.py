@@ -162,65 +162,72 @@ def test_the_identity_has_what_decides_a_score_and_no_path(
     assert alignscore_identity(file, backbone=copy)["backbone"] != identity["backbone"]
 
 
-def test_messages_about_missing_and_unsuitable_files(
-    paths: Paths, tmp_path: Path
-) -> None:
-    import torch
-
+def test_messages_about_missing_files(paths: Paths, tmp_path: Path) -> None:
+    file, backbone = paths
     with pytest.raises(
         MissingError,
         match=r"AlignScore-base.ckpt: no such file.*hf download yzha/AlignScore",
     ):
-        open_alignscore(tmp_path / "AlignScore-base.ckpt", backbone=paths[1])
+        open_alignscore(tmp_path / "AlignScore-base.ckpt", backbone=backbone)
     with pytest.raises(
         MissingError,
         match=r"no folder with a config.json.*hf download FacebookAI/roberta-base",
     ):
-        open_alignscore(paths[0], backbone=tmp_path)
+        open_alignscore(file, backbone=tmp_path)
     with pytest.raises(
         UsageError,
         match="sentences must be medical, punkt, or a folder of NLTK's punkt_tab; got 'nltk'",
     ):
-        open_alignscore(paths[0], backbone=paths[1], sentences="nltk")
+        open_alignscore(file, backbone=backbone, sentences="nltk")
     with pytest.raises(MissingError, match=r"curl -O https://\S+/punkt_tab\.zip"):
-        open_alignscore(paths[0], backbone=paths[1], sentences=tmp_path)
-    file, backbone = paths
+        open_alignscore(file, backbone=backbone, sentences=tmp_path)
 
-    def refused(
-        message: str,
-        *,
-        on: Path = backbone,
-        checkpoint: Path = tmp_path / "broken.ckpt",
-    ) -> None:
-        with pytest.raises(UsageError, match=message):
-            open_alignscore(checkpoint, backbone=on).score(["a"], ["b"])
 
-    make_roberta(tmp_path / "wide", width=48)
+def refused(checkpoint: Path, backbone: Path, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_alignscore(checkpoint, backbone=backbone).score(["a"], ["b"])
+
+
+def test_messages_about_a_backbone_of_another_size(
+    paths: Paths, tmp_path: Path
+) -> None:
+    wide, deep = tmp_path / "wide", tmp_path / "deep"
+    make_roberta(wide, width=48)
+    make_roberta(deep, layers=3)
     refused(
+        paths[0],
+        wide,
         r"tiny.ckpt does not fit the backbone wide.*trained on tiny-roberta",
-        on=tmp_path / "wide",
-        checkpoint=file,
     )
-    make_roberta(tmp_path / "deep", layers=3)
-    message = (
-        "does not fit the backbone deep: 16 weights are missing and 0 have no place"
+    refused(
+        paths[0],
+        deep,
+        "does not fit the backbone deep: 16 weights are missing and 0 have no place",
     )
-    refused(message, on=tmp_path / "deep", checkpoint=file)
+
+
+def test_messages_about_broken_checkpoints(paths: Paths, tmp_path: Path) -> None:
+    import torch
+
+    file, backbone = paths
+    broken = tmp_path / "broken.ckpt"
     content = torch.load(file, weights_only=True)
     bias = content["state_dict"].pop("tri_layer.bias")
-    torch.save(content, tmp_path / "broken.ckpt")
-    refused("its tri_layer must have 3 outputs of 32 inputs")
+    torch.save(content, broken)
+    refused(broken, backbone, "its tri_layer must have 3 outputs of 32 inputs")
     content["state_dict"]["tri_layer.bias"] = bias * float("nan")
-    torch.save(content, tmp_path / "broken.ckpt")
-    refused("broken gives numbers that are not finite")
-    torch.save({"weights": {}}, tmp_path / "broken.ckpt")
-    refused("no state_dict with base_model")
+    torch.save(content, broken)
+    refused(broken, backbone, "broken gives numbers that are not finite")
+    torch.save({"weights": {}}, broken)
+    refused(broken, backbone, "no state_dict with base_model")
     # unpickling this object calls code
-    torch.save({"state_dict": {}, "x": Path("x")}, tmp_path / "broken.ckpt")
-    refused("holds more than tensors, and reading that could run code")
+    torch.save({"state_dict": {}, "x": Path("x")}, broken)
+    refused(
+        broken, backbone, "holds more than tensors, and reading that could run code"
+    )
     for raw in (file.read_bytes()[:5000], b"no"):
-        (tmp_path / "broken.ckpt").write_bytes(raw)
-        refused("broken.ckpt")
+        broken.write_bytes(raw)
+        refused(broken, backbone, "broken.ckpt")
 
 
 def test_pairs_are_cut_as_the_tokenizer_cuts_them() -> None:

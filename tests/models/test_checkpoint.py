@@ -226,11 +226,17 @@ def test_every_byte_of_small_weights_is_in_the_fingerprint(
     assert fingerprint(base) != before
 
 
-def test_large_weights_are_sampled_in_each_tensor_and_the_header(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights of more than 1,000 bytes are sampled by 16 bytes."""
     monkeypatch.setattr(module, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(module, "SAMPLE_BYTES", 16)
+
+
+@pytest.mark.usefixtures("sampled")
+def test_large_safetensors_are_sampled_in_each_tensor_and_the_header(
+    folder: Path,
+) -> None:
     before = fingerprint(folder)
     for tensor in range(TENSORS):
         write_weights(folder, changed=tensor * TENSOR_BYTES)
@@ -241,9 +247,12 @@ def test_large_weights_are_sampled_in_each_tensor_and_the_header(
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes().replace(b"layer.3", b"layer.X"))
     assert fingerprint(folder) != before
-    # Other large weights are sampled from start to end.
+
+
+@pytest.mark.usefixtures("sampled")
+def test_other_large_weights_are_sampled_from_start_to_end(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
-    seen = set()
+    fingerprints = set()
     for content in (
         bytes(50_000),
         b"\1" + bytes(49_999),
@@ -251,8 +260,8 @@ def test_large_weights_are_sampled_in_each_tensor_and_the_header(
         bytes(50_001),
     ):
         (folder / "pytorch_model.bin").write_bytes(content)
-        seen.add(fingerprint(folder))
-    assert len(seen) == 4
+        fingerprints.add(fingerprint(folder))
+    assert len(fingerprints) == 4
 
 
 @pytest.mark.parametrize(("length", "rest", "message"), CASES["broken_safetensors"])

@@ -229,23 +229,23 @@ def test_a_package_that_does_not_load(
         radgraph_annotate(["a"], folder)
 
 
-def test_messages_about_incomplete_and_unknown_folders(
-    tmp_path: Path,
-) -> None:
+def test_messages_about_incomplete_folders(tmp_path: Path) -> None:
     steps = "hf download StanfordAIMI/RRG_scorers radgraph-xl.tar.gz"
     with pytest.raises(MissingError, match=f"no such folder.*{steps}"):
         find_radgraph(tmp_path / "none")
     folder = make_radgraph(tmp_path / "mine")
-    (folder / "weights.th").unlink()
-    with pytest.raises(MissingError, match=f"no weights.th in it.*{steps}"):
-        find_radgraph(folder)
-    (folder / "weights.th").write_bytes(b"")
     (folder / "encoder" / "config.json").unlink()
     with pytest.raises(
         MissingError,
         match="no encoder/config.json in it.*hf download some/encoder .*--local-dir mine/encoder",
     ):
         find_radgraph(folder)
+    (folder / "weights.th").unlink()
+    with pytest.raises(MissingError, match=f"no weights.th in it.*{steps}"):
+        find_radgraph(folder)
+
+
+def test_the_labels_name_the_kind_or_else_the_folder(tmp_path: Path) -> None:
     folder = make_radgraph(tmp_path / "other", kind="another")
     with pytest.raises(
         UsageError,
@@ -257,19 +257,29 @@ def test_messages_about_incomplete_and_unknown_folders(
     with pytest.raises(UsageError, match="labels of radgraph and echograph"):
         find_radgraph(folder)
     assert find_radgraph(folder.rename(tmp_path / "echograph")).kind == "echograph"
-    folder = tmp_path / "echograph"
-    other = json.loads(json.dumps(CONFIG))
-    other["model"]["embedder"]["token_embedders"]["bert"]["model_name"] = "some/other"
-    for content, message in (
-        (other, "names two encoders, some/encoder and some/other"),
-        ({"model": {}}, "is not that of a RadGraph model"),
-        ([], "is not that of a RadGraph model"),
-    ):
-        write_json(folder / "config.json", content)
-        with pytest.raises(UsageError, match=message):
-            find_radgraph(folder)
-    (folder / "config.json").write_text("{")
-    with pytest.raises(UsageError, match="is not that of a RadGraph model"):
+
+
+OTHER_EMBEDDER = {"token_embedders": {"bert": {"model_name": "some/other"}}}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            json.dumps(CONFIG | {"model": {"embedder": OTHER_EMBEDDER}}),
+            "names two encoders, some/encoder and some/other",
+        ),
+        ('{"model": {}}', "is not that of a RadGraph model"),
+        ("[]", "is not that of a RadGraph model"),
+        ("{", "is not that of a RadGraph model"),
+    ],
+)
+def test_messages_about_configurations(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    folder = make_radgraph(tmp_path / "mine")
+    (folder / "config.json").write_text(content)
+    with pytest.raises(UsageError, match=message):
         find_radgraph(folder)
 
 
