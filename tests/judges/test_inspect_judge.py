@@ -346,7 +346,7 @@ print(json.dumps([outcome.text for outcome in outcomes]))
         for name, value in os.environ.items()
         if not name.startswith(("INSPECT", "XDG"))
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path / "here",
         env=environment | {"HOME": str(home), "PYTHONPATH": str(ROOT)},
@@ -355,7 +355,7 @@ print(json.dumps([outcome.text for outcome in outcomes]))
         timeout=120,
         check=True,
     )
-    assert json.loads(done.stdout) == ["yes"]
+    assert json.loads(process.stdout) == ["yes"]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [
         path for path in files if path.suffix in (".eval", ".json", ".log", ".gz")

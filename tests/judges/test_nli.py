@@ -129,11 +129,11 @@ def one_by_one(
 @pytest.mark.parametrize("kind", ["true", "bert", "roberta", "deberta"])
 def test_batches_give_the_labels_of_a_loop(models: dict[str, Path], kind: str) -> None:
     judge = open_it(models[kind])
-    got = labels_of(judge, SHORT)
+    labels = labels_of(judge, SHORT)
     expected = one_by_one(models[kind], SHORT)
-    assert got == [max(chances, key=chances.__getitem__) for chances in expected]
+    assert labels == [max(chances, key=chances.__getitem__) for chances in expected]
     # every label occurs; else a judge with one constant label would pass
-    assert set(got) == set(expected[0])
+    assert set(labels) == set(expected[0])
     form = judge._loaded
     encoded = form.encode(
         [premise for premise, _ in SHORT], [hypothesis for _, hypothesis in SHORT]
@@ -164,10 +164,12 @@ def test_long_premises_are_read_in_windows_without_a_warning(
     seen: list[Row] = []
     score = form.score
     form.score = lambda rows: seen.extend(rows) or score(rows)  # type: ignore[method-assign, func-returns-value]
-    got = answers(judge, LONG)
+    outcomes = answers(judge, LONG)
     assert len(seen) > 3 * len(LONG)
     assert max(len(row["input_ids"]) for row in seen) <= 128
-    assert all(isinstance(outcome, Reply) and outcome.prompt_tokens for outcome in got)
+    assert all(
+        isinstance(outcome, Reply) and outcome.prompt_tokens for outcome in outcomes
+    )
     judge = open_it(models["true"], max_length="256")
     assert labels_of(
         judge, [("The patient walks without a stick. " * 400, "An infant walks.")]

@@ -157,14 +157,14 @@ def test_opening_imports_nothing_heavy() -> None:
         "open_judge('openai-api/h/m', {'base_url': 'http://127.0.0.1:1/v1'}, log_dir=Path())\n"
         "print(sorted({'torch', 'transformers', 'lighteval', 'openai', 'inspect_ai', 'datasets'} & set(sys.modules)))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == "[]"
+    assert process.stdout.strip() == "[]"
 
 
 QUESTION = nli_question(

@@ -41,7 +41,7 @@ def run(
     warm: WarmProcess, toy: Path, out: Path, *, processes: int
 ) -> list[dict[str, Any]]:
     out.mkdir()
-    words = [str(WORKER), str(toy), str(out), COUNTS]
+    command = [str(WORKER), str(toy), str(out), COUNTS]
     if processes > 1:
         torchrun = [
             "-m",
@@ -49,8 +49,8 @@ def run(
             "--standalone",
             f"--nproc_per_node={processes}",
         ]
-        words = [*torchrun, *warm.asking, *words]
-    process = warm.run(words, cwd=ROOT, environment=ENVIRONMENT)
+        command = [*torchrun, *warm.asking, *command]
+    process = warm.run(command, cwd=ROOT, environment=ENVIRONMENT)
     assert process.returncode == 0, process.stderr
     reports = [json_of(path) for path in sorted(out.glob("rank*.json"))]
     assert [report["world"] for report in reports] == [processes] * processes

@@ -58,8 +58,8 @@ def waiting(text: str) -> list[str]:
 def test_the_message_about_an_unreachable_server_has_address_and_next_step(
     closed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = f"run --tasks medcalc --config demo --out r --model openai-api/host/m --model-args base_url={closed}"
-    assert main(words.split()) == 3
+    command = f"run --tasks medcalc --config demo --out r --model openai-api/host/m --model-args base_url={closed}"
+    assert main(command.split()) == 3
     lines = capsys.readouterr().err.splitlines()
     assert lines[:3] == [
         f"asking 31 questions, up to 2,048 tokens each, at {closed}",

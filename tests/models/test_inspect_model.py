@@ -110,7 +110,7 @@ def needs(library: str) -> None:
         pytest.skip(f"{library} is not installed: its provider behind inspect needs it")
 
 
-def hurry_anthropic() -> None:
+def retry_anthropic_at_once() -> None:
     """Makes the anthropic library retry at once, as `fault_server` does with openai."""
     base = importlib.import_module("anthropic._base_client")
     vars(base).update(INITIAL_RETRY_DELAY=0.001, MAX_RETRY_DELAY=0.01)
@@ -231,7 +231,7 @@ def test_anthropics_thinking_budget_adds_to_the_limit_and_an_overload_is_retried
     opened: Open,
 ) -> None:
     needs("anthropic")
-    hurry_anthropic()
+    retry_anthropic_at_once()
     with AnthropicServer(
         [AnthropicServer.overloaded(), AnthropicServer.rate_limited()]
     ) as server:
@@ -437,9 +437,8 @@ def test_the_message_about_a_missing_package_has_its_command(
 
 
 def test_a_whole_benchmark_with_effort_tokens_and_cost(
-    demos: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+    demo_home: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
     monkeypatch.setenv("OPENAI_API_KEY", "k")
 
     def number(question: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,27 +150,18 @@ def test_a_prompt_that_lighteval_changed_is_an_error(
         model.generate(QUESTIONS[:3], lambda _: None)
 
 
-def test_stop_sequences_end_the_answer_and_are_not_in_it(
-    toy_model: Path, default: Any
-) -> None:
+def test_stop_sequences_end_the_answer_and_are_not_in_it(default: Any) -> None:
     whole = answers(default, QUESTIONS)
     longest = max(whole.values(), key=lambda answer: len(answer.text))
     stop = longest.text[len(longest.text) // 2 :][:4]
     request = next(question for question in QUESTIONS if question.key == longest.key)
-    cut = answers(
-        default,
-        [
-            Request(
-                key="cut",
-                messages=request.messages,
-                max_new_tokens=24,
-                stop=("never-said", stop),
-            )
-        ],
-    )["cut"]
-    assert cut.text == longest.text[: longest.text.index(stop)]
-    assert cut.finish == "stop"
-    # Questions of different length and stops in one call.
+    stopped = replace(request, stop=("never-said", stop))
+    answer = answers(default, [stopped])[longest.key]
+    assert answer.text == longest.text[: longest.text.index(stop)]
+    assert answer.finish == "stop"
+
+
+def test_questions_of_different_lengths_and_stops_in_one_call(default: Any) -> None:
     mixed = [
         ask(f"m{size}{stop}", TEXTS[5], size=size, stop=stop)
         for size in (1, 24)
@@ -210,8 +202,8 @@ def test_every_end_token_of_the_model_ends_an_answer(
     assert steps == [len(kept) + 1]
 
 
-def test_the_models_own_generation_settings_are_ignored_and_a_template_is_optional(
-    toy_model: Path, toy_copy: Path, opened: Opener, default: Any
+def test_the_models_own_generation_settings_are_ignored(
+    toy_copy: Path, opened: Opener, default: Any
 ) -> None:
     change_json(
         toy_copy,
@@ -222,7 +214,11 @@ def test_the_models_own_generation_settings_are_ignored_and_a_template_is_option
         num_beams=3,
     )
     assert answers(opened(toy_copy), QUESTIONS[:5]) == answers(default, QUESTIONS[:5])
-    # Without a chat template the layout is another.
+
+
+def test_a_model_without_a_chat_template_has_the_plain_layout(
+    toy_copy: Path, opened: Opener, default: Any
+) -> None:
     (toy_copy / "chat_template.jinja").unlink()
     model = opened(toy_copy)
     assert model.identity["layout"] == "plain"

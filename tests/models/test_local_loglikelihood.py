@@ -118,11 +118,11 @@ def test_lengths_are_exact_and_the_longest_prompt_that_fits_is_scored(
     model = opened(toy_model, max_length="200")
     layout = model.setup.layout
     prompt = layout.tokens(layout.render(choose("", "fever").messages))
-    words = {
+    requests = {
         count: choose(f"{count}", "fever " * count, ("A", "a creatinine"))
         for count in range(1, 200)
     }
-    lengths = dict(zip(words, model.lengths(list(words.values())), strict=True))
+    lengths = dict(zip(requests, model.lengths(list(requests.values())), strict=True))
     first = lengths[1]
     assert first is not None
     assert (first.tokens, first.room) == (
@@ -135,10 +135,10 @@ def test_lengths_are_exact_and_the_longest_prompt_that_fits_is_scored(
         if length is not None and length.tokens <= length.room
     )
     assert lengths[fits] == Length(tokens=200, room=200)
-    outcomes = results(model, [words[fits], words[fits + 1]])
-    kept, refused = outcomes[words[fits].key], outcomes[words[fits + 1].key]
+    outcomes = results(model, [requests[fits], requests[fits + 1]])
+    kept, refused = outcomes[requests[fits].key], outcomes[requests[fits + 1].key]
     assert isinstance(kept, Answer)
-    check(ChoiceScores.from_text(kept.text), by_hand(toy_model, model, words[fits]))
+    check(ChoiceScores.from_text(kept.text), by_hand(toy_model, model, requests[fits]))
     assert isinstance(refused, Failure)
     assert refused.reason == "prompt too long"
     assert (

@@ -3,13 +3,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.cli.entry import main
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.models.base import Answer, Failure
@@ -122,27 +120,15 @@ def test_replicas_that_serve_another_model_or_length_are_refused_at_once(
     assert not first.chats + second.chats
 
 
+@pytest.mark.usefixtures("demo_home")
 def test_a_run_continues_with_other_replicas(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    build_dataset(
-        "medcalc_bench",
-        source=None,
-        config="demo",
-        out=tmp_path / "data" / "medcalc_bench",
-    )
-    words = [
-        "run",
-        "--tasks=medcalc",
-        "--config=demo",
-        f"--data={tmp_path / 'data'}",
-        f"--out={tmp_path / 'run'}",
-    ]
+    command = "run --tasks medcalc --config demo --out run --model openai-api/host/toy"
 
     def run(*urls: str, more: str = "") -> int:
         args = f"base_url={' '.join(urls)},max_retries=0{more}"
-        return main([*words, "--model=openai-api/host/toy", f"--model-args={args}"])
+        return main([*command.split(), "--model-args", args])
 
     with Replica() as first, Replica() as second:
         first.refused = second.refused = range(5, 999)

@@ -204,7 +204,7 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize(
-    ("how", "number", "more"),
+    ("ending", "number", "arguments"),
     [
         ("returns", None, []),
         ("raises", None, []),
@@ -218,10 +218,10 @@ time.sleep(600)
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="reads processes from /proc")
 def test_no_process_outlives_the_run(
-    tmp_path: Path, how: str, number: signal.Signals | None, more: list[str]
+    tmp_path: Path, ending: str, number: signal.Signals | None, arguments: list[str]
 ) -> None:
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(ROOT), str(tmp_path), how, *more],
+        [sys.executable, "-c", PARENT, str(ROOT), str(tmp_path), ending, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
     assert parent.stdout is not None

@@ -222,8 +222,8 @@ def test_calls_read_from_a_reply(calls: object, read: tuple[ToolCall, ...]) -> N
 def test_calls_written_into_a_text(
     text: str, rest: str, calls: list[tuple[str, dict[str, object]]]
 ) -> None:
-    left, written = written_calls(text, ["add"])
-    assert left == rest
+    remaining, written = written_calls(text, ["add"])
+    assert remaining == rest
     assert [(call["name"], call["arguments"]) for call in written] == calls
     assert len({call["id"] for call in written}) == len(written)
     assert all(("raw" in call) == ("oops" in text) for call in written)

@@ -88,17 +88,20 @@ def test_a_usage_that_contradicts_itself_is_invalid(change: dict[str, Any]) -> N
     assert not USAGE.holds(NEW | change)
 
 
-def test_words_and_prices() -> None:
+def test_a_usage_in_words() -> None:
     sentence = "2 requests, 300 prompt tokens, 21 output tokens, 1.5 s (14.0 output tokens a second), under $ 0.0001"
     assert usage_said(NEW) == f"{sentence}; replies of earlier commands included"
     assert usage_said({**OLD, "prompt_tokens": None}).startswith(
         "2 requests, 21 output tokens, 1.5 s;"
     )
+
+
+def test_prices_of_options() -> None:
+    assert read_prices({"seed": "1"}, model="m") is None
     options = {"seed": "1", "price_in": "0.15", "price_out": "0.6"}
     assert read_prices(options, model="m") == Prices(0.15, 0.6)
     options["price_cached"] = "0.01"
     assert read_prices(options, model="m") == Prices(0.15, 0.6, 0.01)
-    assert read_prices({"seed": "1"}, model="m") is None
     with pytest.raises(UsageError, match="m: a cost needs both price_in and price_out"):
         read_prices({"price_in": "1"}, model="m")
     with pytest.raises(

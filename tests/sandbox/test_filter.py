@@ -58,10 +58,18 @@ def decide(
             return int(value)
 
 
+def may_pass(machine: Machine) -> set[int]:
+    """Numbers of the calls that pass always, or with some arguments."""
+    names = ("ioctl", "prlimit64", "tgkill", "tkill")
+    return {*machine.allowed.values(), *(machine.others[name] for name in names)}
+
+
 @pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
-def test_allowed_calls_pass(machine: Machine) -> None:
+def test_only_the_listed_calls_pass(machine: Machine) -> None:
     assert len(machine.allowed) > 60
-    assert {decide(machine, number) for number in machine.allowed.values()} == {ALLOW}
+    numbers = range(1000)  # more than there are calls
+    passing = {number for number in numbers if decide(machine, number) == ALLOW}
+    assert set(machine.allowed.values()) <= passing <= may_pass(machine)
 
 
 def test_refused_calls_and_calls_that_end_the_program() -> None:
@@ -82,13 +90,11 @@ def test_refused_calls_and_calls_that_end_the_program() -> None:
     st.integers(0, 600) | st.integers(0, 2**32 - 1),  # numbers in use, and any
     st.tuples(*[st.integers(0, 2**64 - 1)] * 6),
 )
-def test_no_other_call_passes(
+def test_law_no_other_call_passes_with_any_arguments(
     machine: Machine, number: int, arguments: tuple[int, ...]
 ) -> None:
-    names = ("ioctl", "prlimit64", "tgkill", "tkill")
-    inspected = {machine.others[name] for name in names}
     if decide(machine, number, arguments) == ALLOW:
-        assert number in {*machine.allowed.values(), *inspected}
+        assert number in may_pass(machine)
 
 
 @pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
