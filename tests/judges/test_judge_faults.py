@@ -66,7 +66,7 @@ def hopeless(call: Call) -> Fault | None:
 def test_questions_with_a_permanent_fault_are_unscored_with_its_reason(
     store: Store,
 ) -> None:
-    hundred = questions(range(100))
+    all_questions = questions(range(100))
     expected = {
         f"q{number}": HOPELESS[number % 20][0]
         if number % 20 in HOPELESS
@@ -77,7 +77,7 @@ def test_questions_with_a_permanent_fault_are_unscored_with_its_reason(
         judged = session(
             judge_at(server.base_url, timeout=1.0, max_retries=1, total_time=4.0), store
         )
-        outcomes = judged.ask(hundred)
+        outcomes = judged.ask(all_questions)
     assert values(outcomes) == expected
     reasons = Counter(
         outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
@@ -93,7 +93,7 @@ def test_questions_with_a_permanent_fault_are_unscored_with_its_reason(
     # The judge recovers. Questions without a reply are asked again, and no others:
     # replies without a verdict are replies.
     with FaultServer(answer=answer) as server:
-        outcomes = session(judge_at(server.base_url), store).ask(hundred)
+        outcomes = session(judge_at(server.base_url), store).ask(all_questions)
     missing = {number for number in range(100) if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
     assert Counter(number_of(call) for call in server.calls) == Counter(missing)
     assert values(outcomes) == expected | {

@@ -299,11 +299,11 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
     form = StubForm(max_length=64)
     form.room = 3
     judge = NliJudge("nli/stub", {}, form, **options)
-    fifty = [
+    many_pairs = [
         (f"Rest {number} helps.", f"Rest {number} helps." if number % 3 else "No.")
         for number in range(50)
     ]
-    assert labels_of(judge, fifty) == [
+    assert labels_of(judge, many_pairs) == [
         "entailment" if number % 3 else "neutral" for number in range(50)
     ]
     assert max(form.batches) <= 3
@@ -314,7 +314,7 @@ def test_a_full_memory_halves_the_batch(options: dict[str, int]) -> None:
         UsageError,
         match=r"too little memory for one pair of \d+ tokens: CUDA out of memory\.",
     ):
-        answers(judge, fifty)
+        answers(judge, many_pairs)
 
 
 @given(lengths=st.lists(st.integers(0, 50), max_size=40), room=st.integers(1, 60))

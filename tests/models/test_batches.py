@@ -97,7 +97,7 @@ def test_a_batch_is_found_after_a_page_of_newer_ones() -> None:
     with FakeBatches() as server:
         settings = ChatSettings(base_url=server.base_url, model="toy")
         provider = Provider(settings)
-        own: list[Entry] = []
+        own_entries: list[Entry] = []
         for number in range(103):
             entry = Entry(
                 id=f"own{number}",
@@ -112,13 +112,13 @@ def test_a_batch_is_found_after_a_page_of_newer_ones() -> None:
             if number < 2:
                 entry.file = provider.upload(entry, [Line(keys=("k",), body=body)])
                 entry.batch = provider.create(entry)
-                own.append(entry)
+                own_entries.append(entry)
             else:
                 other = replace(
                     server.batches["batch_1"], id=f"other{number}", file="", metadata={}
                 )
                 server.batches[other.id] = other
-        first, second = own
+        first, second = own_entries
         assert provider.find_batch(first) == "batch_1"
         second.file = ""
         assert provider.find_batch(second) == "batch_2"  # by its metadata alone

@@ -351,7 +351,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_layout(
         tmp_path_factory.mktemp("models") / "m",
         pooling=MEAN,
@@ -364,9 +364,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("damage", "message"), DAMAGES, ids=[message for _, message in DAMAGES]
 )
 def test_a_damaged_or_unknown_checkpoint(
-    whole: Path, tmp_path: Path, damage: Callable[[Path], Any], message: str
+    undamaged: Path, tmp_path: Path, damage: Callable[[Path], Any], message: str
 ) -> None:
-    folder = Path(shutil.copytree(whole, tmp_path / "m"))
+    folder = Path(shutil.copytree(undamaged, tmp_path / "m"))
     damage(folder)
     with pytest.raises((UsageError, MissingError), match=message):
         open_embedder(folder).embed(TEXTS)

@@ -36,7 +36,9 @@ needs_ray = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def two(toy_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def two_workers(
+    toy_model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
     options = {
         "address": "local",
         "workers": "2",
@@ -53,16 +55,16 @@ def two(toy_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 @needs_ray
 def test_two_workers_score_choices_as_one_process_does(
-    two: Any, opened: Opener, toy_model: Path
+    two_workers: Any, opened: Opener, toy_model: Path
 ) -> None:
     single = opened(toy_model, batch_size="2")
-    assert (two.identity, two.endpoint) == (single.identity, None)
-    assert answers(two, CHOICES) == answers(single, CHOICES)
+    assert (two_workers.identity, two_workers.endpoint) == (single.identity, None)
+    assert answers(two_workers, CHOICES) == answers(single, CHOICES)
 
 
 @needs_ray
 def test_answers_are_those_of_one_process_though_a_worker_is_killed(
-    two: Any, opened: Opener, toy_model: Path, capfd: pytest.CaptureFixture[str]
+    two_workers: Any, opened: Opener, toy_model: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from ray._private.state import actors  # the public list of actors needs a dashboard
 
@@ -81,7 +83,7 @@ def test_answers_are_those_of_one_process_though_a_worker_is_killed(
             killed.append(alive[0])
             os.kill(alive[0], signal.SIGKILL)
 
-    two.generate(questions, on_result)
+    two_workers.generate(questions, on_result)
     assert len(killed) == 1
     assert outcomes == results(opened(toy_model, batch_size="2"), questions)
     assert "retr" not in "".join(capfd.readouterr())
