@@ -49,6 +49,9 @@ def test_a_judge_that_was_never_checked() -> None:
     assert last_check(IDENTITY, name="kqa") is None
     for settings, line in CASES["never checked"]:
         assert describe(None, **settings) == line
+
+
+def test_check_sets_of_tasks() -> None:
     assert check_set_of(KQA) == "kqa"
     assert {check_set_of(task) for task in TASKS if task.judge} == {
         "ehrnoteqa_open",
@@ -81,17 +84,24 @@ def test_a_check_belongs_to_identity_votes_mode_and_prompts() -> None:
         assert last_check(IDENTITY, **settings | change, name="kqa") is None
 
 
-def test_which_check_is_the_last() -> None:
+def last(name: str, field: str = "set", *, votes: int = 1) -> Any:
+    """A field of the last check that applies to a benchmark."""
+    latest = last_check(IDENTITY, votes=votes, name=name)
+    assert latest is not None
+    return latest[field]
+
+
+def test_a_check_replaces_older_ones_unless_it_has_fewer_pairs() -> None:
     key = check_key(IDENTITY)
     record_check(key, check(set="anli", date="2026-12-01"))
     record_check(key, check(set="mednli", date="2026-12-02"))
-    assert (last_check(IDENTITY, name="kqa") or {})["set"] == "mednli"
+    assert last("kqa") == "mednli"
     record_check(key, check(date="2026-01-01"))
-    assert (last_check(IDENTITY, name="kqa") or {})["set"] == "kqa"
+    assert last("kqa") == "kqa"
     assert not record_check(key, check(date="2026-02-02", scored=10, pairs=10))
-    assert (last_check(IDENTITY, name="kqa") or {})["date"] == "2026-01-01"
+    assert last("kqa", "date") == "2026-01-01"
     assert record_check(key, check(date="2026-03-03"))
-    assert (last_check(IDENTITY, name="kqa") or {})["date"] == "2026-03-03"
+    assert last("kqa", "date") == "2026-03-03"
 
 
 def test_each_benchmark_has_its_own_check() -> None:
@@ -99,25 +109,25 @@ def test_each_benchmark_has_its_own_check() -> None:
     # in the form from before there was another benchmark
     record_check(key, check(date="2026-01-01"))
     assert last_check(IDENTITY, name="ehrnoteqa_open") is None
-    record_check(
-        key, check(set="ehrnoteqa_open", ways=2, view="correctness", date="2026-12-01")
-    )
-    record_check(
-        key, check(set="ehrnoteqa_mc", ways=2, view="correctness", date="2026-12-02")
-    )
-    assert (last_check(IDENTITY, name="kqa") or {})["set"] == "kqa"
-    assert (last_check(IDENTITY, name="ehrnoteqa_open") or {})[
-        "set"
-    ] == "ehrnoteqa_open"
-    record_check(check_key(IDENTITY, votes=5), check(set="ehrnoteqa_mc"))
-    assert last_check(IDENTITY, votes=5, name="kqa") is None
-    assert last_check(IDENTITY, votes=5, name="ehrnoteqa_open") is None
-    # A check that belongs to no benchmark is shown if there is no other.
-    record_check(check_key(IDENTITY, votes=5), check(set="anli"))
-    assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_open") or {})["set"] == "anli"
-    assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_mc") or {})[
-        "set"
-    ] == "ehrnoteqa_mc"
+    for name, date in (
+        ("ehrnoteqa_open", "2026-12-01"),
+        ("ehrnoteqa_mc", "2026-12-02"),
+    ):
+        record_check(key, check(set=name, ways=2, view="correctness", date=date))
+    assert [last(name) for name in ("kqa", "ehrnoteqa_open")] == [
+        "kqa",
+        "ehrnoteqa_open",
+    ]
+
+
+def test_a_check_of_no_benchmark_applies_if_there_is_no_other() -> None:
+    key = check_key(IDENTITY, votes=5)
+    record_check(key, check(set="ehrnoteqa_mc"))
+    for name in ("kqa", "ehrnoteqa_open"):
+        assert last_check(IDENTITY, votes=5, name=name) is None
+    record_check(key, check(set="anli"))
+    assert last("ehrnoteqa_open", votes=5) == "anli"
+    assert last("ehrnoteqa_mc", votes=5) == "ehrnoteqa_mc"
 
 
 @pytest.mark.parametrize(

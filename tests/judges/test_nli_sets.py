@@ -239,11 +239,10 @@ def test_each_style_reads_the_form_it_asks_for(
     assert "{" not in question.again.replace("{problem}", "")
 
 
-@pytest.mark.parametrize("style", ["json_cot", "cot", "plain"])
-def test_replies_without_a_label_are_unreadable(style: str) -> None:
-    for reply in CASES[
-        "what_is_no_label" if style == "json_cot" else "a_line_that_is_no_label_2"
-    ]:
-        assert isinstance(nli_question(PAIR, style=style).read(reply), Unreadable), (
-            reply
-        )
+@pytest.mark.parametrize(
+    ("style", "kind"), [("json_cot", "objects"), ("cot", "lines"), ("plain", "lines")]
+)
+def test_replies_without_a_label_are_unreadable(style: str, kind: str) -> None:
+    question = nli_question(PAIR, style=style)
+    for reply in CASES[f"{kind}_without_a_label"]:
+        assert isinstance(question.read(reply), Unreadable), reply
