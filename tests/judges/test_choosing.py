@@ -49,7 +49,8 @@ def labels(
 ) -> list[str | None]:
     """Labels by a judge: a share `right` of them correct, a share `no` missing, and half of the pairs it `leans` to yes."""
     chance = random.Random(seed)
-    other, lost = {YES: NO, NO: YES}, [chance.random() < no for _ in PAIRS]
+    other = {YES: NO, NO: YES}
+    missing = [chance.random() < no for _ in PAIRS]
     drawn = [
         pair.gold if chance.random() < right else other[str(pair.gold)]
         for pair in PAIRS
@@ -58,7 +59,10 @@ def labels(
         YES if leans(pair) and chance.random() < 0.5 else label
         for pair, label in zip(PAIRS, drawn, strict=True)
     ]
-    return [None if none else label for none, label in zip(lost, drawn, strict=True)]
+    return [
+        None if is_missing else label
+        for is_missing, label in zip(missing, drawn, strict=True)
+    ]
 
 
 def check(
