@@ -645,7 +645,7 @@ def test_a_unix_socket_is_asked_and_local(
     path = tmp_path / "model server.sock"
     url = f"http+unix://{quote(str(path), safe='')}/v1"
     with (
-        FaultServer(answer=lambda call: "by socket", place=path) as server,
+        FaultServer(answer=lambda call: "by socket", socket_path=path) as server,
         policy.protect([SUBJECT]),
     ):
         assert chat(url) == "by socket"
