@@ -138,10 +138,11 @@ def called_calculators(entry: Calculator[Any, Any]) -> set[int]:
     values = [function.__globals__.get(name) for name in function.__code__.co_names]
     ids: set[int] = set()
     for value in values:
+        name = getattr(value, "__name__", "")
         if isinstance(value, Calculator):
             ids |= {value.id} | called_calculators(value)
-        elif getattr(value, "__name__", "") in SHARED_FORMULAS:
-            ids.add(SHARED_FORMULAS[value.__name__])
+        elif name in SHARED_FORMULAS:
+            ids.add(SHARED_FORMULAS[name])
     return ids - {entry.id}
 
 
