@@ -38,14 +38,13 @@ IDS = [entry.id for entry in CALCULATORS]
 
 
 def agrees(output: str, answer: Any, label: str) -> bool:
-    """The dataset's own rule: 5 % for decimals, equal integers, equal dates, equal pairs."""
+    """Applies the dataset's own rule: 5 % for decimals, equal integers, equal dates, equal pairs."""
     if output == "decimal":
         low, high = sorted((float(label) * 0.95, float(label) * 1.05))
         return low <= float(answer) <= high
     if output == "date":
-        return [int(part) for part in str(answer).split("/")] == [
-            int(part) for part in label.split("/")
-        ]
+        month_day_year = [int(number) for number in str(answer).split("/")]
+        return month_day_year == [int(number) for number in label.split("/")]
     if isinstance(answer, tuple):
         return str(answer) == label
     return int(answer) == round(float(label))
@@ -69,20 +68,19 @@ def labelled_rows() -> tuple[dict[str, str], ...]:
         return tuple(csv.DictReader(file))
 
 
-def test_there_are_eleven_fixtures_a_calculator() -> None:
+def test_every_calculator_has_eleven_fixtures() -> None:
     assert set(Counter(row["calculator_id"] for row in fixtures()).values()) == {11}
     assert {row["calculator_id"] for row in fixtures()} == set(IDS)
 
 
 @pytest.mark.parametrize("calculator_id", IDS)
-def test_fixtures(calculator_id: int) -> None:
+def test_answers_to_the_fixtures(calculator_id: int) -> None:
     rows = [row for row in fixtures() if row["calculator_id"] == calculator_id]
     assert len(rows) == 11
     for row in rows:
         if "has no total" in row.get("note", ""):
-            with pytest.raises(
-                CalculatorInputError
-            ):  # a GCS with a part that cannot be tested
+            # A coma score of which one part cannot be tested.
+            with pytest.raises(CalculatorInputError):
                 calculate(calculator_id, row["inputs"])
             continue
         result = calculate(calculator_id, row["inputs"])
@@ -106,7 +104,7 @@ def test_names_categories_and_outputs_are_the_datasets(calculator_id: int) -> No
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.slug)
-def test_scores_know_every_entity_and_stay_in_their_range(score: AnyCalculator) -> None:
+def test_scores_use_every_entity_and_stay_in_their_range(score: AnyCalculator) -> None:
     rows = [
         row["Relevant Entities"]
         for row in labelled_rows()

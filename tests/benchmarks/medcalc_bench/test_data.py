@@ -305,7 +305,7 @@ def test_a_demo_note_states_the_values_of_its_entities(row: dict[str, Any]) -> N
         if name.endswith("Per Day"):  # notes spell out how often a drug is taken
             assert {"two", "four"} & set(note.split())
         elif isinstance(value, list):
-            expected = {float(item) for part in value if not isinstance(part, str)}
+            expected = {float(item) for item in value if not isinstance(item, str)}
             assert expected <= numbers, name
         elif isinstance(value, str) and "/" in value:
             assert value in note
