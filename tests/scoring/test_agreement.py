@@ -32,6 +32,7 @@ from medical_tasks.scoring.agreement import (
 )
 from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.intervals import wilson_interval
+from tests.scoring.interval_ends import ends, width
 
 # Fleiss (1971), Psychol Bull 76:378, table 1: 30 patients, each put by 6 psychiatrists
 # into one of 5 diagnoses (depression, personality disorder, schizophrenia, neurosis,
@@ -156,7 +157,7 @@ def test_leave_one_out_by_hand() -> None:
 def test_accuracy_is_of_items_with_a_label() -> None:
     accuracy = accuracy_interval(["a", "b", "c", "a"], ["a", "b", "a", None])
     assert (accuracy.value, accuracy.n) == (2 / 3, 3)
-    assert (accuracy.ci_low, accuracy.ci_high) == wilson_interval(2, 3)
+    assert ends(accuracy) == wilson_interval(2, 3)
     assert math.isnan(accuracy_interval(["a"], [None]).value)
 
 
@@ -175,7 +176,7 @@ def test_clusters_widen_an_interval(interval: Callable[..., Estimate]) -> None:
     alone = interval(gold, labelled)
     together = interval(gold, labelled, clusters=[i // 10 for i in range(200)])
     assert alone.value == together.value
-    assert together.ci_high - together.ci_low > 2 * (alone.ci_high - alone.ci_low)
+    assert width(together) > 2 * width(alone)
 
 
 def test_wrong_input_is_refused() -> None:
