@@ -142,16 +142,9 @@ def test_the_steps_show_values_conversions_points_and_the_answer() -> None:
     assert "Bauer" in result.source
 
 
-def test_answers_have_the_datasets_form() -> None:
-    pregnancy = {"Last menstrual date": "04/27/2010", "Current Date": "08/11/2010"}
-    assert calculate(69, pregnancy).answer == ("15 weeks", "1 days")
+def test_texts_of_answers_have_the_form_of_the_dataset() -> None:
+    pregnancy = {"Last menstrual date": "2010-04-27", "Current Date": "08/11/2010"}
     assert calculate(69, pregnancy).answer_text == "('15 weeks', '1 days')"
-    assert (
-        calculate(
-            13, {"Last menstrual date": "2010-04-27", "cycle length": [28, "days"]}
-        ).answer
-        == "02/01/2011"
-    )
     assert calculate(4, MAN).answer_text == "1"
 
 

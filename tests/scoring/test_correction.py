@@ -23,6 +23,7 @@ from medical_tasks.scoring.correction import (
 )
 from medical_tasks.scoring.intervals import student_quantile
 from tests.case_tables import tables
+from tests.scoring.count_tables import cells_of
 from tests.scoring.interval_ends import ends
 
 CLASSES = ("yes", "no")
@@ -33,14 +34,10 @@ def labelled(
     table: list[list[int]], classes: tuple[str, ...] = CLASSES, **options: Any
 ) -> Rescoring:
     """Returns the rescoring of a table of labels, rows by people's class and columns by the judge's."""
-    pairs = [
-        (gold, verdict)
-        for gold, row in zip(classes, table, strict=True)
-        for verdict, count in zip(classes, row, strict=True)
-        for _ in range(count)
-    ]
-    golds, judged = [gold for gold, _ in pairs], [verdict for _, verdict in pairs]
-    return rescoring(golds, judged, classes, **options)
+    cells = cells_of(table)
+    gold = [classes[row] for row, _ in cells]
+    judged = [classes[column] for _, column in cells]
+    return rescoring(gold, judged, classes, **options)
 
 
 def verdicts(*counts: int) -> Verdicts:
@@ -112,14 +109,12 @@ STRATA = ([[90, 10], [10, 90]], [[70, 30], [20, 80]])
 
 def of_strata(**options: Any) -> Rescoring:
     labels = [
-        (stratum, CLASSES[gold], CLASSES[verdict])
+        (stratum, CLASSES[row], CLASSES[column])
         for stratum, table in enumerate(STRATA)
-        for gold, row in enumerate(table)
-        for verdict, count in enumerate(row)
-        for _ in range(count)
+        for row, column in cells_of(table)
     ]
-    strata, golds, judged = zip(*labels, strict=True)
-    return rescoring(golds, judged, CLASSES, **({"strata": strata} | options))
+    strata, gold, judged = zip(*labels, strict=True)
+    return rescoring(gold, judged, CLASSES, **({"strata": strata} | options))
 
 
 def test_strata_correct_for_another_mix_of_questions() -> None:
@@ -198,12 +193,6 @@ def test_predictions_are_weighted_by_what_labels_say_of_them() -> None:
 def test_order_and_single_clusters_change_nothing(
     table: list[list[int]], counts: list[int], seed: int
 ) -> None:
-    labels = [
-        (gold, verdict)
-        for gold, row in zip(CLASSES, table, strict=True)
-        for verdict, count in zip(CLASSES, row, strict=True)
-        for _ in range(count)
-    ]
     run = verdicts(*counts)
     reversed_run = Verdicts(
         run.counts[::-1],
@@ -216,9 +205,11 @@ def test_order_and_single_clusters_change_nothing(
         first, _ = corrected(labelled(table), run, limits=(-math.inf, math.inf))
     except NotCorrectableError:
         reject()
-    random.Random(seed).shuffle(labels)
-    golds, judged = zip(*labels, strict=True)
-    shuffled = rescoring(golds, judged, CLASSES, clusters=range(len(labels)))
+    cells = cells_of(table)
+    random.Random(seed).shuffle(cells)
+    gold = [CLASSES[row] for row, _ in cells]
+    judged = [CLASSES[column] for _, column in cells]
+    shuffled = rescoring(gold, judged, CLASSES, clusters=range(len(cells)))
     second, _ = corrected(shuffled, reversed_run, limits=(-math.inf, math.inf))
     assert second.value == pytest.approx(first.value)
     assert ends(second) == pytest.approx(ends(first))

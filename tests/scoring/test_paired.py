@@ -76,18 +76,13 @@ scores = st.floats(0, 1).map(lambda v: round(v, 2))
 def test_laws_of_the_mean_difference(
     items: list[tuple[float, float, int]], shuffler: random.Random
 ) -> None:
-    a, b, clusters = ([item[i] for item in items] for i in range(3))
+    a, b, clusters = map(list, zip(*items, strict=True))
     result = paired_bootstrap(a, b, clusters=clusters, resamples=200)
     assert paired_bootstrap(b, a, clusters=clusters, resamples=200) == mirrored(result)
-    shuffled = list(items)
-    shuffler.shuffle(shuffled)
-    again = paired_bootstrap(
-        [i[0] for i in shuffled],
-        [i[1] for i in shuffled],
-        clusters=[f"n{i[2]}" for i in shuffled],
-        resamples=200,
-    )
-    assert again == result
+    shuffler.shuffle(items)
+    a, b, clusters = map(list, zip(*items, strict=True))
+    names = [f"n{cluster}" for cluster in clusters]
+    assert paired_bootstrap(a, b, clusters=names, resamples=200) == result
     assert 0.0 < result.p_value <= 1.0
     assert -1.0 <= result.ci_low < result.ci_high <= 1.0
     assert result.difference == result.value_b - result.value_a
@@ -366,7 +361,7 @@ def p_values_by_enumeration(differences: list[int]) -> tuple[float, float]:
 def test_clusters_are_exchanged_whole(
     items: list[tuple[int, int, int]], shuffler: random.Random
 ) -> None:
-    a, b, clusters = ([item[i] for item in items] for i in range(3))
+    a, b, clusters = map(list, zip(*items, strict=True))
     result = mcnemar(a, b, clusters=clusters)
     sums = [sum(y - x for x, y, c in items if c == cluster) for cluster in range(10)]
     differences = [d for d in sums if d]
@@ -377,15 +372,10 @@ def test_clusters_are_exchanged_whole(
     swapped = mcnemar(b, a, clusters=clusters)
     assert (swapped.p_exact, swapped.p_mid) == (result.p_exact, result.p_mid)
     assert (swapped.only_a, swapped.only_b) == (result.only_b, result.only_a)
-    shuffled = list(items)
-    shuffler.shuffle(shuffled)
-    renamed = mcnemar(
-        [i[0] for i in shuffled],
-        [i[1] for i in shuffled],
-        clusters=[f"n{i[2]}" for i in shuffled],
-    )
-    assert renamed == result
     assert mcnemar(a, b, clusters=list(range(len(items)))) == mcnemar(a, b)
+    shuffler.shuffle(items)
+    a, b, clusters = map(list, zip(*items, strict=True))
+    assert mcnemar(a, b, clusters=[f"n{cluster}" for cluster in clusters]) == result
 
 
 def test_copies_of_an_item_in_a_cluster_do_not_change_mcnemar() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from medical_tasks.scoring.intervals import student_quantile
 from medical_tasks.scoring.roc import auroc
+from tests.scoring.count_tables import cells_of
 from tests.scoring.interval_ends import ends
 
 ANSWERS = st.lists(
@@ -25,17 +26,13 @@ def log_odds(p: float) -> float:
 
 
 def test_the_published_example() -> None:
-    # Ratings of 109 images (Hanley and McNeil 1982, Radiology 143:29), as Stata's
+    # Normal and abnormal images by rating, 109 in all (Hanley and McNeil 1982, Radiology 143:29), as Stata's
     # `roctab` reports them: area 0.8932, DeLong's standard error 0.0307, plain interval
     # 0.83295 to 0.95339.
-    ratings = {1: (33, 3), 2: (6, 2), 3: (6, 2), 4: (11, 11), 5: (2, 33)}
-    images = [
-        (rating / 5, abnormal)
-        for rating, counts in ratings.items()
-        for abnormal in (0, 1)
-        for _ in range(counts[abnormal])
-    ]
-    area = auroc([rating for rating, _ in images], [abnormal for _, abnormal in images])
+    images = cells_of([(33, 3), (6, 2), (6, 2), (11, 11), (2, 33)])
+    area = auroc(
+        [rating / 4 for rating, _ in images], [abnormal for _, abnormal in images]
+    )
     assert area.value == pytest.approx(0.8932, abs=5e-5)
     half_width = (log_odds(area.ci_high) - log_odds(area.ci_low)) / 2
     scale = area.value * (1 - area.value)
