@@ -162,7 +162,7 @@ def test_every_calculator_has_a_golden_file() -> None:
 def test_a_golden_file_is_complete(path: Path) -> None:
     golden = json_of(path)
     assert golden["source"]
-    assert len(golden["cases"]) >= 3
+    assert len([case for case in golden["cases"] if "answer" in case]) >= 3
     assert any(case["why"].startswith("boundary") for case in golden["cases"])
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import csv
 import json
-from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -18,6 +16,7 @@ from medical_tasks.calculators import (
     calculate,
     find,
 )
+from tests.benchmarks.medcalc_bench.official_csv import v1_cells
 from tests.calculators.score_strategies import RANGES, SCORES
 from tests.support import SHARED, needs_shared
 
@@ -52,25 +51,13 @@ def agrees(output: str, answer: Any, label: str) -> bool:
 
 @cache
 def fixtures() -> tuple[dict[str, Any], ...]:
-    lines = (
-        (SHARED / "fixtures" / "calculators.jsonl")
-        .read_text(encoding="utf-8")
-        .splitlines()
-    )
-    return tuple(json.loads(line) for line in lines)
+    text = (SHARED / "fixtures" / "calculators.jsonl").read_text(encoding="utf-8")
+    rows = tuple(json.loads(line) for line in text.splitlines())
+    assert len(rows) == 11 * len(IDS)
+    return rows
 
 
-@cache
-def labelled_rows() -> tuple[dict[str, str], ...]:
-    with (SHARED / "data" / "medcalc" / "test_data_v1.csv").open(
-        encoding="utf-8", newline=""
-    ) as file:
-        return tuple(csv.DictReader(file))
-
-
-def test_every_calculator_has_eleven_fixtures() -> None:
-    assert set(Counter(row["calculator_id"] for row in fixtures()).values()) == {11}
-    assert {row["calculator_id"] for row in fixtures()} == set(IDS)
+labelled_rows = cache(v1_cells)
 
 
 @pytest.mark.parametrize("calculator_id", IDS)

@@ -23,6 +23,7 @@ from tests.support import toy_task
 
 RIGHT = MetricSpec(name="right", kind="proportion", description="right")
 TASK = toy_task(RIGHT, groups=("kind",), strata=("kind",))
+of_means_and_proportions = pytest.mark.parametrize("proportion", [True, False])
 SIZES = st.dictionaries(
     st.text("abc", min_size=1, max_size=3), st.integers(1, 40), min_size=1, max_size=12
 )
@@ -104,7 +105,7 @@ def test_two_strata_by_hand() -> None:
     assert ends(estimate) == pytest.approx((9.0 * low, 9.0 * high))
 
 
-@pytest.mark.parametrize("proportion", [True, False])
+@of_means_and_proportions
 def test_the_whole_set_has_an_exact_score(proportion: bool) -> None:
     values, weights = [0.0, 1.0, 1.0], [1.0] * 3
     estimate = whole_set_estimate(
@@ -114,7 +115,7 @@ def test_the_whole_set_has_an_exact_score(proportion: bool) -> None:
     assert ends(estimate) == (2 / 3, 2 / 3)
 
 
-@pytest.mark.parametrize("proportion", [True, False])
+@of_means_and_proportions
 def test_a_missing_value_makes_the_score_uncertain(proportion: bool) -> None:
     values, weights = [0.0, 1.0, 1.0, math.nan], [1.0, 1.0, 1.0, math.nan]
     estimate = whole_set_estimate(
@@ -127,7 +128,7 @@ def test_a_missing_value_makes_the_score_uncertain(proportion: bool) -> None:
     assert math.isnan(nothing.value)
 
 
-@pytest.mark.parametrize("proportion", [True, False])
+@of_means_and_proportions
 def test_equal_values_are_less_certain_in_a_larger_set(proportion: bool) -> None:
     of_30, of_300 = (
         whole_set_estimate(

@@ -26,9 +26,9 @@ def log_odds(p: float) -> float:
 
 
 def test_the_published_example() -> None:
-    # Normal and abnormal images by rating, 109 in all (Hanley and McNeil 1982, Radiology 143:29), as Stata's
-    # `roctab` reports them: area 0.8932, DeLong's standard error 0.0307, plain interval
-    # 0.83295 to 0.95339.
+    # Normal and abnormal images by rating, 109 in all (Hanley and McNeil 1982, Radiology
+    # 143:29), as Stata's `roctab` reports them: area 0.8932, DeLong's standard error
+    # 0.0307, plain interval 0.83295 to 0.95339.
     images = cells_of([(33, 3), (6, 2), (6, 2), (11, 11), (2, 33)])
     area = auroc(
         [rating / 4 for rating, _ in images], [abnormal for _, abnormal in images]

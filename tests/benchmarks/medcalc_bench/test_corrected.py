@@ -310,7 +310,6 @@ def test_prompt_files_of_another_form_are_refused(
             True,
         ),
         (GAP, "N/A", "The anion gap cannot be calculated from this note.", True),
-        (GAP, "N/A", '{"answer": "16"}', False),
         (GAP, "N/A", "", False),
         (GAP, "16", '{"answer": "N/A"}', False),
         (GAP, "16", '{"answer": "16"}', True),

@@ -23,7 +23,6 @@ from medical_tasks.benchmarks.medcalc_bench.data import (
     load_items,
     read_rows,
 )
-
 from medical_tasks.benchmarks.medcalc_bench.demo import decimal_limits, demo_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     MAX_ENTITIES_CHARS,

@@ -41,9 +41,7 @@ def test_the_program_of_a_reply(reply: str, program: str) -> None:
 
 
 LINES = ["x = 1", "", "if x:", "    y = '`~'", "# µ", "\tz = 2", "print(x)"]
-LANGUAGES = [
-    *("python", "Python", "PY", "python3", "py3", "python3.11", "{.python}", "ipython"),
-]
+LANGUAGES = "python Python PY python3 py3 python3.11 {.python} ipython".split()
 TITLES = ["", ' title="bmi.py"', " linenums", ":main.py", ",ignore", " # my program"]
 # Of the line that opens the block, and of the lines within it: in lists and quotations.
 INDENTS = [
@@ -56,7 +54,10 @@ INDENTS = [
     ("> ", "> "),
 ]
 INTRODUCTIONS = [
-    *("", "Here it is:\n\n", "I take `x` and ``y``.\n", "```\nweight 80\n```\n"),
+    "",
+    "Here it is:\n\n",
+    "I take `x` and ``y``.\n",
+    "```\nweight 80\n```\n",
 ]
 
 
