@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -194,13 +195,8 @@ def test_order_and_single_clusters_change_nothing(
     table: list[list[int]], counts: list[int], seed: int
 ) -> None:
     run = verdicts(*counts)
-    reversed_run = Verdicts(
-        run.counts[::-1],
-        run.unit,
-        run.fixed,
-        run.denominators,
-        list(range(len(run.denominators))),
-    )
+    names = range(len(run.counts))
+    reversed_run = replace(run, counts=run.counts[::-1], clusters=names)
     try:
         first, _ = corrected(labelled(table), run, limits=(-math.inf, math.inf))
     except NotCorrectableError:

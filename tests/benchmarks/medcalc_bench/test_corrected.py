@@ -95,19 +95,10 @@ def test_columns_missing_from_the_file_come_from_the_calculator_or_are_empty(
     file = write_labels(tmp_path / "x.csv", cells(7, GAP, "16", "15.2", "16.8"))
     (row,) = read_rows(CORRECTED, "test", {"test": file})
     assert row == {
-        "row_number": 7,
-        "calculator_id": 39,
-        "calculator_name": GAP,
-        "category": "lab",
-        "output_type": "decimal",
+        **official_fields(7, "16"),
         "note_id": note_cluster(NOTE),
         "note_type": "",
-        "patient_note": NOTE,
-        "question": "How much?",
         "relevant_entities": "",
-        "ground_truth_answer": "16",
-        "lower_limit": "15.2",
-        "upper_limit": "16.8",
         "ground_truth_explanation": "",
         "source_category": "",
     }
@@ -313,7 +304,6 @@ def test_prompt_files_of_another_form_are_refused(
         (GAP, "N/A", "", False),
         (GAP, "16", '{"answer": "N/A"}', False),
         (GAP, "16", '{"answer": "16"}', True),
-        (GCS, "11", "N/A", False),
         (DUE, "N/A", '{"answer": "09/12/2014"}', False),
         (DUE, "N/A", '{"answer": "N/A"}', True),
         (AGE, "99", '{"answer": "99"}', True),

@@ -37,7 +37,7 @@ from medical_tasks.calculators.heart import MEN, WOMEN
 from medical_tasks.construct.fresh import fresh_rows
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
-from medical_tasks.spec import Item
+from medical_tasks.spec import Item, TaskSpec
 from tests.case_tables import json_of, tables
 from tests.support import SHARED, asked, needs_shared
 
@@ -206,17 +206,14 @@ def test_no_sentence_of_the_authors_examples_is_in_the_book() -> None:
 ITEMS = load_items(MEDCALC, demo_rows())
 
 
-def test_the_messages_of_direct_and_chain_of_thought() -> None:
+@pytest.mark.parametrize(
+    ("task", "style"), [(MEDCALC_DIRECT, "direct"), (MEDCALC, "chain_of_thought")]
+)
+def test_the_message_without_an_example(task: TaskSpec, style: str) -> None:
     item = ITEMS[0]
     tail = f"Patient note:\n{item.fields['patient_note']}\n\nQuestion:\n{item.fields['question']}"
-    direct = asked(load_prompts(MEDCALC_DIRECT), item)
-    assert direct == "\n\n".join(
-        [TEXTS["introduction"], TEXTS["answer_form"], TEXTS["direct"], tail]
-    )
-    chain_of_thought = asked(load_prompts(MEDCALC), item)
-    assert chain_of_thought == "\n\n".join(
-        [TEXTS["introduction"], TEXTS["answer_form"], TEXTS["chain_of_thought"], tail]
-    )
+    texts = [TEXTS["introduction"], TEXTS["answer_form"], TEXTS[style], tail]
+    assert asked(load_prompts(task), item) == "\n\n".join(texts)
 
 
 def test_an_unknown_prompt_set_is_refused() -> None:
@@ -280,7 +277,7 @@ def test_our_examples_end_in_the_right_answer() -> None:
 
 
 @pytest.mark.parametrize("task", [MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT])
-def test_gold_responses_have_the_form_asked_for(task: Any) -> None:
+def test_gold_responses_have_the_requested_form(task: TaskSpec) -> None:
     keys = ["answer"] if task is MEDCALC_DIRECT else ["step_by_step_thinking", "answer"]
     for item in ITEMS:
         assert list(json.loads(gold_response(task, item))) == keys
