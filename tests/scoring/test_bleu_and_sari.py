@@ -101,7 +101,7 @@ def test_bleu_by_hand() -> None:
     assert bleu("a rash that is red", ["", "a rash that is red"]).score == 1.0
 
 
-def test_sacrebleu_keeps_a_hyphen_before_a_line_break() -> None:
+def test_sacrebleu_cuts_off_a_line_break_at_the_end() -> None:
     assert sacrebleu_sentence("no rash pre-\n", "no rash pre-").score == 1.0
     # `evaluate` has the token "pre" there.
     assert bleu("no rash pre-\n", "no rash pre-").precisions[0] == 2 / 3

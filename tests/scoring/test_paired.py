@@ -44,7 +44,7 @@ def mirrored(result: Comparison) -> Comparison:
     )
 
 
-def test_agrees_with_the_paired_t_test() -> None:
+def test_a_mean_difference_agrees_with_the_paired_t_test() -> None:
     # Textbook formula on 200 near-normal differences; the draws' noise is a few per
     # cent of the width.
     generator = np.random.default_rng(2)

@@ -45,7 +45,7 @@ TRAINED = Punkt(
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["rules_of_notes"])
-def test_rules_of_notes(text: str, expected: list[str]) -> None:
+def test_sentences_of_notes(text: str, expected: list[str]) -> None:
     assert split_sentences(text) == expected
 
 

@@ -97,7 +97,7 @@ def test_wrong_answers(row: str, answer: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), TABLES["plain_text"])
-def test_plain_text(text: str, expected: str) -> None:
+def test_plain_text_of_marked_up_text(text: str, expected: str) -> None:
     assert plain(text) == expected
 
 

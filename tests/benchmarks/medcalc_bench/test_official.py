@@ -178,7 +178,7 @@ def test_numbers_that_python_does_not_parse_are_wrong(reply: str) -> None:
 @pytest.mark.parametrize(
     ("calculator_id", "answer", "gold", "lower", "upper", "correct"), TABLES["checks"]
 )
-def test_checks(
+def test_checks_of_an_answer(
     calculator_id: int,
     answer: object,
     gold: object,

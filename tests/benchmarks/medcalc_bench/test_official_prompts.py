@@ -284,7 +284,7 @@ def test_the_authors_example_of_calculator_11_is_row_191(tmp_path: Path) -> None
     assert leaking_examples(MEDCALC_ONE_SHOT, prompts, items) == ["191"]
 
 
-def test_a_run_sends_them_and_its_recipe_says_so(
+def test_a_run_sends_the_official_messages_and_records_their_files(
     demos: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -91,7 +91,7 @@ def test_a_wrong_number_of_turns_is_refused() -> None:
         BENCHMARK.open_protocol(MEDCALC_TOOLS, asking)
 
 
-def test_the_authors_have_no_such_prompts() -> None:
+def test_the_task_has_no_official_prompts() -> None:
     with pytest.raises(UsageError, match="a model with calculators as tools"):
         BENCHMARK.load_prompts(MEDCALC_TOOLS, Asking(prompts="official"))
 

@@ -37,7 +37,7 @@ TEXTS = [
 ]
 
 
-def test_without_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_spacy_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(
         MissingError,
