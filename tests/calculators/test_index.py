@@ -13,17 +13,17 @@ from medical_tasks.calculators.intensive_care import mean_arterial_pressure
 from medical_tasks.calculators.person import due_date
 
 # fmt: off
-DATASET_IDS = [
+DATASET_IDS = (
     2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
     33, 36, 38, 39, 40, 43, 44, 45, 46, 48, 49, 51, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69,
-]
+)
 # fmt: on
 """The 55 calculator ids of the dataset."""
 
 
 def test_the_calculators_are_the_55_of_the_dataset() -> None:
     assert len(DATASET_IDS) == 55
-    assert [entry.id for entry in CALCULATORS] == DATASET_IDS
+    assert tuple(entry.id for entry in CALCULATORS) == DATASET_IDS
 
 
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
