@@ -121,8 +121,8 @@ def truth(says: Says) -> Truth:
     """The expected figures of a model."""
     sure, right = says(np.random.default_rng(0), MANY)
     brier = ((sure - right) ** 2 + right * (1.0 - right)).mean()
-    values, place = np.unique(sure, return_inverse=True)
-    won, lost = np.bincount(place, right), np.bincount(place, 1.0 - right)
+    values, inverse = np.unique(sure, return_inverse=True)
+    won, lost = np.bincount(inverse, right), np.bincount(inverse, 1.0 - right)
     below = lost.cumsum() - lost / 2.0
     auroc = float((won * below).sum() / (won.sum() * lost.sum()))
     return Truth(
@@ -167,22 +167,22 @@ class Simulated:
 def simulated(case: Case, n: int, draws: int, seed: int) -> Simulated:
     """Simulates one model as often as that."""
     generator = np.random.default_rng(seed)
-    known = truth(case.says)
+    expected = truth(case.says)
     errors: list[Estimate] = []
     held: dict[str, list[bool]] = {"error": [], "brier": [], "auroc": []}
     plug_in: list[float] = []
     for _ in range(draws):
         sure, right = case.says(generator, n)
         outcome, notes = outcomes(generator, right, case.together)
-        found = calibration_error(sure, outcome, clusters=notes)
-        errors.append(found.estimate)
-        plug_in.append(found.plug_in)
-        held["error"].append(_holds(found.estimate, known.error))
+        calibration = calibration_error(sure, outcome, clusters=notes)
+        errors.append(calibration.estimate)
+        plug_in.append(calibration.plug_in)
+        held["error"].append(_holds(calibration.estimate, expected.error))
         brier = brier_score(sure, outcome, clusters=notes)
-        held["brier"].append(_holds(brier, known.brier))
-        if not math.isnan(known.auroc):
+        held["brier"].append(_holds(brier, expected.brier))
+        if not math.isnan(expected.auroc):
             ranked = auroc(sure, outcome, clusters=notes)
-            held["auroc"].append(_holds(ranked, known.auroc))
+            held["auroc"].append(_holds(ranked, expected.auroc))
     return Simulated(errors, plug_in, {**held})
 
 

@@ -157,22 +157,22 @@ def reply(call: Call) -> str:
     content = call.prompt
     chance = random.Random(hashlib.sha256(content.encode()).digest())
     try:
-        asked = json.loads(content)
+        payload = json.loads(content)
     except ValueError:
-        asked = None
-    if isinstance(asked, dict) and "claims" in asked:
-        return _on_claims(asked["claims"], chance)
-    if isinstance(asked, dict) and "question A" in asked:
-        said: dict[str, Any] = {
+        payload = None
+    if isinstance(payload, dict) and "claims" in payload:
+        return _on_claims(payload["claims"], chance)
+    if isinstance(payload, dict) and "question A" in payload:
+        verdict: dict[str, Any] = {
             "explanation": "x",
             "prediction": chance.choice([0, 1, 1, "1"]),
         }
         return chance.choice(
-            [json.dumps(said)] * 6 + [f"```json\n{json.dumps(said)}\n```", "[]"]
+            [json.dumps(verdict)] * 6 + [f"```json\n{json.dumps(verdict)}\n```", "[]"]
         )
-    if isinstance(asked, dict):
-        cited = next(each for each in asked.values() if isinstance(each, list))
-        return _on_citations([int(each["idx"]) for each in cited], chance)
+    if isinstance(payload, dict):
+        cited = next(value for value in payload.values() if isinstance(value, list))
+        return _on_citations([int(sentence["idx"]) for sentence in cited], chance)
     if re.search(r"(?:prediction|provenance)", content):
         # Mistral's: every reply can be read, since their script asks fifteen times for
         # one that can.
@@ -189,11 +189,14 @@ def reply(call: Call) -> str:
 
 def _claims_of(text: str, chance: random.Random) -> str:
     words = text.split() or ["nothing"]
-    each = max(1, len(words) // 6)
+    size = max(1, len(words) // 6)
     parts = [
-        " ".join(words[place : place + each]) for place in range(0, len(words), each)
+        " ".join(words[start : start + size]) for start in range(0, len(words), size)
     ][:8]
-    claims = [f"Claim {number}: {part}" for number, part in enumerate(parts, start=1)]
+    claims = [
+        f"Claim {number}: {statement}"
+        for number, statement in enumerate(parts, start=1)
+    ]
     odd = [
         "Sure.\n" + "\n".join(claims),
         "\n\n".join(claims) + "\n",
@@ -205,7 +208,7 @@ def _claims_of(text: str, chance: random.Random) -> str:
 
 
 def _on_claims(claims: Sequence[str], chance: random.Random) -> str:
-    made: list[dict[str, Any]] = [
+    verdicts: list[dict[str, Any]] = [
         {
             "claim": claim,
             "explanation": "x",
@@ -213,10 +216,10 @@ def _on_claims(claims: Sequence[str], chance: random.Random) -> str:
         }
         for claim in claims
     ]
-    text = json.dumps(made)
+    text = json.dumps(verdicts)
     odd = [
-        json.dumps(made[:-1]),
-        json.dumps([*made, made[0]]),
+        json.dumps(verdicts[:-1]),
+        json.dumps([*verdicts, verdicts[0]]),
         f"```json\n{text}\n```",
         "Yes.",
         "",
@@ -225,7 +228,7 @@ def _on_claims(claims: Sequence[str], chance: random.Random) -> str:
 
 
 def _on_citations(numbers: Sequence[int], chance: random.Random) -> str:
-    said = {
+    verdict = {
         "explanation": "x",
         "provenance": chance.choice(
             [
@@ -239,15 +242,15 @@ def _on_citations(numbers: Sequence[int], chance: random.Random) -> str:
         ),
         "entailment_prediction": chance.choice([0, 1, 1, 1, "1"]),
     }
-    return json.dumps(said | chance.choice([{}, {"output": None, "citations": [7]}]))
+    return json.dumps(verdict | chance.choice([{}, {"output": None, "citations": [7]}]))
 
 
 # Outputs
 
 
-def untidy(output: str, place: int, sources: int) -> str:
+def untidy(output: str, index: int, sources: int) -> str:
     """Makes an output of a model of a cited text: what is done with it goes by its place among all."""
-    chance = random.Random(place)
+    chance = random.Random(index)
     bare = re.sub(r" ?\[\d+\]", "", output)
     cite = re.compile(r"((?: ?\[\d+\])+)")
 
@@ -278,7 +281,7 @@ def untidy(output: str, place: int, sources: int) -> str:
         output[: len(output) // 2],
         f"1. 5 mg + 3 {output} 2",
     )
-    return ways[place % len(ways)]
+    return ways[index % len(ways)]
 
 
 # What is compared
@@ -314,13 +317,15 @@ class Compared:
         """One of theirs and one of ours that the other lacks, from where they part."""
         theirs, ours = Counter(self.theirs), Counter(self.ours)
         lacking, more = (
-            list((one - other).keys())
-            for one, other in ((theirs, ours), (ours, theirs))
+            list((left - right).keys())
+            for left, right in ((theirs, ours), (ours, theirs))
         )
         first = _end(lacking[0]) if lacking else "nothing"
         # Of ours the one that is most like it: the longest beginning that they share.
         second = max(
-            map(_end, more), key=lambda one: len(_shared(first, one)), default="nothing"
+            map(_end, more),
+            key=lambda text: len(_shared(first, text)),
+            default="nothing",
         )
         start = max(len(_shared(first, second)) - 60, 0)
         return f"theirs {first[start : start + 300]!r}\n  ours   {second[start : start + 300]!r}"
@@ -331,18 +336,18 @@ def _end(compared: Any) -> str:
     return str(compared[0][-1] if isinstance(compared[0], tuple) else compared)
 
 
-def _shared(one: str, other: str) -> str:
+def _shared(first: str, second: str) -> str:
     pairs = itertools.takewhile(
-        lambda pair: pair[0] == pair[1], zip(one, other, strict=False)
+        lambda pair: pair[0] == pair[1], zip(first, second, strict=False)
     )
-    return "".join(each for each, _ in pairs)
+    return "".join(char for char, _ in pairs)
 
 
 def request(call: Call) -> Request:
     """What of a request is compared."""
     messages = tuple(
-        (ROLES.get(each.get("name"), each["role"]), each["content"])
-        for each in call.body["messages"]
+        (ROLES.get(message.get("name"), message["role"]), message["content"])
+        for message in call.body["messages"]
     )
     return messages, call.body.get("max_tokens")
 
@@ -376,9 +381,9 @@ class Desk:
     def folder(self) -> Path:
         """A new one."""
         self.count += 1
-        made = self.out / str(self.count)
-        made.mkdir()
-        return made
+        path = self.out / str(self.count)
+        path.mkdir()
+        return path
 
     def run(
         self, who: str, command: Sequence[str], **environment: str
@@ -418,12 +423,12 @@ class Desk:
         return printed, list(map(request, calls))
 
     def score(
-        self, told: Sequence[str], *, official: bool, style: str
+        self, arguments: Sequence[str], *, official: bool, style: str
     ) -> tuple[Path, set[Request]]:
         """Runs `medical-tasks score`; where its results are, and what it sends."""
         out = self.folder() / "run"
         settings = {"style": style} | ({"official": "yes"} if official else {})
-        if official and self.nltk and told[0].startswith("aci_bench"):
+        if official and self.nltk and arguments[0].startswith("aci_bench"):
             settings["punkt"] = str(self.punkt)
         _, calls = self.run(
             "medical-tasks score",
@@ -433,7 +438,7 @@ class Desk:
                     "-m",
                     "medical_tasks",
                     "score",
-                    *told,
+                    *arguments,
                     "--out",
                     str(out),
                 ),
@@ -460,7 +465,7 @@ def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
         {"example_id": row["id"], "input": one_line(row["sentences"]), "reference": ""}
         for row in rows["mimic_rrs"]
     ]
-    for family, stem, given in (
+    for family, stem, source_rows in (
         ("aci_bench", "acibench", data_file(desk, "ACI-Bench-TestSet-1_clean.json")),
         (
             "aci_bench_section",
@@ -481,7 +486,7 @@ def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
                 stemmed = stem.replace("SECTION", section)
                 file = f"prompts/{stemmed}_annotated-citation{ending}.json"
                 folder = desk.folder()
-                write(folder / "rows.json", given)
+                write(folder / "rows.json", source_rows)
                 _, theirs = desk.script(
                     GENERATION,
                     *("--prompt_file", file, "--eval_file", str(folder / "rows.json")),
@@ -490,11 +495,11 @@ def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
                 )
                 ours = [
                     tuple(
-                        (str(each["role"]), str(each["content"]))
-                        for each in prompts.render(one)
+                        (str(message["role"]), str(message["content"]))
+                        for message in prompts.render(item)
                     )
-                    for one in items
-                    if not section or one.groups["section"] == section
+                    for item in items
+                    if not section or item.groups["section"] == section
                 ]
                 yield Compared(
                     name=f"{GENERATION} {file}, {count} examples",
@@ -585,54 +590,56 @@ FAMILIES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    """Outputs, as both are given them.
+class Inputs:
+    """The outputs that both sides evaluate.
 
     Attributes:
         items: of our task.
         outputs: by item's id.
         example: of each item, their `example_id` and section.
         rows: their file of sources and references.
-        told: what `score` is told of the data.
+        arguments: the options with which `score` finds the data.
     """
 
     items: list[Item]
     outputs: dict[str, str]
     example: dict[str, tuple[str, str]]
     rows: Rows
-    told: list[str]
+    arguments: list[str]
 
 
-def judging(desk: Desk, family: Family, given: Given, style: str) -> Iterator[Compared]:
+def judging(
+    desk: Desk, family: Family, inputs: Inputs, style: str
+) -> Iterator[Compared]:
     """Everything that a family's commands send and count, beside `score`."""
-    sent, scores, totals, result = theirs(desk, family, given, style)
+    sent, scores, totals, result = theirs(desk, family, inputs, style)
     responses = desk.folder() / "responses.jsonl"
     lines = [
         json.dumps({"id": name, "response": text})
-        for name, text in given.outputs.items()
+        for name, text in inputs.outputs.items()
     ]
     responses.write_text("\n".join(lines), encoding="utf-8")
-    told = [family.task, "--responses", str(responses), *given.told]
-    _, own = desk.score(told, official=False, style=style)
-    out, with_official = desk.score(told, official=True, style=style)
+    arguments = [family.task, "--responses", str(responses), *inputs.arguments]
+    _, own = desk.score(arguments, official=False, style=style)
+    out, with_official = desk.score(arguments, official=True, style=style)
     title = f"{family.task} {style}"
-    known: set[Request] = set()
+    their_requests: set[Request] = set()
     for script, requests in sent.items():
         # The same question of two texts is asked once by us.
-        asked = set(requests)
-        known |= asked
+        distinct = set(requests)
+        their_requests |= distinct
         yield Compared(
             name=f"{script} {title}, distinct of {len(requests)} requests",
-            theirs=sorted(asked),
-            ours=sorted(asked & with_official),
+            theirs=sorted(distinct),
+            ours=sorted(distinct & with_official),
         )
     alone = with_official - own
     yield Compared(
         name=f"{title}, requests that official=yes adds",
-        theirs=sorted(alone & known),
+        theirs=sorted(alone & their_requests),
         ours=sorted(alone),
     )
-    yield from _figures(family, given, title, out, scores, totals)
+    yield from _figures(family, inputs, title, out, scores, totals)
     if desk.nltk and family.by_section:
         yield from _sentences(desk.punkt, title, scores["citationrecall"], read(result))
 
@@ -641,8 +648,8 @@ def _sentences(punkt: Path, title: str, scores: Any, rows: Rows) -> Iterator[Com
     """The sentences of their score file, beside ours by the same parameters and without any."""
     theirs = [
         record["output"]
-        for each in scores.values()
-        for records in each.values()
+        for by_example in scores.values()
+        for records in by_example.values()
         for record in records
     ]
     texts = [row[f"output_{section}"] for row in rows for section in SECTIONS]
@@ -662,7 +669,7 @@ def _sentences(punkt: Path, title: str, scores: Any, rows: Rows) -> Iterator[Com
 
 def _figures(
     family: Family,
-    given: Given,
+    inputs: Inputs,
     title: str,
     out: Path,
     scores: Any,
@@ -679,7 +686,9 @@ def _figures(
             for value in [metrics[f"{name}_official"]["value"]]
         ],
     )
-    made = {row["id"]: row for row in pq.read_table(out / "items.parquet").to_pylist()}
+    item_rows = {
+        row["id"]: row for row in pq.read_table(out / "items.parquet").to_pylist()
+    }
     ours = [
         (
             name,
@@ -687,15 +696,17 @@ def _figures(
             round(row[f"{metric}_official"] or 0.0, 12),
             row[f"{metric}_official_of"],
         )
-        for name, row in made.items()
+        for name, row in item_rows.items()
         for metric in METRICS
     ]
-    one = [
-        (name, metric, *_share(scores, metric, *given.example[name]))
-        for name in made
+    their_shares = [
+        (name, metric, *_share(scores, metric, *inputs.example[name]))
+        for name in item_rows
         for metric in METRICS
     ]
-    yield Compared(name=f"{TOTALS} {title}, shares of examples", theirs=one, ours=ours)
+    yield Compared(
+        name=f"{TOTALS} {title}, shares of examples", theirs=their_shares, ours=ours
+    )
 
 
 def _share(
@@ -703,38 +714,38 @@ def _share(
 ) -> tuple[float, int]:
     """A share of one example, by their rules of adding up; of all sections where none is named."""
     hits = of = 0
-    for name, each in scores[
+    for name, by_example in scores[
         metric.partition("_")[0] + metric.rpartition("_")[2]
     ].items():
-        for record in each.get(example, ()) if section in ("", name) else ():
-            found = record["entailment_prediction"] == 1
+        for record in by_example.get(example, ()) if section in ("", name) else ():
+            entailed = record["entailment_prediction"] == 1
             if metric == "citation_precision":
                 cited = record["citations"]
                 of += len(cited)
                 hits += sum(
-                    found and number in record["provenance"] for number in cited
+                    entailed and number in record["provenance"] for number in cited
                 )
             else:
                 of += 1
-                hits += found
+                hits += entailed
     return round(hits / of, 12) if of else 0.0, of
 
 
 def theirs(
-    desk: Desk, family: Family, given: Given, style: str
+    desk: Desk, family: Family, inputs: Inputs, style: str
 ) -> tuple[dict[str, list[Request]], dict[str, Any], dict[str, float], Path]:
     """Runs the commands of their `eval_*.sh`: requests by script, score files, the totals that they print, the divided outputs."""
     persection = family.task.endswith("_section")
     folder = desk.folder()
     eval_file = folder / "data.json"
     result = folder / ("results-persection.json" if persection else "results.json")
-    write(eval_file, given.rows)
+    write(eval_file, inputs.rows)
     for section in SECTIONS if persection else ("",):
         file = folder / f"results-{section}.json" if section else result
         rows = [
             row
-            | {"output": given.outputs[f"{row['example_id']}/{section}".rstrip("/")]}
-            for row in given.rows
+            | {"output": inputs.outputs[f"{row['example_id']}/{section}".rstrip("/")]}
+            for row in inputs.rows
         ]
         write(file, rows)
     sent: dict[str, list[Request]] = {}
@@ -750,7 +761,7 @@ def theirs(
     if family.by_section:
         for file in (eval_file, result):
             run(DIVIDE, "--result_file", str(file))
-    made = {"reference": result, "output": result}
+    claim_files = {"reference": result, "output": result}
     if family.stem != "meqsum":
         making = f"{family.stem}{'_persection' if family.by_section else ''}_subclaim_generation"
         for side in ("reference", "output"):
@@ -761,8 +772,8 @@ def theirs(
                 *("--prompt_file", f"claim_evaluation/prompts/{making}.json"),
                 *(["--use_persection_claims"] if family.by_section else []),
             )
-            part = "output_claim" if side == "output" else "claim"
-            made[side] = result.with_suffix(f".{part}_min1max30.json")
+            infix = "output_claim" if side == "output" else "claim"
+            claim_files[side] = result.with_suffix(f".{infix}_min1max30.json")
     judged = f"claim_evaluation/prompts/{family.stem}_claim_entail"
     ways = [("claim_recall", "reference", ""), ("claim_precision", "output", "")]
     if family.stem == "meqsum":
@@ -770,17 +781,17 @@ def theirs(
     for mode, side, same in ways:
         run(
             ENTAIL.format(ending),
-            *("--result_file", str(made[side]), *whose, "--mode", mode),
+            *("--result_file", str(claim_files[side]), *whose, "--mode", mode),
             *("--prompt_file", f"{judged}{same}{mistral}.json", *model),
             *(["--use_persection_claims"] if family.by_section else []),
         )
-    part = "_persection" if family.by_section and not mistral else ""
+    infix = "_persection" if family.by_section and not mistral else ""
     run(
         CITE.format(ending),
         *("--result_file", str(result), *whose, "--split_method", family.split),
         *(
             "--prompt_file",
-            f"citation_evaluation/prompts/{family.stem}{part}_citation_entail{mistral}.json",
+            f"citation_evaluation/prompts/{family.stem}{infix}_citation_entail{mistral}.json",
         ),
         *model,
         *(["--get_persection_score"] if family.by_section else []),
@@ -798,8 +809,10 @@ def theirs(
     )
     tail = ".Mistral" if model else ""
     files = {
-        "claimrecall": made["reference"].with_suffix(f".claim_scores{tail}"),
-        "claimprecision": made["output"].with_suffix(f".output_claim_scores{tail}"),
+        "claimrecall": claim_files["reference"].with_suffix(f".claim_scores{tail}"),
+        "claimprecision": claim_files["output"].with_suffix(
+            f".output_claim_scores{tail}"
+        ),
         "citationrecall": result.with_suffix(f".citations.score{tail}"),
     }
     files["citationprecision"] = files["citationrecall"]
@@ -808,7 +821,7 @@ def theirs(
         _either(scores, read(result.with_suffix(f".same_scores{tail}")))
     totals = {name: shares["total"] for name, shares in json.loads(printed).items()}
     return (
-        {script: asked for script, asked in sent.items() if asked},
+        {script: requests for script, requests in sent.items() if requests},
         scores,
         totals,
         result,
@@ -818,8 +831,8 @@ def theirs(
 def _either(scores: Mapping[str, Any], same: Any) -> None:
     """Two questions that are the same are each a case of the other, as their `aggregate_scores.py` adds it."""
     for name in ("claimrecall", "claimprecision"):
-        for section, each in scores[name].items():
-            for example, records in each.items():
+        for section, by_example in scores[name].items():
+            for example, records in by_example.items():
                 for record, other in zip(records, same[section][example], strict=False):
                     if other["entailment_prediction"] == 1:
                         record["entailment_prediction"] = 1
@@ -829,13 +842,15 @@ def outputs_of(task: str, items: Sequence[Item]) -> dict[str, str]:
     """Each item's cited reference, made untidy."""
     return {
         item.id: untidy(
-            gold_response(BY_NAME[task], item), place, len(item.fields["sentences"])
+            gold_response(BY_NAME[task], item), index, len(item.fields["sentences"])
         )
-        for place, item in enumerate(items)
+        for index, item in enumerate(items)
     }
 
 
-def given_of(desk: Desk, family: Family, rows: Rows, data: Path, config: str) -> Given:
+def inputs_of(
+    desk: Desk, family: Family, rows: Rows, data: Path, config: str
+) -> Inputs:
     """What both are given of a built dataset."""
     items = load_items(BY_NAME[family.task], rows)
     example = {
@@ -844,12 +859,12 @@ def given_of(desk: Desk, family: Family, rows: Rows, data: Path, config: str) ->
         else (item.id, "")
         for item in items
     }
-    return Given(
+    return Inputs(
         items=items,
         outputs=outputs_of(family.task, items),
         example=example,
         rows=[their_row(desk, family, row) for row in rows],
-        told=["--data", str(data), "--config", config],
+        arguments=["--data", str(data), "--config", config],
     )
 
 
@@ -868,7 +883,9 @@ def their_row(desk: Desk, family: Family, row: Mapping[str, Any]) -> dict[str, A
         if family.dataset == "meqsum"
         else "ACI-Bench-TestSet-1_clean.json"
     )
-    given = next(one for one in data_file(desk, file) if str(one["example_id"]) == name)
+    their_record = next(
+        record for record in data_file(desk, file) if str(record["example_id"]) == name
+    )
     other = (
         {"input": one_line(row["sentences"])}
         if name in OTHER_SENTENCES and family.dataset == "meqsum"
@@ -876,8 +893,8 @@ def their_row(desk: Desk, family: Family, row: Mapping[str, Any]) -> dict[str, A
     )
     return {
         "example_id": name,
-        "input": given["input"],
-        "reference": given["reference"],
+        "input": their_record["input"],
+        "reference": their_record["reference"],
     } | other
 
 
@@ -911,8 +928,8 @@ def compare(
     parameters: dict[str, set[str]] | None = None,
 ) -> Iterator[Compared]:
     """Runs their scripts and this package on everything, or on the named of `generation` and the tasks."""
-    with tempfile.TemporaryDirectory() as made, FaultServer(answer=reply) as server:
-        out = Path(made)
+    with tempfile.TemporaryDirectory() as scratch, FaultServer(answer=reply) as server:
+        out = Path(scratch)
         stubs = STUBS if nltk else STUBS | {"nltk.py": NLTK}
         for name, text in stubs.items():
             path = out / "stubs" / name
@@ -934,9 +951,9 @@ def compare(
         for family in FAMILIES:
             if only and family.task not in only:
                 continue
-            given = given_of(desk, family, *built[BY_NAME[family.task].dataset])
+            inputs = inputs_of(desk, family, *built[BY_NAME[family.task].dataset])
             for style in ("json_cot", "cot"):
-                yield from judging(desk, family, given, style)
+                yield from judging(desk, family, inputs, style)
 
 
 def _built(desk: Desk) -> dict[str, tuple[Rows, Path, str]]:
@@ -945,7 +962,7 @@ def _built(desk: Desk) -> dict[str, tuple[Rows, Path, str]]:
     visits = data_file(desk, "ACI-Bench-TestSet-1_clean.json")
     write(desk.out / "own.json", visits)
     twin = write_twin(desk.out / "twin", seed=1, notes=2_000, ct_mr=0.5)
-    made: dict[str, tuple[Rows, Path, str]] = {}
+    datasets: dict[str, tuple[Rows, Path, str]] = {}
     for name, config, split, source in (
         ("aci_bench", "doclens", "test1", desk.trees),
         ("meqsum", "full", "test", desk.trees),
@@ -957,8 +974,8 @@ def _built(desk: Desk) -> dict[str, tuple[Rows, Path, str]]:
             dict(row)
             for row in read_rows(built.folder, config, split, spec=specs[name])
         ]
-        made[name] = rows, desk.out / name, config
-    return made
+        datasets[name] = rows, desk.out / name, config
+    return datasets
 
 
 def main() -> int:
@@ -975,22 +992,23 @@ def main() -> int:
     options = parser.parse_args()
     wrong = 0
     parameters: dict[str, set[str]] = {}
-    for each in compare(
+    for comparison in compare(
         options.folder,
         only=options.only,
         nltk=options.nltk,
         python=options.python,
         parameters=parameters,
     ):
-        wrong += not each.holds
-        said = f", {each.other} known to differ" if each.other else ""
-        verdict = "same" if each.holds else "DIFFERENT"
+        wrong += not comparison.holds
+        note = f", {comparison.other} known to differ" if comparison.other else ""
+        verdict = "same" if comparison.holds else "DIFFERENT"
         print(
-            f"{verdict}: {each.equal} of {len(each.theirs)} of theirs, {len(each.ours)} ours{said}: {each.name}",
+            f"{verdict}: {comparison.equal} of {len(comparison.theirs)} of theirs, "
+            f"{len(comparison.ours)} ours{note}: {comparison.name}",
             flush=True,
         )
-        if not each.holds:
-            print(f"  {each.first_difference()}", flush=True)
+        if not comparison.holds:
+            print(f"  {comparison.first_difference()}", flush=True)
     for who, kinds in parameters.items():
         print(f"other parameters of {who}: {' or '.join(sorted(kinds))}")
     return bool(wrong)

@@ -69,23 +69,25 @@ FEW: Final = 500
 
 def families(rows: Sequence[Row]) -> dict[str, Family]:
     """The rows of each whole family by their variants; `--rows` may cut the last one."""
-    found: dict[str, Family] = defaultdict(dict)
+    by_note: dict[str, Family] = defaultdict(dict)
     for row in rows:
         member = Member.read(row["note_type"])
         assert member is not None
-        found[row["note_id"]][member.variant] = row
-    found.popitem()
-    return found
+        by_note[row["note_id"]][member.variant] = row
+    by_note.popitem()
+    return by_note
 
 
 def words_of(attribute: str) -> frozenset[str]:
     """The words, in small letters, in which a swap of an attribute may differ."""
     names = _DATA["names"].values()
-    given = [name for each in names for sex in ("male", "female") for name in each[sex]]
+    first_names = [
+        name for group in names for sex in ("male", "female") for name in group[sex]
+    ]
     texts = {
-        "sex": [*_SEX_WORDS, *given],
+        "sex": [*_SEX_WORDS, *first_names],
         "age": [*_ARTICLES],
-        "name": [*given, *(name for each in names for name in each["surname"])],
+        "name": [*first_names, *(name for group in names for name in group["surname"])],
     }.get(attribute) or list(_DATA["words"][attribute].values())
     return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
 
@@ -97,13 +99,13 @@ def differing(base: str, other: str) -> list[str]:
         >>> differing("He speaks English.", "He speaks Spanish.")
         ["english", "spanish"]
     """
-    one, two = (re.findall(r"\d+|[^\W\d_]+|\S|\s", text) for text in (base, other))
-    matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
+    first, second = (re.findall(r"\d+|[^\W\d_]+|\S|\s", text) for text in (base, other))
+    matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
     return [
         token.lower()
         for tag, i, j, k, m in matcher.get_opcodes()
         if tag != "equal"
-        for token in (*one[i:j], *two[k:m])
+        for token in (*first[i:j], *second[k:m])
         if not token.isspace()
     ]
 
@@ -204,14 +206,14 @@ def entry_of(items: Sequence[Item], replies: Sequence[str]) -> TaskEntry:
 
 def checks(seeds: Sequence[int], count: int) -> None:
     """Prints what is wrong with the rows of some seeds, and what gold and lazy replies score."""
-    found: Counter[str] = Counter()
+    fault_counts: Counter[str] = Counter()
     swaps: Counter[str] = Counter()
     for seed in seeds:
         rows = list(fair_rows(seed, count))
         for name, family in families(rows).items():
             for fault in faults(family):
-                found[fault] += 1
-                if found[fault] == 1:
+                fault_counts[fault] += 1
+                if fault_counts[fault] == 1:
                     print(f"{name}: {fault}")
         swaps.update(
             f"{member.variant} {member.expected}"
@@ -224,7 +226,7 @@ def checks(seeds: Sequence[int], count: int) -> None:
             for name, figure in gold_entry(rows)["metrics"].items()
         }
         print(f"seed {seed}, {len(rows):,} rows: gold {values}")
-    print(f"faults: {found.total()}; swaps: {dict(sorted(swaps.items()))}")
+    print(f"faults: {fault_counts.total()}; swaps: {dict(sorted(swaps.items()))}")
 
 
 # Planted behaviour.
@@ -272,26 +274,26 @@ class Planted:
 def patients(items: Sequence[Item]) -> list[Groups]:
     """The groups of each item's patient: the base's, but for what a swap changes."""
     own: dict[str, Groups] = {}
-    found: list[Groups] = []
+    groups: list[Groups] = []
     for item in items:
         member = Member.read(item.fields["note_type"])
         assert member is not None
         if member.variant == "base":
             own[item.cluster] = member.groups
-        found.append({**own[item.cluster], **member.groups})
-    return found
+        groups.append({**own[item.cluster], **member.groups})
+    return groups
 
 
 def only(items: Sequence[Item], group: tuple[str, str]) -> list[Item]:
     """The items of pairs of one group: bases and swaps of its attribute."""
-    wanted = {
+    item_ids = {
         item
         for pairs in MEDCALC_FAIR.benchmark.pairs(MEDCALC_FAIR, items)
         if (pairs.by, pairs.group) == group
         for pair in pairs.items
         for item in pair
     }
-    return [item for item in items if item.id in wanted]
+    return [item for item in items if item.id in item_ids]
 
 
 def figures_of(items: Sequence[Item], rights: Sequence[bool]) -> list[PairedFigure]:
@@ -318,10 +320,10 @@ def unbiased(simulations: int, count: int) -> None:
         flagged = 0
         for number in range(simulations):
             rights = planted.right(items, groups, random.Random(f"{errors}:{number}"))
-            flagged += any(each["flagged"] for each in figures_of(items, rights))
-        said = percent(flagged / simulations, simulations)
+            flagged += any(figure["flagged"] for figure in figures_of(items, rights))
+        share = percent(flagged / simulations, simulations)
         print(
-            f"{count:,} rows, unbiased, {errors:.0%} errors: flagged in {said} of {simulations:,}",
+            f"{count:,} rows, unbiased, {errors:.0%} errors: flagged in {share} of {simulations:,}",
             flush=True,
         )
 
@@ -378,13 +380,13 @@ def _of_tables(planted: Planted, pairs: int, simulations: int) -> str:
     chances = [both, fair - both, only_swap, 1.0 - fair - only_swap]
     generator = np.random.default_rng(int(1000 * planted.bias) + pairs)
     tables = generator.multinomial(pairs, chances, size=simulations)
-    found = np.array([_of_table(*map(int, table)) for table in tables])
-    size, low, high, p = found.T
+    estimates = np.array([_of_table(*map(int, table)) for table in tables])
+    size, low, high, p = estimates.T
     held = (low <= -planted.bias + 1e-12) & (-planted.bias - 1e-12 <= high)
     flagged = p * GROUPS < ALPHA  # at most, by Holm over all groups
     shares = (held[:FEW], held, p < ALPHA, flagged)
-    said = " | ".join(f"{100 * share.mean():.1f} %" for share in shares)
-    return f"{100 * size.mean():+.2f} | {said}"
+    columns = " | ".join(f"{100 * share.mean():.1f} %" for share in shares)
+    return f"{100 * size.mean():+.2f} | {columns}"
 
 
 @functools.cache
@@ -397,9 +399,9 @@ def _of_table(
         np.repeat([1.0, 1.0, 0.0, 0.0], counts),
         np.repeat([1.0, 0.0] * 2, counts),
     )
-    found = paired_proportions(base, swap)
+    result = paired_proportions(base, swap)
     p = mcnemar(base, swap).p_exact
-    return found.difference, found.ci_low, found.ci_high, p
+    return result.difference, result.ci_low, result.ci_high, p
 
 
 def policies(count: int) -> None:
@@ -439,10 +441,10 @@ def texts(simulations: int, count: int) -> None:
                     for item, right in zip(items, rights, strict=True)
                 ],
             )
-            (figure,) = [each for each in entry["pairs"] if each["by"] == "housing"]
+            (figure,) = [pair for pair in entry["pairs"] if pair["by"] == "housing"]
             flagged += figure["flagged"]
             others += any(
-                each["flagged"] for each in entry["pairs"] if each is not figure
+                pair["flagged"] for pair in entry["pairs"] if pair is not figure
             )
             covered += figure["ci_low"] <= -bias <= figure["ci_high"]
             changes.append(entry["metrics"]["excess_change"]["value"])
@@ -475,19 +477,19 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=12_000)
     parser.add_argument("--attribute", choices=ATTRIBUTES, default="ethnicity")
     parser.add_argument("--simulations", type=int, default=500)
-    given = parser.parse_args()
-    if given.what == "checks":
-        checks(given.seeds, given.rows)
-    elif given.what == "policies":
-        policies(given.rows)
-    elif given.what == "unbiased":
-        unbiased(given.simulations, given.rows)
-    elif given.what == "coverage":
-        coverage(given.simulations)
-    elif given.what == "biased":
-        biased(given.simulations, given.rows, given.attribute)
+    options = parser.parse_args()
+    if options.what == "checks":
+        checks(options.seeds, options.rows)
+    elif options.what == "policies":
+        policies(options.rows)
+    elif options.what == "unbiased":
+        unbiased(options.simulations, options.rows)
+    elif options.what == "coverage":
+        coverage(options.simulations)
+    elif options.what == "biased":
+        biased(options.simulations, options.rows, options.attribute)
     else:
-        texts(given.simulations, given.rows)
+        texts(options.simulations, options.rows)
 
 
 if __name__ == "__main__":

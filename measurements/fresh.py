@@ -55,7 +55,7 @@ _WORD = re.compile(r"\d+(?:[.,/:-]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 def sentences(note: str) -> list[str]:
     """The sentences and lines of a note."""
-    return [part for part in re.split(r"(?<=[.!?\]])\s+|\n+", note) if part]
+    return [text for text in re.split(r"(?<=[.!?\]])\s+|\n+", note) if text]
 
 
 def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
@@ -73,7 +73,7 @@ def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]
     """Where a note could be read otherwise: what does not count and has no marker, what counts and has one, or two values."""
     parts = sentences(note)
     markers = MARKERS if chart.setting != "obstetric" else UNDATED_MARKERS
-    plain = "\n".join(part for part in parts if not markers.search(part))
+    plain = "\n".join(sentence for sentence in parts if not markers.search(sentence))
     problems = [
         f"not marked: {fact.text}"
         for fact in others
@@ -92,9 +92,9 @@ def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]
         any_name = "|".join(map(re.escape, names))
         named = rf"(?<![\w-])(?<!urine )(?<!urinary )(?:{any_name}){LINK} (?=\d)"
         pattern = rf"{named}(.*?)(?=, |\.\s|\.$| and | \(|$)"
-        found = [text.strip() for text in re.findall(pattern, plain, re.MULTILINE)]
-        if found != [fact.reading.text]:
-            problems.append(f"{fact.parameter}: {found} for {fact.reading.text}")
+        readings = [text.strip() for text in re.findall(pattern, plain, re.MULTILINE)]
+        if readings != [fact.reading.text]:
+            problems.append(f"{fact.parameter}: {readings} for {fact.reading.text}")
     return problems
 
 
@@ -107,7 +107,7 @@ def timed(what: str, work: Callable[[], Any]) -> Any:
     return result
 
 
-def told(row: Row) -> bool:
+def ends_in_gold(row: Row) -> bool:
     """Whether the explanation's last line ends in the gold."""
     line, gold = (
         row["ground_truth_explanation"].splitlines()[-1],
@@ -288,7 +288,7 @@ def check(level: int, seed: int, n: int) -> None:
         f"{len(calculators)} calculators, {min(calculators.values())} to {max(calculators.values())} items each"
     )
     paths = timed(
-        "golds checked", lambda: (sum(map(told, rows)), sum(map(typed, rows)))
+        "golds checked", lambda: (sum(map(ends_in_gold, rows)), sum(map(typed, rows)))
     )
     print(f"last line of the explanation agrees: {paths[0]:,} of {len(rows):,}")
     print(f"entities typed as texts agree: {paths[1]:,} of {len(rows):,}")

@@ -83,16 +83,16 @@ class AskedJudge:
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         """Takes claims for granted; other questions have no verdict."""
-        found: list[Verdict | Unscored] = []
+        verdicts: list[Verdict | Unscored] = []
         for question in questions:
             self.questions.setdefault(question.template, question)
             value = question.read('{"claims": ["It hurts.", "It is new."]}')
-            found.append(
+            verdicts.append(
                 Unscored(id=question.id, reason="judge: not asked")
                 if isinstance(value, Unreadable)
                 else Verdict(id=question.id, value=value, votes=(value,))
             )
-        return found
+        return verdicts
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Reader:
 
 def named_readers() -> Iterator[Reader]:
     """Those that no task's scoring calls alone."""
-    known = tuple(map(str, range(1, 10)))
+    ids = tuple(map(str, range(1, 10)))
     choices = ("aspirin", "a cold", "the first of all days", "no fever", "5 mg")
     yield from (
         Reader("reasoning.without_reasoning", without_reasoning),
@@ -120,9 +120,9 @@ def named_readers() -> Iterator[Reader]:
         Reader("ehrnoteqa.read_official_choice", read_official_choice),
         Reader("ehrnoteqa.read_letter", lambda text: read_letter(text, choices)),
         Reader("kqa.abstention", abstention),
-        Reader("archehr.read_answer", lambda text: read_answer(text, known)),
-        Reader("archehr.read_evidence", lambda text: read_evidence(text, known)),
-        Reader("archehr.read_alignment", lambda text: read_alignment(text, known)),
+        Reader("archehr.read_answer", lambda text: read_answer(text, ids)),
+        Reader("archehr.read_evidence", lambda text: read_evidence(text, ids)),
+        Reader("archehr.read_alignment", lambda text: read_alignment(text, ids)),
         Reader("doclens.read_sentences", read_sentences),
         Reader("doclens.divide_note", divide_note),
         Reader("medcalc.quantities.ages", lambda text: list(ages(text))),
@@ -134,7 +134,7 @@ def task_readers(home: Path) -> Iterator[Reader]:
     """Scoring of each task, and the readers of what its judge is asked about gold answers."""
     for name in datasets():
         mt.build(name, config="demo", out=home / name)
-    asked = AskedJudge()
+    judge = AskedJudge()
     for task in tasks().values():
         try:
             items = load_task_data(
@@ -150,10 +150,10 @@ def task_readers(home: Path) -> Iterator[Reader]:
             ("{}",),
         )
         if task.judge:
-            scoring(task, items[:1], asked)(
+            scoring(task, items[:1], judge)(
                 task.benchmark.gold_response(task, items[0])
             )
-    for question in asked.questions.values():
+    for question in judge.questions.values():
         yield Reader(f"judge's reply: {question.id}", question.read)
 
 

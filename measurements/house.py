@@ -64,7 +64,9 @@ def explaining_lines(modules: Modules) -> float:
 def branchy_functions(modules: Modules) -> float:
     """Share of functions with over 15 decisions, in percent."""
     functions = [function for module in modules for function in module.functions]
-    branchy = sum(count_branches(ast.walk(each)) > MANY_BRANCHES for each in functions)
+    branchy = sum(
+        count_branches(ast.walk(function)) > MANY_BRANCHES for function in functions
+    )
     return 100 * branchy / len(functions)
 
 

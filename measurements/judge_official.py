@@ -116,21 +116,21 @@ MADE = [
 
 def record(chance: random.Random, keys: Sequence[str]) -> dict[str, Any]:
     """An object with most of some keys, and odd values."""
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key in keys:
         if chance.random() < 0.9:
             sane = chance.random() < 0.6
             if "prediction" in key:
-                made[key] = chance.choice([0, 1]) if sane else chance.choice(VALUES)
+                values[key] = chance.choice([0, 1]) if sane else chance.choice(VALUES)
             elif key == "provenance":
-                made[key] = (
+                values[key] = (
                     chance.choice([[0], [2], [0, 2]])
                     if sane
                     else chance.choice(PROVENANCE)
                 )
             else:
-                made[key] = "x"
-    return made
+                values[key] = "x"
+    return values
 
 
 def claims_reply(chance: random.Random) -> str:
@@ -156,10 +156,10 @@ def question_reply(chance: random.Random) -> str:
 def citation_reply(chance: random.Random) -> str:
     if chance.random() < 0.2:
         return chance.choice(BROKEN)
-    made = record(chance, ("entailment_prediction", "explanation", "provenance"))
+    values = record(chance, ("entailment_prediction", "explanation", "provenance"))
     if chance.random() < 0.2:
-        made |= {"citations": [7], "output": None}
-    return json.dumps(made)
+        values |= {"citations": [7], "output": None}
+    return json.dumps(values)
 
 
 def lines_reply(chance: random.Random) -> str:
@@ -208,10 +208,10 @@ def run_script(path: Path, *arguments: str) -> dict[str, Any]:
 
 
 def module(name: str, **content: Any) -> ModuleType:
-    made = ModuleType(name)
+    result = ModuleType(name)
     for key, value in content.items():
-        setattr(made, key, value)
-    return made
+        setattr(result, key, value)
+    return result
 
 
 def openai_like(
@@ -280,15 +280,15 @@ def compare(
 ) -> int:
     differ = [
         i
-        for i, (one, other) in enumerate(zip(theirs, ours, strict=True))
-        if one != other
+        for i, (their, our) in enumerate(zip(theirs, ours, strict=True))
+        if their != our
     ]
-    fails = sum(one == "fails" for one in theirs)
+    fails = sum(their == "fails" for their in theirs)
     print(
         f"DocLens, {what}: {len(replies)} replies, no figure in theirs for {fails}; different: {len(differ)}"
     )
-    for place in differ[:3]:
-        print(f"  {replies[place]!r}: theirs {theirs[place]}, ours {ours[place]}")
+    for index in differ[:3]:
+        print(f"  {replies[index]!r}: theirs {theirs[index]}, ours {ours[index]}")
     return len(differ)
 
 
@@ -416,15 +416,18 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         single, "claim_scores.Mistral", script, *common, world=vllm_like(by_name)
     )["full"]
     theirs = [counted(saved[name]) for name in names]
-    said = map(mistral_claim, replies)
-    ours = [our_count(one if isinstance(one, Unreadable) else [one]) for one in said]
+    verdicts = map(mistral_claim, replies)
+    ours = [
+        our_count(verdict if isinstance(verdict, Unreadable) else [verdict])
+        for verdict in verdicts
+    ]
     differ += compare("claims, Mistral", replies, theirs, ours)
 
     def their_sentence(records: Sequence[Any]) -> Any:
         def count_them() -> tuple[int, int]:
-            found = citation_scores({"full": {"x": records[:1]}})
-            return round(found["citation_recall"]["total"]), round(
-                found["citation_precision"]["total"] * 2
+            scores = citation_scores({"full": {"x": records[:1]}})
+            return round(scores["citation_recall"]["total"]), round(
+                scores["citation_precision"]["total"] * 2
             )
 
         return outcome(count_them)
@@ -500,8 +503,10 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         str(prompts / "general_subclaim_generation.json"),
     )
     script = "claim_evaluation/generate_subclaims.py"
-    made = score_file(texts, "output_claim_min1max30.json", script, *mode, world=world)
-    theirs = [item["subclaims_output"] for item in made]
+    generated = score_file(
+        texts, "output_claim_min1max30.json", script, *mode, world=world
+    )
+    theirs = [item["subclaims_output"] for item in generated]
     return differ + compare(
         "claims made, GPT",
         replies,

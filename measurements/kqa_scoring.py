@@ -99,8 +99,8 @@ def measure(
                 )
                 seconds, scores = fastest(1, partial(score, session, "single"))
             show(f"{name}, {again}", seconds, session.stats.questions, "questions")
-            comp = [one.values["comprehensiveness"] for one in scores]
-            hall = [one.values["hallucination_rate"] for one in scores]
+            comp = [item_score.values["comprehensiveness"] for item_score in scores]
+            hall = [item_score.values["hallucination_rate"] for item_score in scores]
             print(
                 f"    comprehensiveness {sum(comp) / len(comp):.4f}, hallucination rate {sum(hall) / len(hall):.4f}"
             )

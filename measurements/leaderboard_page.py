@@ -150,14 +150,14 @@ async def read(address: str, readers: int, seconds: int) -> tuple[list[float], i
             failed += 1
         times.append(time.perf_counter() - began)
 
-    async def reader(place: int) -> None:
-        await asyncio.sleep(place / readers)
+    async def reader(index: int) -> None:
+        await asyncio.sleep(index / readers)
         while time.monotonic() < end:
             for path in ("/", "/leaderboard.js", "/data/board.json"):
                 await ask(path)
             await asyncio.sleep(1)
 
-    await asyncio.gather(*(reader(place) for place in range(readers)))
+    await asyncio.gather(*(reader(index) for index in range(readers)))
     return times, failed
 
 

@@ -47,7 +47,7 @@ class Reply(NamedTuple):
     right: bool
 
 
-class Place(NamedTuple):
+class PatternPosition(NamedTuple):
     """Where a pattern stands: which rule, and which of its patterns."""
 
     rule: int
@@ -86,17 +86,17 @@ class Ablation:
     """Stands in for `reason_of`: leaves patterns out, and notes which ones hold."""
 
     def __init__(self) -> None:
-        self.left_out: frozenset[Place] = frozenset()
-        self.holding: set[Place] = set()
+        self.left_out: frozenset[PatternPosition] = frozenset()
+        self.holding: set[PatternPosition] = set()
 
     def reason_of(self, front: str, behind: str) -> str:
         """As `rules.reason_of`, without the patterns that are left out."""
         sentence = f"{front}{rules.THIS}{behind}"
         for number, rule in enumerate(rules.RULES):
             for index, pattern in enumerate(rule.patterns):
-                place = Place(number, index)
-                if place not in self.left_out and pattern.search(sentence):
-                    self.holding.add(place)
+                position = PatternPosition(number, index)
+                if position not in self.left_out and pattern.search(sentence):
+                    self.holding.add(position)
                     return rule.reason
         return ""
 
@@ -121,7 +121,7 @@ def outcome(reply: Reply, before: Decision, after: Decision) -> str:
     return "wrong accepted" if after.correct else "wrong shed"
 
 
-def pattern_nodes() -> dict[Place, int]:
+def pattern_nodes() -> dict[PatternPosition, int]:
     """The syntax-tree nodes of each pattern in `RULES`."""
     tree = ast.parse(Path(rules.__file__).read_text(encoding="utf-8"))
     value = next(
@@ -132,13 +132,13 @@ def pattern_nodes() -> dict[Place, int]:
         and node.target.id == "RULES"
     )
     assert isinstance(value, ast.Tuple)
-    nodes: dict[Place, int] = {}
+    nodes: dict[PatternPosition, int] = {}
     for number, rule in enumerate(value.elts):
         assert isinstance(rule, ast.Call)
         patterns = rule.args[2]
         assert isinstance(patterns, ast.Call)
         for index, pattern in enumerate(patterns.args):
-            nodes[Place(number, index)] = sum(1 for _ in ast.walk(pattern))
+            nodes[PatternPosition(number, index)] = sum(1 for _ in ast.walk(pattern))
     return nodes
 
 
@@ -147,33 +147,35 @@ def table(sample: Sequence[Reply], *, whole_rules: bool) -> str:
     ablation = Ablation()
     mock.patch.object(rules, "reason_of", ablation.reason_of).start()
     before: list[Decision] = []
-    used_by: defaultdict[Place, list[int]] = defaultdict(list)
+    used_by: defaultdict[PatternPosition, list[int]] = defaultdict(list)
     for number, reply in enumerate(sample):
         ablation.holding = set()
         before.append(decision_on(reply))
-        for place in ablation.holding:
-            used_by[place].append(number)
+        for position in ablation.holding:
+            used_by[position].append(number)
 
     nodes = pattern_nodes()
-    groups: defaultdict[int | Place, list[Place]] = defaultdict(list)
-    for place in nodes:
-        groups[place.rule if whole_rules else place].append(place)
+    groups: defaultdict[int | PatternPosition, list[PatternPosition]] = defaultdict(
+        list
+    )
+    for position in nodes:
+        groups[position.rule if whole_rules else position].append(position)
 
     lines = [f"| rule | nodes | holds | {' | '.join(OUTCOMES)} |", "|---" * 8 + "|"]
-    for places in groups.values():
-        ablation.left_out = frozenset(places)
-        numbers = {number for place in places for number in used_by[place]}
+    for positions in groups.values():
+        ablation.left_out = frozenset(positions)
+        numbers = {number for position in positions for number in used_by[position]}
         changes: Counter[str] = Counter()
         for number in sorted(numbers):
             after = decision_on(sample[number])
             if after != before[number]:
                 changes[outcome(sample[number], before[number], after)] += 1
 
-        rule = rules.RULES[places[0].rule]
+        rule = rules.RULES[positions[0].rule]
         name = f"{rule.reason}: {rule.law}"
         if not whole_rules:
-            name += f" ({places[0].pattern + 1})"
-        cost = sum(nodes[place] for place in places)
+            name += f" ({positions[0].pattern + 1})"
+        cost = sum(nodes[position] for position in positions)
         counts = " | ".join(f"{changes[kind]:,}" for kind in OUTCOMES)
         lines.append(f"| {name} | {cost} | {len(numbers):,} | {counts} |")
 

@@ -140,7 +140,9 @@ def agrees(reading: Reading, text: str) -> tuple[bool, Decision]:
 
 def compared(mirror: Path) -> Iterator[tuple[Reading, bool, Decision]]:
     """Every reading, whether the reader agrees, and how it decides."""
-    files = {blob: rows_of(mirror, blob) for blob in {one.blob for one in readings()}}
+    files = {
+        blob: rows_of(mirror, blob) for blob in {reading.blob for reading in readings()}
+    }
     for reading in readings():
         text = passage(files[reading.blob][reading.line - 1])
         digest = hashlib.sha256(text.encode()).hexdigest()
@@ -155,7 +157,7 @@ def compared(mirror: Path) -> Iterator[tuple[Reading, bool, Decision]]:
 def unclear_replies(mirror: Path) -> tuple[int, list[tuple[str, int, str]]]:
     """How many replies the history holds, and blob, line and reason of each unclear one."""
     total = 0
-    found = []
+    results = []
     for blob in ANSWERS:
         for line, row in enumerate(rows_of(mirror, blob), 1):
             total += 1
@@ -166,8 +168,8 @@ def unclear_replies(mirror: Path) -> tuple[int, list[tuple[str, int, str]]]:
                 gold=str(row["Ground Truth Answer"]),
             )
             if unclear(decision):
-                found.append((blob, line, unclear(decision)))
-    return total, found
+                results.append((blob, line, unclear(decision)))
+    return total, results
 
 
 def report(mirror: Path) -> str:
@@ -180,10 +182,12 @@ def report(mirror: Path) -> str:
             where = f"{reading.blob[:8]}, line {reading.line}, calculator {reading.calculator_id}"
             stated = reading.reading or "no answer"
             lines.append(f"{where}: noted {stated}; {decision.why}")
-    total, found = unclear_replies(mirror)
-    lines += [f"{blob[:8]}, line {line}: unclear, {why}" for blob, line, why in found]
+    total, unclear_rows = unclear_replies(mirror)
+    lines += [
+        f"{blob[:8]}, line {line}: unclear, {why}" for blob, line, why in unclear_rows
+    ]
     lines.append(f"{agreed} of {len(readings())} passages are read as noted")
     lines.append(
-        f"{len(found)} of {total} replies are unclear ({len(found) / total:.1%})"
+        f"{len(unclear_rows)} of {total} replies are unclear ({len(unclear_rows) / total:.1%})"
     )
     return "\n".join(lines)

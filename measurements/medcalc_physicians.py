@@ -91,17 +91,17 @@ def number_of(cell: object) -> Value:
     text = str(cell).strip()
     if is_not_computable(text.upper()):
         return None
-    found = _NUMBER.match(text)
-    if found is None:
+    match = _NUMBER.match(text)
+    if match is None:
         raise UsageError(
             f"{text!r}: neither a number nor {NOT_COMPUTABLE}. Check the table."
         )
-    return float(found[0])
+    return float(match[0])
 
 
 def reviewed_rows(path: Path, rows: Mapping[int, Mapping[str, Any]]) -> list[Reviewed]:
     """Reads the rows that have a physician's answer."""
-    found = []
+    reviewed = []
     for line in read_table(path).rows:
         cells = line.cells
         if missing := {"uid", ORIGINAL, PIPELINE, PHYSICIANS} - set(cells):
@@ -113,11 +113,11 @@ def reviewed_rows(path: Path, rows: Mapping[int, Mapping[str, Any]]) -> list[Rev
                 number_of(cells[column]) for column in (PHYSICIANS, ORIGINAL, PIPELINE)
             )
             row = rows[int(float(cells["uid"]))]
-            made = Reviewed(
+            review = Reviewed(
                 row=row, physicians=physicians, original=original, pipeline=pipeline
             )
-            found.append(made)
-    return found
+            reviewed.append(review)
+    return reviewed
 
 
 def golds_lines(
@@ -180,14 +180,14 @@ def agreement_lines(
 ) -> Iterator[str]:
     """How often each answer agrees with the physicians."""
     released, recomputed, pipeline, corrected = [], [], [], []
-    for each in reviewed:
-        golds = golds_of(each.row, labels)
-        released.append((each, each.original))
-        pipeline.append((each, each.pipeline))
+    for review in reviewed:
+        golds = golds_of(review.row, labels)
+        released.append((review, review.original))
+        pipeline.append((review, review.pipeline))
         if golds.rule is not None:
-            recomputed.append((each, number_of(golds.rule.answer)))
+            recomputed.append((review, number_of(golds.rule.answer)))
         if golds.corrected is not None:
-            corrected.append((each, number_of(golds.corrected.answer)))
+            corrected.append((review, number_of(golds.corrected.answer)))
     answers = (
         ("released label of v1.0", released),
         ("published rule on the released entities", recomputed),
@@ -207,10 +207,10 @@ def agreement_lines(
         [
             (
                 name,
-                (right := sum(each.agrees(value) for each, value in pairs)),
+                (right := sum(review.agrees(value) for review, value in pairs)),
                 len(pairs),
                 *_share(right, len(pairs)),
-                sum(each.agrees_loosely(value) for each, value in pairs),
+                sum(review.agrees_loosely(value) for review, value in pairs),
             )
             for name, pairs in answers
         ],
@@ -219,12 +219,12 @@ def agreement_lines(
 
 def audit_lines(reviewed: Sequence[Reviewed]) -> Iterator[str]:
     """Whether audit flags the labels that the physicians reject."""
-    verdicts = [(audit_row(each.row).verdict, each) for each in reviewed]
+    verdicts = [(audit_row(review.row).verdict, review) for review in reviewed]
     rows = []
     for verdict in VERDICTS:
-        some = [each for found, each in verdicts if found == verdict]
-        accepted = sum(each.agrees(each.original) for each in some)
-        not_computable = sum(each.physicians is None for each in some)
+        some = [review for audit, review in verdicts if audit == verdict]
+        accepted = sum(review.agrees(review.original) for review in some)
+        not_computable = sum(review.physicians is None for review in some)
         rows.append(
             (verdict, len(some), accepted, len(some) - accepted, not_computable)
         )
@@ -237,14 +237,16 @@ def audit_lines(reviewed: Sequence[Reviewed]) -> Iterator[str]:
     )
     yield from _table(header, rows)
     yield ""
-    for name, wanted in (("rejected", False), ("accepted", True)):
-        told = [
-            found for found, each in verdicts if each.agrees(each.original) is wanted
+    for name, is_accepted in (("rejected", False), ("accepted", True)):
+        audits = [
+            audit
+            for audit, review in verdicts
+            if review.agrees(review.original) is is_accepted
         ]
-        flagged = sum(found != "agrees" for found in told)
-        share, limits = _share(flagged, len(told))
-        said = f"{flagged} of the {len(told)} labels that are {name}"
-        yield f"Audit flags {said}: {share} ({limits})."
+        flagged = sum(audit != "agrees" for audit in audits)
+        share, limits = _share(flagged, len(audits))
+        description = f"{flagged} of the {len(audits)} labels that are {name}"
+        yield f"Audit flags {description}: {share} ({limits})."
 
 
 def _share(right: int, n: int) -> tuple[str, str]:
@@ -281,8 +283,8 @@ def main() -> None:
     )
     for name in ("source", "corrected", "physicians"):
         parser.add_argument(f"--{name}", required=True, type=Path)
-    given = parser.parse_args()
-    print("\n".join(report(given.source, given.corrected, given.physicians)))
+    options = parser.parse_args()
+    print("\n".join(report(options.source, options.corrected, options.physicians)))
 
 
 if __name__ == "__main__":

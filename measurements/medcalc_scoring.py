@@ -136,7 +136,7 @@ def measure_reading(
         ]
         best["ours"] = min(best["ours"], time.process_time() - start)
     same = sum(
-        one == other for one, other in zip(read_by_authors, read_by_us, strict=True)
+        their == our for their, our in zip(read_by_authors, read_by_us, strict=True)
     )
     print(
         f"reading alone: authors {len(rows) / best['authors']:,.0f} rows/s, ours {len(rows) / best['ours']:,.0f} rows/s, "
@@ -185,16 +185,18 @@ def main() -> None:
     if options.recorded:
         golds = {row["Row Number"]: row for row in rows}
         recorded = read(options.recorded)
-        answers, wanted = (
+        answers, answered_rows = (
             [row["LLM Answer"] for row in recorded],
             [golds[row["Row Number"]] for row in recorded],
         )
-        measure("accuracy, recorded answers", decide, answers, wanted, options.rounds)
+        measure(
+            "accuracy, recorded answers", decide, answers, answered_rows, options.rounds
+        )
         measure(
             "accuracy_official, recorded answers",
             official_check,
             answers,
-            wanted,
+            answered_rows,
             options.rounds,
         )
 

@@ -259,18 +259,18 @@ def _of_kind(
     seen: set[str],
 ) -> Iterator[Case]:
     """A name in some forms of a kind, with one of the calculator's golds each."""
-    wanted = TRIES.get(
+    remaining = TRIES.get(
         kind_forms[0].kind, 1 if kind_forms[0].manner == "contrived" else 2
     )
     for form in rng.sample(kind_forms, len(kind_forms)):
-        if not wanted:
+        if not remaining:
             return
         filler = Filler(rng.choice(questions), name, rng)
         reply = framed(form, filler, filler.words(), frames)
         if reply is None or reply in seen:
             continue
         seen.add(reply)
-        wanted -= 1
+        remaining -= 1
         yield _case(form, filler, reply)
 
 
@@ -480,11 +480,11 @@ def main() -> None:
         DOCUMENT.write_text(document_with(totals, document), encoding="utf-8")
 
 
-def misreadings(half: Half, counts: Mapping[Key, Count], wanted: str) -> str:
+def misreadings(half: Half, counts: Mapping[Key, Count], only: str) -> str:
     """The misread replies of one kind, or of all, one a line."""
     lines = []
     for (side, _, kind), count in counts.items():
-        if wanted not in ("all", kind):
+        if only not in ("all", kind):
             continue
         for case, decision in count.misread:
             where = f"{half} {side} {kind} {case.calculator_id} gold {case.gold}"

@@ -101,15 +101,15 @@ def opened(folder: Path) -> None:
         )
 
 
-def match(umls: Path, given: Path, times: int) -> None:
-    told = json.loads(given.read_text(encoding="utf-8"))
-    texts = told["texts"] if isinstance(told, dict) else told
+def match(umls: Path, path: Path, times: int) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    texts = content["texts"] if isinstance(content, dict) else content
     texts = (texts * (times // len(texts) + 1))[:times]
     with tempfile.TemporaryDirectory() as name:
         build_index(umls, Path(name) / "ours")
         quick = _quickumls(umls, Path(name) / "theirs")
-        with UmlsIndex(Path(name) / "ours") as found:
-            matcher = Matcher(found, variant="archehr", parts={})
+        with UmlsIndex(Path(name) / "ours") as index:
+            matcher = Matcher(index, variant="archehr", parts={})
             matcher.concepts(texts[0])
             began = time.perf_counter()
             ours = [matcher.matches(text) for text in texts]
@@ -121,8 +121,8 @@ def match(umls: Path, given: Path, times: int) -> None:
         ]
         slow = (time.perf_counter() - began) * len(texts) / len(few)
         differ = sum(
-            {(each.start, each.end) for each in mine}
-            != {(each[0]["start"], each[0]["end"]) for each in other}
+            {(span.start, span.end) for span in mine}
+            != {(group[0]["start"], group[0]["end"]) for group in other}
             for mine, other in zip(ours, theirs, strict=False)
         )
     print(

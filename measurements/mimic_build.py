@@ -54,7 +54,7 @@ def rows(folder: Path) -> None:
     for _ in stream_rows(
         folder / NOTES_FILE,
         NOTE_COLUMNS,
-        wanted={"CATEGORY": ("Radiology",)},
+        selected={"CATEGORY": ("Radiology",)},
         release="",
     ):
         pass
@@ -68,9 +68,9 @@ def imports(_: Path) -> None:
 WAYS = (build, read, rows, imports)
 
 
-def one(way: str, folder: Path) -> None:
+def run_way(way: str, folder: Path) -> None:
     began = time.perf_counter()
-    next(each for each in WAYS if each.__name__ == way)(folder)
+    next(function for function in WAYS if function.__name__ == way)(folder)
     took = time.perf_counter() - began
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(
@@ -94,13 +94,13 @@ def measured(folder: Path, way: str) -> dict[str, float]:
         text=True,
     )
     shutil.rmtree(folder / "built", ignore_errors=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--one"]:
-        one(sys.argv[2], Path(sys.argv[3]))
+        run_way(sys.argv[2], Path(sys.argv[3]))
         return
     sizes = list(map(int, sys.argv[1:])) or list(NOTES)
     figures: list[dict[str, float]] = []
@@ -116,14 +116,14 @@ def main() -> None:
                 flush=True,
             )
             for way in WAYS:
-                found = measured(folder, way.__name__)
+                figure = measured(folder, way.__name__)
                 print(
-                    f"  {way.__name__:<7} {found['seconds']:7.1f} s, processor {found['processor']:7.1f} s, peak memory "
-                    f"{found['peak']:6,.0f} MiB",
+                    f"  {way.__name__:<7} {figure['seconds']:7.1f} s, processor {figure['processor']:7.1f} s, peak memory "
+                    f"{figure['peak']:6,.0f} MiB",
                     flush=True,
                 )
                 if way is build:
-                    figures.append(found)
+                    figures.append(figure)
     if len(sizes) > 1:
         more = (RELEASE - sizes[-1]) / (sizes[-1] - sizes[-2])
         seconds, processor, peak = (

@@ -57,14 +57,14 @@ def their_marks(rows: list[dict[str, str]], wheel: str, venv: Path) -> list[floa
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*install, *IMPORTS], check=True)
     subprocess.run([*install, "--no-deps", wheel], check=True)
-    told = subprocess.run(
+    result = subprocess.run(
         [python, "-c", THEIRS],
         input=json.dumps(rows),
         capture_output=True,
         text=True,
         check=True,
     )
-    digest, marks = told.stdout.splitlines()[-2:]
+    digest, marks = result.stdout.splitlines()[-2:]
     if digest != METRIC_SHA256:
         raise SystemExit(
             f"{wheel}: its medcalc_bench_metrics.py has the SHA-256 {digest}, not medhelm 0.8.0's."
@@ -85,11 +85,11 @@ def main() -> None:
         help="the wheel, instead of the package index",
     )
     parser.add_argument("--venv", type=Path, help="folder to keep the environment in")
-    given = parser.parse_args()
-    with given.source.open(encoding="utf-8", newline="") as lines:
+    options = parser.parse_args()
+    with options.source.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     with tempfile.TemporaryDirectory() as scratch:
-        theirs = their_marks(rows, given.wheel, given.venv or Path(scratch))
+        theirs = their_marks(rows, options.wheel, options.venv or Path(scratch))
     golds, peer, ours = Counter[str](), Counter[str](), Counter[str]()
     for row, mark in zip(rows, theirs, strict=True):
         gold = row["Ground Truth Answer"]

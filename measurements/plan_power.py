@@ -79,7 +79,7 @@ def differences(draws: int) -> None:
         items = needed_as_assumed(
             Goal("difference", difference, apart=apart), 1
         ).clusters
-        found = 0
+        significant = 0
         for number in range(draws):
             a, b = pair(generator, items, accuracy, difference, agreement)
             p = mcnemar(a, b).p_exact
@@ -88,9 +88,9 @@ def differences(draws: int) -> None:
                     compare_columns(columns(a, b, "proportion"), resamples=100)["p"]
                     == p
                 )
-            found += p < 0.05
+            significant += p < 0.05
         print(
-            f"{accuracy:8} {difference:11} {agreement:10} {items:7} {found / draws:17.3f}",
+            f"{accuracy:8} {difference:11} {agreement:10} {items:7} {significant / draws:17.3f}",
             flush=True,
         )
 
@@ -108,11 +108,11 @@ def limits(draws: int) -> None:
     ):
         items = needed_as_assumed(Goal("at_least", limit, truth=truth), 1).clusters
         counts = np.unique(generator.binomial(items, truth, draws), return_counts=True)
-        said = 0
+        passed = 0
         for right, times in zip(*counts, strict=True):
-            made = proportion_interval(np.arange(items) < right)
-            said += int(times) * Limit(limit).met(made.ci_low, made.ci_high)
-        print(f"{limit:8} {truth:6} {items:7} {said / draws:.3f}", flush=True)
+            interval = proportion_interval(np.arange(items) < right)
+            passed += int(times) * Limit(limit).met(interval.ci_low, interval.ci_high)
+        print(f"{limit:8} {truth:6} {items:7} {passed / draws:.3f}", flush=True)
 
 
 def margins(draws: int) -> None:
@@ -123,13 +123,13 @@ def margins(draws: int) -> None:
         items = needed_as_assumed(
             Goal("margin", margin, apart=1.0 - agreement), 1
         ).clusters
-        said = 0
+        passed = 0
         for _ in range(draws):
-            made = compare_columns(
+            comparison = compare_columns(
                 columns(*pair(generator, items, 0.5, 0.0, agreement), "proportion")
             )
-            said += made["ci_low"] >= -margin
-        print(f"{margin:8} {agreement:10} {items:7} {said / draws:.3f}", flush=True)
+            passed += comparison["ci_low"] >= -margin
+        print(f"{margin:8} {agreement:10} {items:7} {passed / draws:.3f}", flush=True)
 
 
 def _p_value(columns: Columns) -> float:
@@ -157,21 +157,21 @@ def past_runs(draws: int) -> None:
         )
         return first, second
 
-    for name, made, kind, size in (
+    for name, simulate, kind, size in (
         ("notes of four, right or wrong", notes, "proportion", 4),
         ("means of shares", means, "mean", 1),
     ):
-        large = made(100_000)
+        large = simulate(100_000)
         truth = float((large[1] - large[0]).mean())
-        past = columns(*made(2_000), kind, size)  # type: ignore[arg-type]
+        past = columns(*simulate(2_000), kind, size)  # type: ignore[arg-type]
         needed: Needed = needed_from_runs(Goal("difference", truth), past)
-        found = sum(
-            _p_value(columns(*made(needed.clusters), kind, size))  # type: ignore[arg-type]
+        significant = sum(
+            _p_value(columns(*simulate(needed.clusters), kind, size))  # type: ignore[arg-type]
             < 0.05
             for _ in range(draws)
         )
         print(
-            f"{name:38} {needed.clusters:9} {found / draws:.3f} (difference {truth:.3f})"
+            f"{name:38} {needed.clusters:9} {significant / draws:.3f} (difference {truth:.3f})"
         )
 
 

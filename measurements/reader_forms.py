@@ -74,8 +74,8 @@ class Form:
 
 def letter(text: str) -> Any:
     """The letter of an answer."""
-    found = read_letter(text, CHOICES)
-    return found.letter if found and found.letter else NOTHING
+    reading = read_letter(text, CHOICES)
+    return reading.letter if reading and reading.letter else NOTHING
 
 
 def verdict(read: Callable[[str], Any], text: str) -> Any:
@@ -116,11 +116,13 @@ def forms() -> Iterator[Form]:
 
 def outcome(form: Form) -> str:
     """`read` as meant, `unread`, or `false`: read as something else. What cannot be told is read as meant if it is not read."""
-    found = READERS[form.reader](form.text)
-    if found is NOTHING and form.means is not NOTHING:
+    actual = READERS[form.reader](form.text)
+    if actual is NOTHING and form.means is not NOTHING:
         return "unread"
     same = (
-        found is form.means if NOTHING in (found, form.means) else found == form.means
+        actual is form.means
+        if NOTHING in (actual, form.means)
+        else actual == form.means
     )
     return "read" if same else "false"
 
@@ -135,23 +137,23 @@ def main() -> None:
 
     counts: dict[tuple[str, str], Counter[str]] = {}
     for form in forms():
-        said = outcome(form)
+        result = outcome(form)
         rows = [(form.reader, form.kind)]
         if form.kind != FOREIGN:
             rows.append((form.reader, "all of them"))
         for row in rows:
-            counts.setdefault(row, Counter())[f"{form.half} {said}"] += 1
-        if form.half == options.misses and said != "read":
-            print(f"{form.reader}, {form.kind}: {said}: {form.text!r}")
+            counts.setdefault(row, Counter())[f"{form.half} {result}"] += 1
+        if form.half == options.misses and result != "read":
+            print(f"{form.reader}, {form.kind}: {result}: {form.text!r}")
     heads = "".join(
         f"{f'{half}: read':>20}{'unread':>8}{'false':>7}" for half in HALVES
     )
     print(f"{'reader: kind':44}{heads}")
-    for (reader, kind), told in sorted(counts.items()):
+    for (reader, kind), tally in sorted(counts.items()):
         cells = ""
         for half in HALVES:
             read, unread, false = (
-                told[f"{half} {said}"] for said in ("read", "unread", "false")
+                tally[f"{half} {result}"] for result in ("read", "unread", "false")
             )
             cells += f"{f'{read}/{read + unread + false}':>20}{unread:>8}{false:>7}"
         print(f"{f'{reader}: {kind}':44}{cells}")

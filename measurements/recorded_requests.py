@@ -58,14 +58,14 @@ class Compared:
         return not self.only_theirs and not self.only_ours
 
     def __str__(self) -> str:
-        told = (
+        text = (
             f"{self.equal} different requests of both (sent again: {self.again[0]} by theirs, {self.again[1]} by ours), "
             f"{len(self.only_theirs)} by theirs alone, {len(self.only_ours)} by ours alone"
         )
         for side, requests in (("theirs", self.only_theirs), ("ours", self.only_ours)):
             for request in requests[:SHOWN]:
-                told += f"\n  {side} alone, the end: {request[-300:]!r}"
-        return told
+                text += f"\n  {side} alone, the end: {request[-300:]!r}"
+        return text
 
 
 def official_options(description: str | None, **numbers: int) -> argparse.Namespace:
@@ -97,12 +97,15 @@ def compare(
     by: Callable[[Call], bytes] = content,
 ) -> Compared:
     """Compares requests by the bytes of their roles and texts, or of what `by` takes of them."""
-    asked, sent = Counter(map(by, theirs)), Counter(map(by, ours))
+    their_counts, our_counts = Counter(map(by, theirs)), Counter(map(by, ours))
     return Compared(
-        equal=len(asked.keys() & sent.keys()),
-        only_theirs=tuple(sorted(asked.keys() - sent.keys())),
-        only_ours=tuple(sorted(sent.keys() - asked.keys())),
-        again=(asked.total() - len(asked), sent.total() - len(sent)),
+        equal=len(their_counts.keys() & our_counts.keys()),
+        only_theirs=tuple(sorted(their_counts.keys() - our_counts.keys())),
+        only_ours=tuple(sorted(our_counts.keys() - their_counts.keys())),
+        again=(
+            their_counts.total() - len(their_counts),
+            our_counts.total() - len(our_counts),
+        ),
     )
 
 
@@ -146,7 +149,7 @@ def run_ours(
     *words: str | Path, server: FaultServer | None = None, folder: Path
 ) -> None:
     """Runs `medical-tasks`; `openai-api/local/NAME` is the server. Unscored items (exit code 5) are part of what is compared."""
-    place = (
+    endpoint = (
         {}
         if server is None
         else {"LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "none"}
@@ -156,7 +159,7 @@ def run_ours(
         **os.environ,
         "PYTHONPATH": root,
         "MEDICAL_TASKS_HOME": str(folder),
-        **place,
+        **endpoint,
     }
     command = [sys.executable, "-m", "medical_tasks", *map(str, words)]
     _run(command, folder, environment, allowed=(0, 5))

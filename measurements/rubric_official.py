@@ -105,10 +105,10 @@ def judged(call: Call) -> str:
 
 def quietly(*words: str) -> None:
     """Runs a command that must succeed."""
-    told = io.StringIO()
-    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         code = medical_tasks(list(words))
-    assert code == 0, told.getvalue()
+    assert code == 0, output.getvalue()
 
 
 def our_figures(folder: Path, checkout: Path, seed: int) -> dict[str, float | None]:
@@ -119,9 +119,16 @@ def our_figures(folder: Path, checkout: Path, seed: int) -> dict[str, float | No
     quietly("build", "medical_rubric", "--config", "full", "--source", source)
     with FaultServer(answer=judged) as server:
         os.environ["JUDGING_BASE_URL"] = server.base_url
-        asked = ["--judge", f"openai-api/judging/judge-{seed}", "--prompts", "official"]
-        asked += ["--upstream", str(checkout), "--config", "full"]
-        quietly("score", "medical_rubric", "--responses", answers, *asked, "--out", out)
+        options = [
+            "--judge",
+            f"openai-api/judging/judge-{seed}",
+            "--prompts",
+            "official",
+        ]
+        options += ["--upstream", str(checkout), "--config", "full"]
+        quietly(
+            "score", "medical_rubric", "--responses", answers, *options, "--out", out
+        )
     entry: Any = read_results(Path(out))["tasks"]["medical_rubric"]
     figures = {"score": entry["metrics"]["points"]["value"]}
     for by, groups in entry["breakdown"].items():
@@ -137,9 +144,9 @@ def main() -> None:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--sets", type=int, default=20)
-    given = parser.parse_args()
-    checkout, compared, apart = given.checkout.resolve(), 0, []
-    for seed in range(given.sets):
+    options = parser.parse_args()
+    checkout, compared, apart = options.checkout.resolve(), 0, []
+    for seed in range(options.sets):
         chance = random.Random(seed)
         with tempfile.TemporaryDirectory() as name, plugins.using([str(EXAMPLE)]):
             folder = Path(name)
@@ -158,7 +165,7 @@ def main() -> None:
                 for row in rows
             ]
             write_lines(folder / "answers.jsonl", answers)
-            command = [given.python, "-c", DRIVER, str(checkout), str(folder)]
+            command = [options.python, "-c", DRIVER, str(checkout), str(folder)]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             theirs = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
             assert theirs.pop("overall_score") == theirs["score"]

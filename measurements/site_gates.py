@@ -45,7 +45,7 @@ GROUPS: Final = 2
 
 def margins(use: str, preset: Preset) -> list[tuple[bool, float, bool]]:
     """Of each margin of a policy: whether it is of a harm, its size, whether of groups."""
-    made = Materials(
+    materials = Materials(
         use=use,
         preset=preset,
         margin=MARGIN,
@@ -56,10 +56,10 @@ def margins(use: str, preset: Preset) -> list[tuple[bool, float, bool]]:
         strata=["sex"],
         sample="sample/sample.csv",
     )
-    harms = {each.metric: each.harm for each in MEASURES[use]}
+    harms = {measure.metric: measure.harm for measure in MEASURES[use]}
     return [
         (harms[str(rule["metric"])], float(str(rule["margin"])), "by" in rule)
-        for rule in rules(made)
+        for rule in rules(materials)
         if "margin" in rule
     ]
 
@@ -109,12 +109,12 @@ def verdicts(
     for harm, margin, grouped in held:
         loss = margin if worse else 0.0
         first, second = pair(generator, patients, harm, loss)
-        parts = [sex == group for group in range(GROUPS)] if grouped else [sex >= 0]
-        for part in parts:
-            found = finding(
-                first[part], second[part], patients[part].tolist(), harm, margin
+        masks = [sex == group for group in range(GROUPS)] if grouped else [sex >= 0]
+        for mask in masks:
+            result = finding(
+                first[mask], second[mask], patients[mask].tolist(), harm, margin
             )
-            verdict = found.decided(len(held)).verdict == GO
+            verdict = result.decided(len(held)).verdict == GO
             yield verdict
             if not verdict:
                 return
@@ -125,7 +125,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--draws", type=int, default=250)
     parser.add_argument("--items", type=int, default=600)
-    given = parser.parse_args()
+    options = parser.parse_args()
     print("use                preset       rules  wrong GO  one rule  as good")
     totals = dict.fromkeys(PRESETS, 0)
     alone = dict.fromkeys(PRESETS, 0)
@@ -133,21 +133,25 @@ def main() -> None:
         for preset in PRESETS:
             generator = np.random.default_rng([3, *use.encode(), *preset.encode()])
             whole = first = good = 0
-            for _ in range(given.draws):
-                found = list(verdicts(generator, use, preset, given.items, worse=True))
-                first += found[0]
-                whole += all(found)
-            for _ in range(given.draws // 5):
-                good += all(verdicts(generator, use, preset, given.items, worse=False))
+            for _ in range(options.draws):
+                passed = list(
+                    verdicts(generator, use, preset, options.items, worse=True)
+                )
+                first += passed[0]
+                whole += all(passed)
+            for _ in range(options.draws // 5):
+                good += all(
+                    verdicts(generator, use, preset, options.items, worse=False)
+                )
             totals[preset] += whole
             alone[preset] += first
             print(
                 f"{use:18} {preset:12} {len(margins(use, preset)):5}  "
-                f"{100 * whole / given.draws:7.1f} %  {100 * first / given.draws:7.1f} %  "
-                f"{100 * good / (given.draws // 5):6.1f} %",
+                f"{100 * whole / options.draws:7.1f} %  {100 * first / options.draws:7.1f} %  "
+                f"{100 * good / (options.draws // 5):6.1f} %",
                 flush=True,
             )
-    gates = given.draws * len(MEASURES)
+    gates = options.draws * len(MEASURES)
     for preset, wrong in totals.items():
         print(
             f"{preset}: of {gates:,} gates {wrong} wrong GO with all rules at the margin, "

@@ -92,7 +92,7 @@ def plain(runs: Floats) -> Floats:
 
 def without_head_start(scores: Floats) -> Floats:
     """Scores of a change as they are where look 1 is like any other."""
-    found = np.empty(scores.shape)
+    maxima = np.empty(scores.shape)
     looks = np.arange(1, scores.shape[-1] + 1)
     for look in looks:
         best = np.full(scores.shape[:-1], -np.inf)
@@ -101,8 +101,8 @@ def without_head_start(scores: Floats) -> Floats:
             weights = start / j / np.sqrt(1.0 + 1.0 / j)
             total = scores[..., start - 1 : look] @ weights
             best = np.maximum(best, total / math.sqrt(float(weights @ weights)))
-        found[..., look - 1] = best
-    return found
+        maxima[..., look - 1] = best
+    return maxima
 
 
 def accumulating(scores: Floats) -> Floats:
@@ -157,20 +157,20 @@ def measured(looks: int, series: int, how: Spending) -> None:
     for name, statistic in STATISTICS.items():
         bound = limits(name, looks, how)
         false = (statistic(noise) > bound).any(axis=1).mean()
-        found = []
+        detected = []
         for start in starts:
             runs = noise.copy()
             runs[:, start:] -= LOSS
             over = (statistic(runs) > bound)[:, start - 1 :]
-            found.append(
+            detected.append(
                 [
                     over[:, 0].mean(),
                     over[:, :3].any(axis=1).mean(),
                     over.any(axis=1).mean(),
                 ]
             )
-        first, three, last = np.mean(found, axis=0)
-        at_one = found[0][2]
+        first, three, last = np.mean(detected, axis=0)
+        at_one = detected[0][2]
         slow = (statistic(ramp) > bound).any(axis=1).mean()
         print(
             f"{looks:5}  {how:14}  {name:12}  {100 * false:8.1f} %  {100 * first:5.1f} %  "
@@ -183,7 +183,7 @@ def measured_items(looks: int, series: int, how: Spending) -> None:
     generator = np.random.default_rng(100 + looks)
     chances = [spent(look, looks, how) for look in range(1, looks + 1)]
     bound = np.array(boundaries(chances))
-    patients, each = 75, 2
+    patients, per_patient = 75, 2
     for name, loss, start in (
         ("unchanged", 0.0, 1),
         ("-8 points at 1", 0.08, 1),
@@ -192,12 +192,15 @@ def measured_items(looks: int, series: int, how: Spending) -> None:
         crossed = 0
         for _ in range(series):
             ease = generator.beta(4.0, 1.2, size=(patients, 1))
-            share = np.clip(ease + generator.normal(0, 0.05, (patients, each)), 0, 1)
+            share = np.clip(
+                ease + generator.normal(0, 0.05, (patients, per_patient)), 0, 1
+            )
             after = np.where(np.arange(looks + 1) >= start, loss, 0.0)
             chance = np.clip(share[None] - after[:, None, None], 0.0, 1.0)
-            right = generator.random((looks + 1, patients, each)) < chance
+            right = generator.random((looks + 1, patients, per_patient)) < chance
             sums = np.stack(
-                [right.sum(axis=2), np.full((looks + 1, patients), float(each))], axis=1
+                [right.sum(axis=2), np.full((looks + 1, patients), float(per_patient))],
+                axis=1,
             )
             table = SeriesTable((1.0,), sums.astype(float))
             p = [exchange_p(table.until(run))[0] for run in range(1, looks + 1)]

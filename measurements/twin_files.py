@@ -22,7 +22,7 @@ def write_gzip(path: Path, parts: Iterable[str], *, compresslevel: int) -> None:
             filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel
         ) as stream,
     ):
-        stream.writelines(part.encode() for part in parts)
+        stream.writelines(text.encode() for text in parts)
 
 
 def write_sums(folder: Path, *names: str) -> None:

@@ -50,10 +50,10 @@ def main(questions: int) -> None:
     )
     for level in sorted({*LEVELS, round(paper_agreement(), 4)}):
         calls = expected_calls(level)
-        asked = session_calls(draw_votes(questions, level, seed=1))
+        simulated_calls = session_calls(draw_votes(questions, level, seed=1))
         print(
             f"{level:9.4f} {level**2 + (1 - level) ** 2:15.4f} {calls:16.3f} {1 - calls / VOTES:12.1%} "
-            f"{1 - asked / (VOTES * questions):16.1%}"
+            f"{1 - simulated_calls / (VOTES * questions):16.1%}"
         )
 
 

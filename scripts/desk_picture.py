@@ -87,7 +87,7 @@ def main() -> None:
         try:
             lines = iter(desk.stdout or ())
             address = next(
-                found[1] for line in lines if (found := re.match("for ann: (.+)", line))
+                match[1] for line in lines if (match := re.match("for ann: (.+)", line))
             )
             with sync_playwright() as playwright:
                 chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")

@@ -156,11 +156,11 @@ def read_file(file: PublishedFile, sources: Mapping[str, Path]) -> bytes:
         raise MissingError(f"{file.path}: its repository is not here. {again}.")
     blob = ["git", "-C", str(folder), "cat-file", "blob", f"{file.commit}:{file.path}"]
     done = subprocess.run(blob, capture_output=True, check=False)
-    found = [] if done.returncode else [done.stdout]
-    found += [
+    contents = [] if done.returncode else [done.stdout]
+    contents += [
         path.read_bytes() for path in sorted(folder.rglob(file.name)) if path.is_file()
     ]
-    for content in found:
+    for content in contents:
         if hashlib.sha256(content).hexdigest() == file.sha256:
             return content
     raise MissingError(
@@ -198,10 +198,10 @@ def answers_of(task: TaskSpec, content: bytes, name: str) -> Iterator[PublishedA
             )
             continue
         for answer in MEDCALC.published_answers(task, record):
-            asked = "\n".join(record[name] for name in ASKED)
+            question = "\n".join(record[name] for name in ASKED)
             text = answer.text if isinstance(answer.text, str) else None
             yield PublishedAnswer(
-                at=at, ids=(answer.item,), questions=(asked,), text=text
+                at=at, ids=(answer.item,), questions=(question,), text=text
             )
 
 
@@ -230,7 +230,9 @@ class AuthorsFile(PublishedSource):
                 first.setdefault(match.item, match.answer)
         self.matched = {answer.at for answer in first.values()}
         texts = {
-            item: each.text for item, each in first.items() if each.text is not None
+            item: answer.text
+            for item, answer in first.items()
+            if answer.text is not None
         }
         lost = dict.fromkeys(first.keys() - texts.keys(), ERROR)
         origin: JsonDict = {
@@ -355,8 +357,8 @@ def make_package(
     check_no_text(
         package,
         [
-            each.text or ""
-            for each in answers_of(task_spec(entry.task), content, entry.file.name)
+            answer.text or ""
+            for answer in answers_of(task_spec(entry.task), content, entry.file.name)
         ],
     )
     return package
@@ -388,23 +390,24 @@ def fill(
             package = make_package(
                 entry, contents[entry.file.sha256], catalogue, data, folder
             )
-            made = board.submit(package.read_bytes())
+            submitted = board.submit(package.read_bytes())
             options = VerifyOptions(
                 data=data, responses=folder / "run", task_args=labels(entry, data)
             )
-            report = verified_report(board, made.id, options, Attestation())
+            report = verified_report(board, submitted.id, options, Attestation())
         who = (entry.organisation, entry.model)
         board.decide(
-            made.id,
+            submitted.id,
             "accepted",
             by="the maintainers",
             reason="Published answers, scored here.",
             verified=report,
             replaces=first.get(who, ""),
         )
-        first.setdefault(who, made.id)
+        first.setdefault(who, submitted.id)
         print(
-            f"{made.id}: {entry.model}, {entry.organisation}, {entry.task}", flush=True
+            f"{submitted.id}: {entry.model}, {entry.organisation}, {entry.task}",
+            flush=True,
         )
     if problems := check_store(board).problems:
         raise ValueError("; ".join(problems))
@@ -435,19 +438,19 @@ class Shown:
 
     def reported(self, name: str) -> str:
         """A figure that the source reports of these answers."""
-        found = (
-            each["value"]
-            for each in self.entry.get("reported", ())
-            if each["metric"] == name
+        values = (
+            figure["value"]
+            for figure in self.entry.get("reported", ())
+            if figure["metric"] == name
         )
-        value = next(found, None)
+        value = next(values, None)
         return "-" if value is None else f"{value:.2f}"
 
     def on_items_of(self, other: Shown) -> str:
         """The accuracy on the items that another one answered; by Wilson's interval."""
         values = [self.right[item] for item in other.right]
-        made = proportion_interval(values)
-        return in_percent(made.value, made.ci_low, made.ci_high)
+        interval = proportion_interval(values)
+        return in_percent(interval.value, interval.ci_low, interval.ci_high)
 
 
 def in_percent(
@@ -461,10 +464,10 @@ def in_percent(
 def shown_results(store: Path) -> list[Shown]:
     """The accepted results of a store: published answers as the catalogue has them, then others."""
     board = Board(LocalStorage(store))
-    found = []
+    results = []
     for submission in board.submissions("accepted"):
         items = board.package(submission.id).items
-        found += [
+        results += [
             Shown(
                 model=submission.submitter.model,
                 organisation=submission.submitter.organisation,
@@ -479,28 +482,32 @@ def shown_results(store: Path) -> list[Shown]:
             for task in submission.tasks
         ]
     order = {
-        (entry.organisation, entry.model, entry.task): place
-        for place, entry in enumerate(Catalogue.read().entries)
+        (entry.organisation, entry.model, entry.task): position
+        for position, entry in enumerate(Catalogue.read().entries)
     }
 
-    def place(one: Shown) -> tuple[int, str, str]:
+    def sort_key(result: Shown) -> tuple[int, str, str]:
         return (
-            order.get((one.organisation, one.model, one.task), len(order)),
-            one.task,
-            one.model,
+            order.get((result.organisation, result.model, result.task), len(order)),
+            result.task,
+            result.model,
         )
 
-    return sorted(found, key=place)
+    return sorted(results, key=sort_key)
 
 
 def tables(store: Path) -> dict[str, str]:
     """The tables of the documents, by name."""
     shown = shown_results(store)
-    medcalc = [one for one in shown if task_spec(one.task).benchmark == MEDCALC]
+    medcalc = [
+        result for result in shown if task_spec(result.task).benchmark == MEDCALC
+    ]
     return {
         "medcalc": answers_table(medcalc),
-        "notes": notes_table([one for one in shown if one.task == "aci_bench"]),
-        "labels": labels_table([one for one in medcalc if one.is_published]),
+        "notes": notes_table(
+            [result for result in shown if result.task == "aci_bench"]
+        ),
+        "labels": labels_table([result for result in medcalc if result.is_published]),
     }
 
 
@@ -511,24 +518,24 @@ def answers_table(results: Sequence[Shown]) -> str:
         for entry in Catalogue.read().entries
     }
     # the catalogue begins with it
-    whole = next(one for one in results if one.is_published)
+    whole = next(result for result in results if result.is_published)
     rows = [
         "| model | task | items | paper, 1,047 items | recorded | `accuracy_official` | `accuracy` "
         f"| {whole.model} on these items |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for one in results:
-        paper = papers.get((one.organisation, one.model, one.task))
-        part = one.is_published and len(one.right) < len(whole.right)
+    for result in results:
+        paper = papers.get((result.organisation, result.model, result.task))
+        is_partial = result.is_published and len(result.right) < len(whole.right)
         cells = (
-            one.model,
-            one.task,
-            f"{len(one.right):,}",
+            result.model,
+            result.task,
+            f"{len(result.right):,}",
             f"{paper['value']:.2f} ({paper['where']})" if paper else "-",
-            one.reported(RECORDED),
-            one.figure("accuracy_official"),
-            one.figure("accuracy"),
-            whole.on_items_of(one) if part else "-",
+            result.reported(RECORDED),
+            result.figure("accuracy_official"),
+            result.figure("accuracy"),
+            whole.on_items_of(result) if is_partial else "-",
         )
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
@@ -539,9 +546,9 @@ def labels_table(results: Sequence[Shown]) -> str:
     names = ("accuracy", "accuracy_recomputed", "accuracy_agreed", "accuracy_corrected")
     heads = " | ".join(f"`{name}`" for name in names)
     rows = [f"| model | task | {heads} |", "|---|---|---|---|---|---|"]
-    for one in results:
-        figures = [one.figure(name, n=True) for name in names]
-        rows.append(f"| {' | '.join((one.model, one.task, *figures))} |")
+    for result in results:
+        figures = [result.figure(name, n=True) for name in names]
+        rows.append(f"| {' | '.join((result.model, result.task, *figures))} |")
     return "\n".join(rows)
 
 
@@ -550,13 +557,13 @@ def notes_table(results: Sequence[Shown]) -> str:
     pairs = (("ROUGE-1", "rouge1"), ("ROUGE-2", "rouge2"), ("ROUGE-L", "rougeLsum"))
     heads = " | ".join(f"{theirs} | `{ours}`" for theirs, ours in pairs)
     rows = [f"| system | {heads} |", "|---|---|---|---|---|---|---|"]
-    for one in results:
+    for result in results:
         cells = [
             cell
             for theirs, ours in pairs
-            for cell in (one.reported(theirs), one.figure(ours, decimals=2))
+            for cell in (result.reported(theirs), result.figure(ours, decimals=2))
         ]
-        rows.append(f"| {' | '.join((one.model, *cells))} |")
+        rows.append(f"| {' | '.join((result.model, *cells))} |")
     return "\n".join(rows)
 
 
@@ -589,7 +596,7 @@ def main() -> int:
     arguments = parser.parse_args()
     sources = {
         name: Path(folder)
-        for name, _, folder in (each.partition("=") for each in arguments.source)
+        for name, _, folder in (source.partition("=") for source in arguments.source)
     }
     catalogue = Catalogue.read()
     try:
@@ -600,10 +607,8 @@ def main() -> int:
             for file in files
             if file.path.endswith(".jsonl")
         ]
-        recorded, same = (
-            sum(each[0] for each in decided),
-            sum(each[1] for each in decided),
-        )
+        recorded = sum(total for total, _ in decided)
+        same = sum(equal for _, equal in decided)
         print(
             f"{same:,} of {recorded:,} recorded decisions are those of accuracy_official"
         )

@@ -30,10 +30,10 @@ SCALE = 1.35
 def sources() -> list[Path]:
     """Lists what gives the report its looks."""
     report = ROOT / "medical_tasks" / "report"
-    found = sorted([*report.glob("templates/*.html"), *report.glob("assets/*")])
-    if not found:
+    paths = sorted([*report.glob("templates/*.html"), *report.glob("assets/*")])
+    if not paths:
         raise FileNotFoundError(f"{report}: no templates")
-    return found
+    return paths
 
 
 def digest(paths: list[Path]) -> str:

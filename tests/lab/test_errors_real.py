@@ -83,7 +83,7 @@ def test_real_replies() -> None:
     for half in medcalc_real_errors.HALVES:
         own = [each for each in found if each.label.half == half]
         counts = Counter(
-            "acceptable" if each.is_acceptable else each.given == "undetermined"
+            "acceptable" if each.is_acceptable else each.error_type == "undetermined"
             for each in own
         )
         assert counts["acceptable"] >= 0.7 * len(own)

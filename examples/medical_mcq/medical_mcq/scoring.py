@@ -13,7 +13,7 @@ _ANSWER = re.compile(r"^\W*answer\W*([A-D])\b", re.IGNORECASE | re.MULTILINE)
 
 def letter_of(response: str) -> str:
     """The letter of the last line that gives one; "" without such a line."""
-    return found[-1].upper() if (found := _ANSWER.findall(response)) else ""
+    return letters[-1].upper() if (letters := _ANSWER.findall(response)) else ""
 
 
 def score_item(item: Item, response: str) -> ItemScore:

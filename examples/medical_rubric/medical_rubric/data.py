@@ -76,7 +76,7 @@ class Judged(OpenForm):
 
 
 def _messages(chat: list[Said]) -> list[Message]:
-    return [Message(role=each.role, content=each.content) for each in chat]
+    return [Message(role=message.role, content=message.content) for message in chat]
 
 
 def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
@@ -87,8 +87,8 @@ def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
             "id": line.prompt_id,
             "prompt": _messages(line.prompt),
             "criteria": [
-                {"text": each.criterion, "points": each.points, "tags": each.tags}
-                for each in line.rubrics
+                {"text": rubric.criterion, "points": rubric.points, "tags": rubric.tags}
+                for rubric in line.rubrics
             ],
             "theme": [tag.removeprefix("theme:") for tag in line.example_tags],
             "reply": ideal.ideal_completion if ideal else "",
