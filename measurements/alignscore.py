@@ -60,7 +60,7 @@ _EVENTS = (
 
 
 def invent(count: int) -> dict[str, Cases]:
-    """Claims with their contexts, of both kinds."""
+    """Invents claims with their contexts, of both kinds."""
     draw = random.Random(7)
 
     def sentence() -> str:
@@ -87,7 +87,7 @@ def invent(count: int) -> dict[str, Cases]:
 
 
 def padded(file: Path, backbone: Path) -> Score:
-    """As the authors: every pair padded to 512, a few at once."""
+    """Scores as the authors do: every pair padded to 512 tokens, a few at once."""
     import torch
     import transformers
 
@@ -144,7 +144,7 @@ def padded(file: Path, backbone: Path) -> Score:
 def timed(
     ways: dict[str, Score], cases: Cases, rounds: int
 ) -> dict[str, tuple[list[float], float]]:
-    """In turns, so that what else the machine does meets both ways; values and the best time of each."""
+    """Runs both ways in turns, so that other work on the machine slows both; returns values and best time of each."""
     best: dict[str, tuple[list[float], float]] = {}
     for _ in range(rounds):
         for way, score in ways.items():

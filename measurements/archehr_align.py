@@ -1,10 +1,10 @@
-"""How fast messages are aligned with notes, and in how much memory: BM25 over a file that is read and not kept.
+"""Time and memory of aligning messages with notes: BM25 over a file that is streamed.
 
     python measurements/archehr_align.py [--notes 5000 20000] [--posts 500] [--words 1500]
 
-Synthetic notes and messages of words drawn by a power law, as in texts. Each size is a
-process of its own, in one run; the time has two passes, the copying of what was found,
-and the hash of the file. Beside it the peak of the memory.
+Synthetic notes and messages of words drawn by a power law, as in texts. Each size runs
+in a process of its own. The time covers two passes, the copying of the notes that match,
+and the hash of the file; the peak of memory is printed beside it.
 """
 
 from __future__ import annotations

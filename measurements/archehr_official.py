@@ -153,7 +153,7 @@ WRONG_TYPES: Final[tuple[Any, ...]] = (
 
 
 def stand_in(metric: str, reference: str, prediction: str) -> float:
-    """A number in [0, 1) that is another for other texts, and for the same in the other direction."""
+    """Returns a number in [0, 1) that depends on the metric and on both texts in their order."""
     encoded = "\0".join((metric, reference, prediction)).encode(
         "utf-8", "surrogatepass"
     )
@@ -195,7 +195,7 @@ def drive(
     sys.modules.update({name: MagicMock() for name in NOT_INSTALLED})
     script = _script(subtask, upstream)
     for name in NOT_INSTALLED:
-        del sys.modules[name]  # which others look there for
+        del sys.modules[name]  # other modules look for them there
     for name, metric in SCORERS.items():
         if hasattr(script, name):
             setattr(script, name, _scorer(metric))
@@ -219,7 +219,7 @@ def drive(
 
 
 def _script(subtask: str, upstream: Path) -> Any:
-    """The script as a module; that of 2025 with its essential sentences in order."""
+    """Imports the script as a module; that of 2025 with its essential sentences in order."""
     if subtask != "2025":
         return importlib.import_module(f"scoring_subtask_{subtask[-1]}")
     text = (upstream / "evaluation" / "scoring.py").read_text()
@@ -265,7 +265,7 @@ def _scorer(metric: str) -> type:
 
 
 def write_keys(folder: Path) -> dict[str, Path]:
-    """Cases as official files: of all kinds, without essential sentences, and one alone."""
+    """Writes cases as official files: of all kinds, without essential sentences, and a single one."""
     from dataclasses import replace
 
     from measurements.archehr_twin import twin_cases, write_split
@@ -305,8 +305,8 @@ def write_keys(folder: Path) -> dict[str, Path]:
             for record in records
             for answer_sentence in record["clinician_answer_sentences"]
         ):
-            # The script goes through what is cited one by one, which of a text are its
-            # characters: a list is meant.
+            # The script iterates over the citations; of a string these would be its
+            # characters, so they are written as a list.
             sentence["citations"] = [
                 cited for cited in sentence["citations"].split(",") if cited
             ]
@@ -322,7 +322,7 @@ def write_submissions(
     *,
     replies: bool = False,
 ) -> list[tuple[Path, Path]]:
-    """Writes submissions; as files of replies as well, those whose predictions a reply can be. Returns ours, each with its key."""
+    """Writes submissions, and files of replies where every prediction can be one. Returns the files to score, each with its key."""
     files = []
     for number, (key, records) in enumerate(submissions(subtask, count, keys)):
         path = folder / f"submission-{number}.json"
@@ -362,7 +362,7 @@ def _is_typed(subtask: str, value: Any) -> bool:
 def submissions(
     subtask: str, count: int, keys: Mapping[str, Path]
 ) -> Iterator[tuple[str, Records]]:
-    """Draws submissions, the same for the same subtask and number; yields the name of the key, and the records."""
+    """Draws submissions, which depend on subtask and number alone; yields the name of the key and the records."""
     from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
 
     rows = {
@@ -511,7 +511,7 @@ def _line(draw: random.Random, texts: Sequence[str], length: int) -> str:
 def ours(
     subtask: str, files: Sequence[tuple[Path, Path]], work: Path
 ) -> list[dict[str, Any]]:
-    """Scores submissions by the command line; their official entries of results.json, or that the file was refused."""
+    """Scores submissions by the command line; returns their official metrics, none for a file that was refused."""
     from medical_tasks.benchmarks.archehr_qa import scoring as measures
     from medical_tasks.cli.entry import main
     from medical_tasks.models.text_metrics import ModelMetric
@@ -588,7 +588,7 @@ def ours(
 
 
 def our_name(subtask: str, theirs: str) -> str:
-    """Our name of a leaderboard's figure."""
+    """Returns our name of a leaderboard's figure."""
     if subtask != "2025":
         return f"{theirs}_official"
     whole = {
@@ -612,7 +612,7 @@ def compared(
     theirs: Sequence[Mapping[str, Any]],
     our_figures: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Counts figures, ends and disagreements, and finds the largest difference."""
+    """Counts figures, scripts that ended with an error, and disagreements, and finds the largest difference."""
     counts: dict[str, Any] = {
         "figures": 0,
         "largest": 0.0,
@@ -711,7 +711,7 @@ def main_of(options: argparse.Namespace, work: Path) -> bool:
 
 
 def digest(count: int, work: Path) -> str:
-    """One hash of all our official entries of a few submissions to every subtask."""
+    """Hashes all our official metrics of a few submissions to every subtask."""
     keys, results = write_keys(work / "keys"), []
     for subtask in SUBTASKS:
         folder = work / subtask

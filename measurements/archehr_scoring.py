@@ -39,7 +39,7 @@ from medical_tasks.spec import Item, ItemScore
 
 
 def make_items(count: int) -> list[Item]:
-    """Cases with key and clinician's answer."""
+    """Makes cases with their key and the clinician's answer."""
     rows = [
         case_row(case.case, case.key, case.document)
         for case in twin_cases(seed=7, cases=count)
@@ -56,7 +56,7 @@ def make_items(count: int) -> list[Item]:
 
 
 def make_answers(items: Sequence[Item]) -> list[str]:
-    """Answers that are partly right."""
+    """Makes answers that are partly right."""
     rng = random.Random(0)
     answers = []
     for item in items:
@@ -77,7 +77,7 @@ def make_answers(items: Sequence[Item]) -> list[str]:
 
 
 def digest(scores: Sequence[ItemScore]) -> str:
-    """One hash of all numbers, to the last bit."""
+    """Hashes all numbers, to the last bit."""
     rows = [
         [score.id, sorted(score.values.items()), sorted(score.weights.items())]
         for score in scores
@@ -88,7 +88,7 @@ def digest(scores: Sequence[ItemScore]) -> str:
 def libraries(
     items: Sequence[Item], answers: Sequence[str], scores: Sequence[ItemScore]
 ) -> None:
-    """Prints what the reference's libraries need for two of the metrics, and by how much the numbers differ."""
+    """Prints the time of the reference's libraries for two of the metrics, and the largest difference in the numbers."""
     if not all(map(importlib.util.find_spec, ("rouge_score", "sacrebleu"))):
         print("rouge_score and sacrebleu are not installed: nothing to compare with")
         return

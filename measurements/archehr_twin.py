@@ -42,7 +42,7 @@ _texts = partial(packaged, __file__, "archehr_twin_topics.json")
 
 
 def twin_cases(*, seed: int, cases: int, first: int = 1) -> list[FullCase]:
-    """Generates cases; the seed with a case's number, counted from `first`, decides all of it."""
+    """Generates cases; each depends only on the seed and its number, which is counted from `first`."""
     if cases < 1:
         raise UsageError(f"a twin needs at least 1 case, got {cases}.")
     return [
@@ -159,7 +159,7 @@ def _paragraphs(
 def _answer(
     topic: Mapping[str, Any], values: Mapping[str, str], ids: Mapping[str, str]
 ) -> tuple[AnswerSentence, ...]:
-    """Each fact as an answer says it, and what rests on nothing; facts without room left are cited by the last that has some."""
+    """Writes each fact, then sentences without evidence; facts beyond the word limit are cited by the last sentence that fits."""
     sentences: list[tuple[str, list[str]]] = []
     words = 0
     for note, statement in topic["facts"]:

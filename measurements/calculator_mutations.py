@@ -47,7 +47,7 @@ EQUIVALENT = ROOT / "tests" / "golden" / "equivalent_mutants.json"
 DOCUMENT = ROOT / "docs" / "calculators.md"
 BEGIN, END = "<!-- mutations: begin -->", "<!-- mutations: end -->"
 
-# What reads inputs and prints for a person, and holds no constant of a rule.
+# Modules that read inputs or print, and hold no constant of a rule.
 NO_RULES = frozenset(
     {"__init__", "base", "index", "inputs", "measures", "shared_inputs", "steps"}
 )
@@ -64,7 +64,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One changed number: where it stands, what it was and what it is."""
+    """One changed number: its place, its old value and its new one."""
 
     module: str
     definition: str
@@ -75,14 +75,14 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """Its name in the list of equivalent ones, which does not move with the lines of the file."""
+        """Its name in the list of equivalent mutants, which does not depend on line numbers."""
         return (
             f"{self.module}.{self.definition}[{self.number}] {self.was} -> {self.now}"
         )
 
 
 class _Numbers(ast.NodeVisitor):
-    """The constants of a module that belong to rules, with the name of what they stand in."""
+    """The constants of a module that belong to rules, with the function or table that holds each."""
 
     def __init__(self, *, texts: bool) -> None:
         self.found: list[tuple[str, ast.Constant]] = []
@@ -103,7 +103,7 @@ class _Numbers(ast.NodeVisitor):
             self._inside(ast.unparse(node.target), node.value)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """What is only printed."""
+        """Skips text that is only printed."""
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)  # an index is a place, not a quantity
@@ -144,7 +144,7 @@ class _Numbers(ast.NodeVisitor):
 
 
 def changes(value: object) -> Iterator[object]:
-    """A number 3 % up and down, and a whole one also by one; a text stays a text."""
+    """Yields a number changed by 3 % up and down, and a whole number also by one; a text stays a text."""
     number = float(value)  # type: ignore[arg-type]
     numbers: list[float] = [number * 1.03, number * 0.97] if number else []
     if number.is_integer():
@@ -158,7 +158,7 @@ def changes(value: object) -> Iterator[object]:
 
 
 def _entries(container: Any) -> Iterator[tuple[Any, Any]]:
-    """The containers and keys of all numbers of a rule in a part of the catalog."""
+    """Yields container and key of every number of a rule below a container of the catalog."""
     for key, value in [
         *(container.items() if isinstance(container, dict) else enumerate(container))
     ]:
@@ -173,7 +173,7 @@ def _entries(container: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def catalog_mutants(only: str = "") -> Iterator[tuple[Mutant, Any]]:
-    """All mutants of the catalog, or of what it says of one calculator."""
+    """Yields all mutants of the catalog, or of its entry for one calculator."""
     catalog = json.loads((FOLDER / f"{CATALOG}.json").read_text(encoding="utf-8"))
     for slug, entry in catalog.items():
         for number, (container, key) in enumerate(_entries(entry)):
@@ -185,7 +185,7 @@ def catalog_mutants(only: str = "") -> Iterator[tuple[Mutant, Any]]:
 
 
 def mutants(module: str, only: str = "") -> Iterator[tuple[Mutant, Any]]:
-    """All mutants of a module, or of one function or table of it, with their code."""
+    """Yields all mutants of a module, or of one function or table of it, with their code."""
     if module == CATALOG:
         yield from catalog_mutants(only)
         return
@@ -236,7 +236,7 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self._code[fullname][0]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """As usual."""
+        """Creates the module in the default way."""
 
     def exec_module(self, module: ModuleType) -> None:
         exec(
@@ -274,7 +274,7 @@ def unnoticed(importer: _Importer, changed: dict[str, Any]) -> bool:
 
 
 def equivalent() -> dict[str, str]:
-    """The changes that cannot move an answer, each with its reason."""
+    """Reads the changes that cannot change an answer, each with its reason."""
     listed: dict[str, str] = {}
     for entry in json.loads(EQUIVALENT.read_text(encoding="utf-8")):
         for key in entry["mutants"]:
@@ -283,7 +283,7 @@ def equivalent() -> dict[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs all mutants; 1 when one survives that should not, or the list of equivalent ones is not true any more."""
+    """Runs all mutants; 1 if one survives that should not, or the list of equivalent ones is out of date."""
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0] if __doc__ else None
     )

@@ -113,13 +113,13 @@ def write_release(folder: Path) -> None:
 
 
 def untidy_reply(chance: random.Random, right: str) -> str:
-    """What a model may say: mostly the right letter, in some form."""
+    """Draws a reply of a model: mostly the right letter, in some form."""
     letter = right if chance.random() < 0.6 else chance.choice(LETTERS)
     return chance.choice(SAYS).format(letter)
 
 
 def answers_of(seed: int) -> dict[str, dict[str, str]]:
-    """A set of answers, by patient and turn; some turns have none."""
+    """Draws a set of answers, by patient and turn; some turns have none."""
     chance = random.Random(seed)
     return {
         row["id"]: {
@@ -132,7 +132,7 @@ def answers_of(seed: int) -> dict[str, dict[str, str]]:
 
 
 def grades_of(seed: int) -> dict[str, dict[str, int]]:
-    """The grades of a judge, by patient and turn."""
+    """Draws the grades of a judge, by patient and turn."""
     chance = random.Random(-seed - 1)
     return {
         row["id"]: {
@@ -143,7 +143,7 @@ def grades_of(seed: int) -> dict[str, dict[str, int]]:
 
 
 def judge_reply(grades: Mapping[str, Mapping[str, int]], call: Call) -> str:
-    """What the judge writes about one patient in one of its passes."""
+    """Returns the judge's reply about one patient in one of its passes."""
     (row,) = (row for row in ROWS if row["notes"][0] in call.prompt)
     is_source = f"Q{row['turns'][1]['key']}:" in call.prompt
     keys = [turn["key"] for turn in row["turns"] if ("-" in turn["key"]) == is_source]
@@ -154,7 +154,7 @@ def judge_reply(grades: Mapping[str, Mapping[str, int]], call: Call) -> str:
 
 
 def our_figures(task: str, answers: Path, judge: str = "") -> dict[str, float]:
-    """What `medical-tasks score` makes of an answer file."""
+    """Scores an answer file by `medical-tasks score`."""
     out = answers.with_name(f"ours_{task}_{answers.stem}")
     words = [
         "score",
@@ -176,7 +176,7 @@ def our_figures(task: str, answers: Path, judge: str = "") -> dict[str, float]:
 
 
 def measure(checkout: Path, python: str, sets: int, folder: Path) -> dict[str, object]:
-    """Compares all sets; what comes back is the first, with the script's figures."""
+    """Compares all sets; returns the first one with the script's figures."""
     write_release(folder)
     assert (
         medical_tasks(
@@ -255,7 +255,7 @@ PARTS: Final = (
 
 
 def main() -> None:
-    """Measures in a folder of its own."""
+    """Runs the comparison in a temporary folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--python", default=sys.executable)

@@ -2,9 +2,8 @@
 
     python measurements/compare.py [items] [calculators]
 
-The runs are made here: right and wrong at random, items of one note in a cluster. Each
-step is measured by itself, and the groups beside what they would take with as many
-draws as a whole task gets.
+The runs are generated: right and wrong at random, items of one note in a cluster. Each
+step is timed by itself, and the groups also with as many draws as a whole task gets.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ METRICS = ("accuracy", "accuracy_official", "accuracy_recomputed", "accuracy_agr
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The faster of two times, the second one with everything imported."""
+    """Returns the faster of two times; for the second one everything is imported."""
     taken = []
     for _ in range(2):
         start = time.perf_counter()

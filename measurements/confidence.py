@@ -55,18 +55,18 @@ def _sure(generator: Generator, n: int) -> Floats:
 
 
 def calibrated(generator: Generator, n: int) -> tuple[Floats, Floats]:
-    """Right as often as it says."""
+    """A model that is right as often as its confidence."""
     sure = _sure(generator, n)
     return sure, sure
 
 
 def says_90(generator: Generator, n: int) -> tuple[Floats, Floats]:
-    """Says 90 % always, and is right in 70 %."""
+    """A model that always states 90 % and is right in 70 %."""
     return np.full(n, 0.9), np.full(n, 0.7)
 
 
 def says_80(generator: Generator, n: int) -> tuple[Floats, Floats]:
-    """Says 80 % always, and is right in 80 %."""
+    """A model that always states 80 % and is right in 80 %."""
     return np.full(n, 0.8), np.full(n, 0.8)
 
 
@@ -118,7 +118,7 @@ class Truth:
 
 
 def truth(says: Says) -> Truth:
-    """The expected figures of a model."""
+    """Computes the expected figures of a model."""
     sure, right = says(np.random.default_rng(0), MANY)
     brier = ((sure - right) ** 2 + right * (1.0 - right)).mean()
     values, inverse = np.unique(sure, return_inverse=True)
@@ -153,19 +153,19 @@ def outcomes(
 
 @dataclass(frozen=True)
 class Simulated:
-    """What was said of simulated models, one entry a simulation."""
+    """The figures of simulated models, one entry for each simulation."""
 
     errors: Sequence[Estimate]
     plug_in: Sequence[float]
     held: dict[str, Sequence[bool]]
 
     def share(self, figure: str) -> str:
-        """How often the interval of a figure holds the truth; "" for none that is defined."""
+        """Share of the simulations in which the interval of a figure holds the truth; "" if none is defined."""
         return _percent(fmean(self.held[figure])) if self.held[figure] else ""
 
 
 def simulated(case: Case, n: int, draws: int, seed: int) -> Simulated:
-    """Simulates one model as often as that."""
+    """Simulates one model `draws` times."""
     generator = np.random.default_rng(seed)
     expected = truth(case.says)
     errors: list[Estimate] = []
@@ -187,7 +187,7 @@ def simulated(case: Case, n: int, draws: int, seed: int) -> Simulated:
 
 
 def row(case: Case, n: int, draws: int) -> str:
-    """A row of the table: means of a few simulations, shares of them and of many others."""
+    """Writes a row of the table: means of a few simulations, shares of these and of many others."""
     few, many = simulated(case, n, FEW, seed=7), simulated(case, n, draws, seed=11)
     flagged = fmean(error.ci_low > 0.0 for error in many.errors)
     width = fmean(error.ci_high - error.ci_low for error in few.errors)
@@ -222,7 +222,7 @@ HEADER: Final = (
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Prints the table, and writes it where that is asked."""
+    """Prints the table, and writes it with `--write`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=4000)
     parser.add_argument("--write", action="store_true")

@@ -67,7 +67,7 @@ class Cell:
 
     @property
     def weak(self) -> bool:
-        """Whether it covers far more or less than it says, with enough items."""
+        """Whether it covers far more or less than 95 %, with enough items."""
         return self.items >= 60 and not 0.93 <= self.covered <= 0.98
 
 
@@ -104,7 +104,7 @@ def independent_of(generator: Generator, chances: Floats) -> Floats:
 
 
 def shares(generator: Generator, items: int, truth: float) -> Floats:
-    """Of four statements an answer has so many; answers differ in how well they know them."""
+    """Shares of four statements that an answer covers; answers differ in how many they cover."""
     return np.asarray(
         generator.binomial(4, generator.beta(2 * truth, 2 * (1 - truth), items)) / 4
     )

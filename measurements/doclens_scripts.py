@@ -1,4 +1,4 @@
-"""What the authors' scripts of DocLens send to a server, beside what this package sends to the same server.
+"""The requests that the DocLens authors' scripts send to a server, compared with those of this package.
 
     python -m measurements.doclens_scripts FOLDER [--nltk DATA --python PYTHON] [--only NAME ...]
 
@@ -153,7 +153,7 @@ def sent_tokenize(text): return split_sentences(text, rules="punkt")
 
 
 def reply(call: Call) -> str:
-    """Answers by the last message alone, so that the same question gets the same answer of whoever asks it."""
+    """Replies to the last message alone, so that both sides get the same reply to the same question."""
     content = call.prompt
     chance = random.Random(hashlib.sha256(content.encode()).digest())
     try:
@@ -249,7 +249,7 @@ def _on_citations(numbers: Sequence[int], chance: random.Random) -> str:
 
 
 def untidy(output: str, index: int, sources: int) -> str:
-    """Makes an output of a model of a cited text: what is done with it goes by its place among all."""
+    """Makes a cited text untidy, as outputs of models are; its index among all texts decides how."""
     chance = random.Random(index)
     bare = re.sub(r" ?\[\d+\]", "", output)
     cite = re.compile(r"((?: ?\[\d+\])+)")
@@ -289,12 +289,12 @@ def untidy(output: str, index: int, sources: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """What one script sends with one set of prompts, or what it counts.
+    """What one script sends with one set of prompts, or the figures that it computes.
 
     Attributes:
-        name: of both.
+        name: the label of the comparison.
         theirs: their requests or figures.
-        ours: likewise; of requests those alone that are asked for the official figures.
+        ours: our requests for the official figures, or our figures.
         other: how many are known to differ.
     """
 
@@ -305,23 +305,23 @@ class Compared:
 
     @property
     def equal(self) -> int:
-        """How many are the same."""
+        """How many are equal."""
         return (Counter(self.theirs) & Counter(self.ours)).total()
 
     @property
     def holds(self) -> bool:
-        """Whether all are but those known to differ, and nothing else is ours."""
+        """Whether all but those known to differ are equal, and we have no others."""
         return 0 < len(self.theirs) == self.equal + self.other == len(self.ours)
 
     def first_difference(self) -> str:
-        """One of theirs and one of ours that the other lacks, from where they part."""
+        """Shows one of theirs and one of ours that the other side lacks, from their first difference."""
         theirs, ours = Counter(self.theirs), Counter(self.ours)
         lacking, more = (
             list((left - right).keys())
             for left, right in ((theirs, ours), (ours, theirs))
         )
         first = _end(lacking[0]) if lacking else "nothing"
-        # Of ours the one that is most like it: the longest beginning that they share.
+        # Of ours the most similar one: that with the longest common beginning.
         second = max(
             map(_end, more),
             key=lambda text: len(_shared(first, text)),
@@ -332,7 +332,7 @@ class Compared:
 
 
 def _end(compared: Any) -> str:
-    """The last message of a request, or a figure."""
+    """Returns the last message of a request, or a figure."""
     return str(compared[0][-1] if isinstance(compared[0], tuple) else compared)
 
 
@@ -344,7 +344,7 @@ def _shared(first: str, second: str) -> str:
 
 
 def request(call: Call) -> Request:
-    """What of a request is compared."""
+    """Returns the compared parts of a request."""
     messages = tuple(
         (ROLES.get(message.get("name"), message["role"]), message["content"])
         for message in call.body["messages"]
@@ -354,10 +354,10 @@ def request(call: Call) -> Request:
 
 @dataclass(kw_only=True)
 class Desk:
-    """The server, the checkouts, and a folder for what is written.
+    """The server, the checkouts, and a folder for the files that are written.
 
     Attributes:
-        parameters: of sampling, by who sends them.
+        parameters: sampling parameters, by their sender.
     """
 
     server: FaultServer
@@ -370,7 +370,7 @@ class Desk:
 
     @property
     def punkt(self) -> Path:
-        """What NLTK's Punkt learnt of English."""
+        """The folder with NLTK's Punkt parameters for English."""
         return (self.nltk or Path()) / "tokenizers/punkt_tab/english"
 
     @property
@@ -379,7 +379,7 @@ class Desk:
         return self.trees / "DocLens"
 
     def folder(self) -> Path:
-        """A new one."""
+        """Creates a new, empty folder."""
         self.count += 1
         path = self.out / str(self.count)
         path.mkdir()
@@ -388,7 +388,7 @@ class Desk:
     def run(
         self, who: str, command: Sequence[str], **environment: str
     ) -> tuple[str, list[Call]]:
-        """Runs a command in the checkout; what it prints, and the requests that the server got meanwhile."""
+        """Runs a command in the checkout; returns what it prints, and the requests that it sends."""
         before = len(self.server.calls)
         done = subprocess.run(
             command,
@@ -411,7 +411,7 @@ class Desk:
         return done.stdout, calls
 
     def script(self, script: str, *arguments: str) -> tuple[str, list[Request]]:
-        """Runs a script of theirs; what it prints, and what it sends."""
+        """Runs a script of theirs; returns what it prints and its requests."""
         path = [str(self.out / "stubs")] + ([] if self.nltk else [str(ROOT)])
         printed, calls = self.run(
             script,
@@ -425,7 +425,7 @@ class Desk:
     def score(
         self, arguments: Sequence[str], *, official: bool, style: str
     ) -> tuple[Path, set[Request]]:
-        """Runs `medical-tasks score`; where its results are, and what it sends."""
+        """Runs `medical-tasks score`; returns the folder of its results, and its requests."""
         out = self.folder() / "run"
         settings = {"style": style} | ({"official": "yes"} if official else {})
         if official and self.nltk and arguments[0].startswith("aci_bench"):
@@ -460,7 +460,7 @@ class Desk:
 
 
 def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
-    """What `run.py` sends about every file of prompts, beside our prompts."""
+    """Compares what `run.py` sends for every file of prompts with our prompts."""
     reports = [
         {"example_id": row["id"], "input": one_line(row["sentences"]), "reference": ""}
         for row in rows["mimic_rrs"]
@@ -513,7 +513,7 @@ def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
 
 
 def division(desk: Desk) -> Compared:
-    """Notes made of headings and other lines at random, divided by their `divide_section.py` and by us."""
+    """Compares the division of random headings and lines by their `divide_section.py` with ours."""
     chance = random.Random(1)
     lines = [
         *HEADINGS.split("|"),
@@ -567,7 +567,7 @@ def division(desk: Desk) -> Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A task as their commands know it."""
+    """A task with its names in their commands."""
 
     task: str
     dataset: str  # of their commands
@@ -576,7 +576,7 @@ class Family:
 
     @property
     def by_section(self) -> bool:
-        """Whether their commands take notes apart."""
+        """Whether their commands divide notes into sections."""
         return self.stem == "acibench"
 
 
@@ -611,7 +611,7 @@ class Inputs:
 def judging(
     desk: Desk, family: Family, inputs: Inputs, style: str
 ) -> Iterator[Compared]:
-    """Everything that a family's commands send and count, beside `score`."""
+    """Compares everything that a family's commands send and compute with `score`."""
     sent, scores, totals, result = theirs(desk, family, inputs, style)
     responses = desk.folder() / "responses.jsonl"
     lines = [
@@ -625,7 +625,7 @@ def judging(
     title = f"{family.task} {style}"
     their_requests: set[Request] = set()
     for script, requests in sent.items():
-        # The same question of two texts is asked once by us.
+        # We ask the same question about two texts once.
         distinct = set(requests)
         their_requests |= distinct
         yield Compared(
@@ -645,7 +645,7 @@ def judging(
 
 
 def _sentences(punkt: Path, title: str, scores: Any, rows: Rows) -> Iterator[Compared]:
-    """The sentences of their score file, beside ours by the same parameters and without any."""
+    """Compares the sentences of their score file with ours, by the same parameters and without any."""
     theirs = [
         record["output"]
         for by_example in scores.values()
@@ -712,7 +712,7 @@ def _figures(
 def _share(
     scores: Mapping[str, Any], metric: str, example: str, section: str
 ) -> tuple[float, int]:
-    """A share of one example, by their rules of adding up; of all sections where none is named."""
+    """Computes the share of one example by their rules, over all sections if none is named."""
     hits = of = 0
     for name, by_example in scores[
         metric.partition("_")[0] + metric.rpartition("_")[2]
@@ -734,7 +734,7 @@ def _share(
 def theirs(
     desk: Desk, family: Family, inputs: Inputs, style: str
 ) -> tuple[dict[str, list[Request]], dict[str, Any], dict[str, float], Path]:
-    """Runs the commands of their `eval_*.sh`: requests by script, score files, the totals that they print, the divided outputs."""
+    """Runs the commands of their `eval_*.sh`; returns requests by script, score files, printed totals and divided outputs."""
     persection = family.task.endswith("_section")
     folder = desk.folder()
     eval_file = folder / "data.json"
@@ -829,7 +829,7 @@ def theirs(
 
 
 def _either(scores: Mapping[str, Any], same: Any) -> None:
-    """Two questions that are the same are each a case of the other, as their `aggregate_scores.py` adds it."""
+    """Adds, as their `aggregate_scores.py` does, that two equal questions entail each other."""
     for name in ("claimrecall", "claimprecision"):
         for section, by_example in scores[name].items():
             for example, records in by_example.items():
@@ -839,7 +839,7 @@ def _either(scores: Mapping[str, Any], same: Any) -> None:
 
 
 def outputs_of(task: str, items: Sequence[Item]) -> dict[str, str]:
-    """Each item's cited reference, made untidy."""
+    """Returns each item's cited reference, made untidy."""
     return {
         item.id: untidy(
             gold_response(BY_NAME[task], item), index, len(item.fields["sentences"])
@@ -851,7 +851,7 @@ def outputs_of(task: str, items: Sequence[Item]) -> dict[str, str]:
 def inputs_of(
     desk: Desk, family: Family, rows: Rows, data: Path, config: str
 ) -> Inputs:
-    """What both are given of a built dataset."""
+    """Returns the inputs of both sides from a built dataset."""
     items = load_items(BY_NAME[family.task], rows)
     example = {
         item.id: (item.cluster, str(item.groups["section"]))
@@ -869,7 +869,7 @@ def inputs_of(
 
 
 def their_row(desk: Desk, family: Family, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of their file of sources and references that a built row is of."""
+    """Returns the row of their file that belongs to a built row."""
     name = str(row["id"])
     if family.dataset == "mimic":
         reference = " ".join(row["impression"].split()).lower()
@@ -899,18 +899,18 @@ def their_row(desk: Desk, family: Family, row: Mapping[str, Any]) -> dict[str, A
 
 
 def one_line(sentences: Sequence[str]) -> str:
-    """A source in the form of their files of reports and questions."""
+    """Writes a source on one line, as their files of reports and questions do."""
     return f"{numbered_question(sentences).lower()} "
 
 
 def data_file(desk: Desk, name: str) -> Rows:
-    """A file of the checkout's data."""
+    """Reads a file of the checkout's data."""
     rows: Rows = read(desk.checkout / "data" / name)
     return rows
 
 
 def read(path: Path) -> Any:
-    """The content of a JSON file."""
+    """Reads a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -927,7 +927,7 @@ def compare(
     python: str = sys.executable,
     parameters: dict[str, set[str]] | None = None,
 ) -> Iterator[Compared]:
-    """Runs their scripts and this package on everything, or on the named of `generation` and the tasks."""
+    """Runs their scripts and this package on everything, or on those parts that `only` names."""
     with tempfile.TemporaryDirectory() as scratch, FaultServer(answer=reply) as server:
         out = Path(scratch)
         stubs = STUBS if nltk else STUBS | {"nltk.py": NLTK}
@@ -957,7 +957,7 @@ def compare(
 
 
 def _built(desk: Desk) -> dict[str, tuple[Rows, Path, str]]:
-    """The datasets: rows that are evaluated, folder, configuration."""
+    """Builds the datasets; returns rows, folder and configuration of each."""
     specs = {spec.name: spec for spec in DATASETS}
     visits = data_file(desk, "ACI-Bench-TestSet-1_clean.json")
     write(desk.out / "own.json", visits)
@@ -979,7 +979,7 @@ def _built(desk: Desk) -> dict[str, tuple[Rows, Path, str]]:
 
 
 def main() -> int:
-    """Prints one line a comparison; 1 when something differs that must not."""
+    """Prints one line for each comparison; 1 if something differs that must not."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -53,7 +53,7 @@ def build(folder: Path) -> None:
 
 
 def read(folder: Path) -> None:
-    """What reading the notes alone takes, of the whole build."""
+    """Reads the notes, which is one part of the build."""
     from medical_tasks.benchmarks.ehrnoteqa.notes import read_notes
     from medical_tasks.benchmarks.ehrnoteqa.questions import read_questions
 
@@ -73,7 +73,7 @@ def pandas(folder: Path) -> None:
 
 
 def unpack(folder: Path) -> None:
-    """Unpacking alone, as the builder does it."""
+    """Unpacks the file as the builder does, and no more."""
     from medical_tasks.io.files import read_chunks
 
     for _ in read_chunks(folder / NOTES_FILE, again=""):
@@ -93,7 +93,7 @@ WAYS = {build: 3, pandas: 3, read: 1, unpack: 1, gunzip: 1}
 
 def run_way(way: str, folder: Path) -> None:
     next(function for function in WAYS if function.__name__ == way)(folder)
-    # Each has its most at some time: together they never had more than the sum.
+    # The two peaks need not coincide, so their sum is an upper bound.
     print(
         sum(
             resource.getrusage(who).ru_maxrss

@@ -52,7 +52,7 @@ SCORE, CHOICE = (
 
 
 def reply(call: Call) -> str:
-    """What the model answers, or the judge says."""
+    """Returns the model's answer or the judge's verdict."""
     digest = hashlib.sha256(json.dumps(call.body["messages"]).encode()).hexdigest()
     chance = random.Random(digest)
     if SCORE in call.prompt:
@@ -130,7 +130,7 @@ def authors_requests(
 
 
 def report(what: str, theirs: Sequence[Call], ours: Sequence[Call]) -> bool:
-    """Compares and prints."""
+    """Compares the requests and prints the result."""
     comparison = compare(theirs, first(ours))
     print(f"{what}: {comparison}")
     return comparison.same
@@ -235,7 +235,7 @@ def score_their_files(
     theirs: Sequence[Call],
     rows: dict[str, list[dict[str, str]]],
 ) -> bool:
-    """Scores the CSV files that their scripts wrote; a blank cell, which may be a question not yet asked, is no answer here."""
+    """Scores the CSV files of their scripts; a blank cell, which may be a question not yet asked, is no answer here."""
     with recording(reply) as server:
         for form, method in METHODS.items():
             for level in (1, 2):

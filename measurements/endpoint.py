@@ -29,7 +29,7 @@ from tests.fault_server import Fault, FaultServer, Plan, randomly
 def measure(
     count: int, concurrency: int, latency: float, plan: Plan | None = None
 ) -> tuple[float, int, int]:
-    """Returns seconds, answers and requests sent."""
+    """Sends requests; returns the seconds, and how many were answered and sent."""
     requests = [
         Request(
             key=str(i),

@@ -125,7 +125,7 @@ def held_by(items: int, evaluations: int, flip: float, simulations: int) -> str:
 def drawn_verdicts(
     generator: np.random.Generator, items: int, evaluations: int, flip: float
 ) -> tuple[Integers, Booleans]:
-    """How many statements each answer has, and what each evaluation says of each."""
+    """Draws how many statements each answer has, and the verdict of each evaluation on each."""
     counts = generator.integers(*STATEMENTS, size=items)
     chances = np.repeat(generator.beta(*BETA, size=items), counts)
     truth = generator.random(len(chances)) < chances
@@ -160,7 +160,7 @@ def simulated(
     evaluations: int,
     flip: float,
 ) -> list[tuple[float, float, float]]:
-    """Of ICC, alpha, identical verdicts and score: the mean, theory, and the share held."""
+    """Simulates ICC, alpha, identical verdicts and score; returns mean, theory and coverage of each."""
     expected = theory(flip, evaluations)
     values, held = np.empty((simulations, 4)), np.empty((simulations, 4))
     for number in range(simulations):
@@ -237,13 +237,13 @@ def rows_of(
 
 
 def share(text: str) -> float:
-    """A number from 0 to 1 that a text always gives."""
+    """Maps a text to a number from 0 to 1."""
     return int(sha256(text.encode()).hexdigest()[:8], 16) / 2**32
 
 
 @contextmanager
 def judge_server(flip: float) -> Iterator[tuple[str, list[tuple[str, int, bool]]]]:
-    """A judge with its log: each prompt with the vote's seed, and what was said of it."""
+    """Starts a judge; its log has each prompt with the vote's seed and the verdict."""
     log: list[tuple[str, int, bool]] = []
     lock = threading.Lock()
 
@@ -272,14 +272,14 @@ def judge_server(flip: float) -> Iterator[tuple[str, list[tuple[str, int, bool]]
                 self.end_headers()
                 self.wfile.write(reply)
             except OSError:
-                pass  # it was killed
+                pass  # the client was killed
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: object) -> None:
-            """Says nothing of connections that end with a killed process."""
+            """Ignores connections that end with a killed process."""
 
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -291,7 +291,7 @@ def judge_server(flip: float) -> Iterator[tuple[str, list[tuple[str, int, bool]]
 
 
 def served(flip: float, evaluations: int = 5) -> str:
-    """One row of the second part."""
+    """Writes one row of the second part."""
     with tempfile.TemporaryDirectory() as scratch, judge_server(flip) as (url, log):
         folder = Path(scratch)
         settings = {
@@ -349,7 +349,7 @@ def served(flip: float, evaluations: int = 5) -> str:
 
 
 def write_answers(folder: Path) -> None:
-    """One answer to every question of the demo."""
+    """Writes one answer to every question of the demo."""
     import medical_tasks as mt
 
     rows = mt.load("kqa", config="demo", data=folder / "data/kqa")["test"]

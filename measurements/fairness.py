@@ -111,7 +111,7 @@ def differing(base: str, other: str) -> list[str]:
 
 
 def faults(family: Family) -> Iterator[str]:
-    """What is wrong with a family; nothing for a sound one."""
+    """Yields what is wrong with a family; nothing for a sound one."""
     base = family["base"]
     own = Member.read(base["note_type"])
     assert own is not None
@@ -128,7 +128,7 @@ def faults(family: Family) -> Iterator[str]:
 
 
 def _answer_of_text(row: Row) -> str:
-    """The answer by the values, sex and age that are read from a note's own text."""
+    """Computes the answer from the values, sex and age in the text of a note."""
     entities = read_back(dict(row))
     described = _DESCRIBED.search(row["patient_note"])
     if described is None:
@@ -192,20 +192,20 @@ def _faults_of_paraphrase(base: Row, other: Row) -> Iterator[str]:
 
 
 def gold_entry(rows: Sequence[Row]) -> TaskEntry:
-    """The results of gold replies, through the real reader and scorer."""
+    """Scores gold replies, by the real reader and scorer."""
     items = load_items(MEDCALC_FAIR, rows)
     replies = [json.dumps({"answer": row["ground_truth_answer"]}) for row in rows]
     return entry_of(items, replies)
 
 
 def entry_of(items: Sequence[Item], replies: Sequence[str]) -> TaskEntry:
-    """The results of replies to items."""
+    """Scores replies to items."""
     scores = {score.id: score for score in score_fair(MEDCALC_FAIR, items, replies)}
     return summarise(MEDCALC_FAIR, items, scores, {}, recipe={})
 
 
 def checks(seeds: Sequence[int], count: int) -> None:
-    """Prints what is wrong with the rows of some seeds, and what gold and lazy replies score."""
+    """Prints the faults in the rows of some seeds, and the scores of gold replies."""
     fault_counts: Counter[str] = Counter()
     swaps: Counter[str] = Counter()
     for seed in seeds:
@@ -250,7 +250,7 @@ class Planted:
 
     @property
     def spoiled(self) -> float:
-        """Of answers on the group that would be right, the share that the bias spoils."""
+        """The share of right answers on the group that the bias makes wrong."""
         return self.bias / (self.able * (1.0 - self.errors))
 
     def right(
@@ -258,7 +258,7 @@ class Planted:
     ) -> list[bool]:
         """Whether each answer is right.
 
-        Of a family that the model can answer all members are, but for errors and bias.
+        If the model can answer a family, all members are right but for errors and bias.
         """
         able: dict[str, bool] = {}
         rights = []
@@ -285,7 +285,7 @@ def patients(items: Sequence[Item]) -> list[Groups]:
 
 
 def only(items: Sequence[Item], group: tuple[str, str]) -> list[Item]:
-    """The items of pairs of one group: bases and swaps of its attribute."""
+    """Selects the items of pairs of one group: bases and swaps of its attribute."""
     item_ids = {
         item
         for pairs in MEDCALC_FAIR.benchmark.pairs(MEDCALC_FAIR, items)
@@ -373,7 +373,7 @@ def coverage(simulations: int) -> None:
 
 
 def _of_tables(planted: Planted, pairs: int, simulations: int) -> str:
-    """Draws how many pairs are right where, and counts what is said of them."""
+    """Draws how many pairs are right on which side, and counts the outcomes of interval and test."""
     fair = planted.able * (1.0 - planted.errors)
     both = fair * (1.0 - planted.errors) * (1.0 - planted.spoiled)
     only_swap = planted.able * (1.0 - planted.spoiled) * (1.0 - planted.errors) - both
@@ -405,7 +405,7 @@ def _of_table(
 
 
 def policies(count: int) -> None:
-    """Prints what replies score that never change within a family."""
+    """Prints the scores of replies that never change within a family."""
     rows = list(fair_rows(1, count))
     items = load_items(MEDCALC_FAIR, rows)
     base = {
@@ -459,7 +459,7 @@ def texts(simulations: int, count: int) -> None:
 
 
 def _reply(item: Item, right: bool) -> str:
-    """A reply in the form that is asked for; a wrong one gives a number that nobody expects."""
+    """Writes a reply in the form that the prompt asks for; a wrong one gives a number far off."""
     gold = item.fields["ground_truth_answer"]
     return json.dumps(
         {"step_by_step_thinking": "...", "answer": gold if right else "-77"}
@@ -467,7 +467,7 @@ def _reply(item: Item, right: bool) -> str:
 
 
 def main() -> None:
-    """Runs what the command line says."""
+    """Runs the part that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "what",

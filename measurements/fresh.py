@@ -59,7 +59,7 @@ def sentences(note: str) -> list[str]:
 
 
 def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
-    """The inputs that a note's own facts give: the patient's, present, stated or denied."""
+    """Recomputes the inputs from the note's facts: the patient's, present, stated or denied."""
     counted = (
         fact
         for fact in facts
@@ -70,7 +70,7 @@ def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
 
 
 def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]:
-    """Where a note could be read otherwise: what does not count and has no marker, what counts and has one, or two values."""
+    """Lists ambiguities of a note: facts that do not count and lack a marker, facts that count and have one, two values."""
     parts = sentences(note)
     markers = MARKERS if chart.setting != "obstetric" else UNDATED_MARKERS
     plain = "\n".join(sentence for sentence in parts if not markers.search(sentence))
@@ -127,7 +127,7 @@ def ends_in_gold(row: Row) -> bool:
 
 
 def typed(row: Row) -> bool:
-    """Whether the entities, as texts a person would type, give the gold."""
+    """Whether the entities, typed as texts, give the gold."""
     arguments = []
     for name, value in json.loads(row["relevant_entities"]).items():
         if isinstance(value, bool):
@@ -191,7 +191,7 @@ def variety(notes: Sequence[str], others: Sequence[str], real: Sequence[str]) ->
 
 
 def own_facts(seed: int, n: int) -> tuple[int, int, int, int]:
-    """Of long notes: golds from their facts, notes with one reading, notes with an other value, golds that one would change."""
+    """Checks long notes: golds from their facts, notes with one reading, with another value, golds that one would change."""
     agreed = single = tempting = wrong = 0
     for number in range(1, n + 1):
         calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
@@ -263,7 +263,7 @@ def released_notes(path: Path) -> list[str]:
 
 
 def check(level: int, seed: int, n: int) -> None:
-    """Makes and checks the rows of one level."""
+    """Generates and checks the rows of one level."""
     rows = timed(
         f"level {level}: {n:,} items generated",
         lambda: list(fresh_rows(seed, n, level)),

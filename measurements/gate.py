@@ -64,7 +64,7 @@ def columns_of(
 def finding_of(
     value: Estimate, limit: Limit, risk: Callable[[], Risk | None]
 ) -> Finding:
-    """A finding as the gate makes it; the risk matters where the interval meets the limit."""
+    """Makes a finding as the gate does; the risk matters where the interval meets the limit."""
     return Finding(
         run="",
         rule="",

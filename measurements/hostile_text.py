@@ -74,7 +74,7 @@ SLOWEST: Final = 10
 
 @dataclass
 class AskedJudge:
-    """A judge that decides nothing but what a text's claims are, and remembers what it was asked."""
+    """A judge that only lists the claims of a text, and keeps the questions it receives."""
 
     name: str = "asked"
     comparable: bool = False
@@ -82,7 +82,7 @@ class AskedJudge:
     questions: dict[str, Question] = field(default_factory=dict)
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Takes claims for granted; other questions have no verdict."""
+        """Returns two claims for every text; other questions get no verdict."""
         verdicts: list[Verdict | Unscored] = []
         for question in questions:
             self.questions.setdefault(question.template, question)
@@ -97,7 +97,7 @@ class AskedJudge:
 
 @dataclass(frozen=True)
 class Reader:
-    """Something that reads a text."""
+    """A function that reads a text."""
 
     name: str
     read: Callable[[str], Any]
@@ -106,7 +106,7 @@ class Reader:
 
 
 def named_readers() -> Iterator[Reader]:
-    """Those that no task's scoring calls alone."""
+    """Yields readers that no task's scoring calls by themselves."""
     ids = tuple(map(str, range(1, 10)))
     choices = ("aspirin", "a cold", "the first of all days", "no fever", "5 mg")
     yield from (
@@ -131,7 +131,7 @@ def named_readers() -> Iterator[Reader]:
 
 
 def task_readers(home: Path) -> Iterator[Reader]:
-    """Scoring of each task, and the readers of what its judge is asked about gold answers."""
+    """Yields each task's scoring, and the readers of its judge's replies about gold answers."""
     for name in datasets():
         mt.build(name, config="demo", out=home / name)
     judge = AskedJudge()
@@ -163,7 +163,7 @@ def dataset_of(task: TaskSpec) -> DatasetSpec:
 
 
 def scoring(task: TaskSpec, items: Sequence[Item], judge: Any) -> Callable[[str], Any]:
-    """Scores one text as the answer to one item."""
+    """Returns a function that scores one text as the answer to one item."""
     judging = (
         Judging(judge=judge, prompts=task.benchmark.load_judge_prompts(task))
         if task.judge
@@ -183,7 +183,7 @@ def texts(reader: Reader, size: int) -> Iterator[tuple[str, str]]:
 
 
 def seconds(read: Callable[[str], Any], text: str) -> float:
-    """CPU time of one reading; what a reader refuses by message is read."""
+    """Measures the CPU time of one reading; a refusal with a message counts as read."""
     began = time.process_time()
     with contextlib.suppress(UsageError):
         read(text)
@@ -191,7 +191,7 @@ def seconds(read: Callable[[str], Any], text: str) -> float:
 
 
 def main() -> int:
-    """Times all readers; 1 where one takes longer than the limit."""
+    """Times all readers; 1 if one takes longer than the limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kilobytes", type=int, default=100)
     parser.add_argument(

@@ -103,7 +103,7 @@ def installed_folder(name: str) -> Path | None:
 
 
 def main(folders: Sequence[str]) -> int:
-    """Prints a row a codebase; the exit code."""
+    """Prints a row for each codebase; returns the exit code."""
     others = [
         folder for name in INSTALLED if (folder := installed_folder(name)) is not None
     ]

@@ -28,7 +28,7 @@ _LEFT, _WIDTH, _ROW = 190, 330, 22
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a picture: a value with its interval, in points."""
+    """A line of a picture: a value with its interval, in percentage points."""
 
     label: str
     value: float
@@ -45,7 +45,7 @@ def drawn(
     high: float = 100.0,
     tell: bool = True,
 ) -> str:
-    """An SVG of lines one below the other; orange are those that miss the truth, the dashed line, if that is to be told."""
+    """Draws intervals one below the other as SVG; with `tell`, those that miss the truth (the dashed line) are orange."""
 
     def x(value: float) -> str:
         return (
@@ -93,7 +93,7 @@ def line(label: str, estimate: Any) -> Line:
 
 
 def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
-    """The pictures by name."""
+    """Draws the pictures, by name."""
     random = np.random.default_rng(0)
     right = np.array([row["Result"] == "Correct" for row in rows], dtype=float)
     svgs = {}
