@@ -51,7 +51,7 @@ def answers(
     sensitivity: float,
     specificity: float,
 ) -> tuple[Names, Names, npt.NDArray[np.intp]]:
-    """Gold classes, judged classes and clusters."""
+    """Draws gold classes, judged classes and clusters."""
 
     def chances(mean: float, alike: float) -> npt.NDArray[np.float64]:
         if size == 1:
@@ -74,7 +74,7 @@ def answers(
 def verdicts_of(
     judged: Names, clusters: npt.NDArray[np.intp], classes: Sequence[str] = CLASSES
 ) -> Verdicts:
-    """A run of one item a cluster, whose verdicts are pooled."""
+    """Makes a run of one item for each cluster, whose verdicts are pooled."""
     counts = np.stack(
         [np.bincount(clusters, judged == name) for name in classes], axis=1
     ).astype(np.float64)
@@ -85,7 +85,7 @@ def verdicts_of(
 def estimate(
     labels: Any, run: Verdicts, form: Any, classes: Sequence[str] = CLASSES
 ) -> tuple[float, float, float]:
-    """Value and interval; 0 to 1 where none is given."""
+    """Returns value and interval; 0 to 1 if there is none."""
     try:
         rescored = rescoring(
             labels[0].tolist(),
@@ -101,7 +101,7 @@ def estimate(
 
 
 def plain(labels: Any, run: Verdicts) -> tuple[float, float, float]:
-    """Rogan and Gladen's estimate with the delta method over clusters, and nothing more."""
+    """Computes Rogan and Gladen's estimate with the plain delta method over clusters."""
     gold, judged, clusters = labels
     yes, judged_yes = gold == "yes", judged == "yes"
     t, f = judged_yes[yes].mean(), judged_yes[~yes].mean()
@@ -128,7 +128,7 @@ def plain(labels: Any, run: Verdicts) -> tuple[float, float, float]:
 def resampled(
     generator: np.random.Generator, labels: Any, run: Verdicts, draws: int = 500
 ) -> tuple[float, float, float]:
-    """Percentiles of Rogan and Gladen's estimate on resampled clusters of both samples."""
+    """Computes percentiles of Rogan and Gladen's estimate on resampled clusters of both samples."""
     gold, judged, clusters = labels
     yes, judged_yes = gold == "yes", judged == "yes"
     table = np.stack(
@@ -153,7 +153,7 @@ def resampled(
 
 
 def sparse(draws: int) -> None:
-    """As `cells`, of few labels and verdicts and judges that are nearly right or nearly guess."""
+    """Runs `cells` with few labels and verdicts, and with judges that are nearly perfect or nearly guess."""
     cells(
         draws,
         sizes=(150, 100),
@@ -168,7 +168,7 @@ def cells(
     sizes: tuple[int, int] = (LABELS, VERDICTS),
     levels: Sequence[Sequence[Any]] = LEVELS,
 ) -> None:
-    """Bias, coverage and mean width by cell, in points."""
+    """Prints bias, coverage and mean width by cell, in percentage points."""
     methods = ("confusion", "prediction", "plain", "bootstrap")
     print(
         f"{'sens':>5} {'spec':>5} {'true':>5} {'size':>4} | {'raw bias':>8} | "
@@ -231,19 +231,19 @@ MIXED = (0.5, 0.3, 0.2)
 def three_way(
     generator: np.random.Generator, n: int, shares: Sequence[float]
 ) -> tuple[Names, Names, npt.NDArray[np.intp]]:
-    """Pairs in clusters of four, labelled and judged."""
+    """Draws pairs in clusters of four, labelled and judged."""
     gold = generator.choice(3, n, p=shares)
     judged = (generator.random((n, 1)) > SAID[gold].cumsum(axis=1)).sum(axis=1)
     return np.array(THREE)[gold], np.array(THREE)[judged], np.arange(n) // 4
 
 
 def merged(names: Names) -> Names:
-    """Entailment and the rest."""
+    """Merges all classes but entailment."""
     return np.where(names == THREE[0], names, "rest")
 
 
 def classes(draws: int) -> None:
-    """Rate of entailment where the other two classes are mixed otherwise than in the labels."""
+    """Prints bias and coverage where the other two classes have another mixture than in the labels."""
     generator = np.random.default_rng(1)
     for shares in (MIXED, (0.5, 0.45, 0.05), (0.5, 0.05, 0.45)):
         rows: dict[str, list[tuple[float, float, float]]] = {}
@@ -270,7 +270,7 @@ def classes(draws: int) -> None:
 
 
 def shares(draws: int) -> None:
-    """A mean of shares over answers of 4 and 16 statements, from labels of 400 statements at random."""
+    """Prints bias and coverage of a mean of shares, from labels of 400 random statements."""
     generator = np.random.default_rng(5)
     for apart in (0.0, 0.1, 0.2):
         estimates: dict[Any, list[tuple[float, float, float]]] = {
@@ -310,7 +310,7 @@ def shares(draws: int) -> None:
 
 
 def ranking(draws: int) -> None:
-    """How often a judge ranks two models rightly: raw, and corrected."""
+    """Prints how often a judge ranks two models correctly, raw and corrected."""
     generator = np.random.default_rng(2)
     # A judge that prefers its own kind: it passes more wrong answers of B; each run has
     # labels of its own.
@@ -351,7 +351,7 @@ def ranking(draws: int) -> None:
 
 
 def pairs(draws: int) -> None:
-    """The difference of two runs on the same items, corrected by the same labels, as `compare` gives it."""
+    """Prints coverage for the difference of two runs that are corrected by the same labels, as `compare` computes it."""
     from medical_tasks.comparison.statistics import with_judge_error
     from medical_tasks.scoring.correction import judge_error
     from medical_tasks.scoring.estimates import as_json
@@ -441,7 +441,7 @@ def sampled(
     run: bool,
     truth: float = 0.6,
 ) -> dict[str, Any]:
-    """Answers of four statements: their kind, length and family, what is true and what the judge says."""
+    """Draws answers of four statements: kind, length and family, the truth and the verdicts."""
     kind = generator.random(answers) < drift.kinds[run]
     length = generator.normal(drift.lengths[run], 0.5, answers)
     own = (
@@ -470,7 +470,7 @@ def sampled(
 
 
 def drifts(draws: int) -> None:
-    """Coverage and bias with and without what `--calibration` knows of the answers."""
+    """Prints coverage and bias with and without the covariates that `--calibration` adjusts for."""
     from medical_tasks.benchmarks.kqa.spec import KQA
     from medical_tasks.runs.calibrating import Answers, Calibration
     from medical_tasks.runs.correcting import correct
@@ -576,7 +576,7 @@ def drifts(draws: int) -> None:
 
 
 def kqa(path: Path, splits: int) -> None:
-    """K-QA's labelled answers, half of them left out."""
+    """Prints coverage on K-QA's labelled answers, of which half serve as labels."""
     from medical_tasks.benchmarks.kqa.judge_check import (
         judge_annotations,
         read_annotations,

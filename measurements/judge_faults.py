@@ -1,4 +1,4 @@
-"""A judge that fails one request in five, in 27 ways: no verdict may be invented, and what is missing is known exactly.
+"""A judge that fails one request in five, in 27 ways: no verdict may be invented, and every missing one has its reason.
 
     python measurements/judge_faults.py [--calls 6000] [--trees TREES]
 
@@ -70,14 +70,14 @@ HOPELESS = 40
 
 @dataclass(frozen=True)
 class Form:
-    """A kind of question, and what a judge says to it.
+    """A kind of question, and the replies of a judge to it.
 
     Attributes:
-        name: for the table.
-        make: the question of a number; the judged text holds `tag(number)`.
-        values: what can be true of it.
-        say: the reply that says so.
-        strange: a reply of nearly that form with something out of range.
+        name: its row in the table.
+        make: makes the question with a number; the judged text holds `tag(number)`.
+        values: the possible verdicts.
+        say: writes the reply with a verdict.
+        strange: a reply of nearly that form with a value out of range.
         theirs: the authors' decision on a text, where one is made of the same reply.
     """
 
@@ -360,7 +360,7 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
 
 @dataclass
 class Case:
-    """A question, its truth, and what the server sent about it."""
+    """A question, its true verdict, and what the server sent about it."""
 
     form: Form
     question: Question
@@ -382,7 +382,7 @@ def text(content: str | None, finish: str | None = "stop", **usage: int) -> Faul
     return Fault.message({"role": "assistant", "content": content}, finish, **usage)
 
 
-# Of each what the question ends with when it stays so.
+# Each with the reason of a question that meets no other reply.
 UNREADABLE, CUT = "judge: unreadable reply", "judge: cut reply"
 FAULTS: Mapping[str, tuple[str, Callable[[Case], Fault]]] = {
     "429 with retry-after": (
@@ -451,19 +451,19 @@ class Chaos:
         self._lock = threading.Lock()
 
     def case(self, call: Call) -> Case:
-        """Whose question a request is, re-asks included."""
+        """Finds the case of a request, which may be a re-ask."""
         match = re.search(r"case-(\d+)-x", json.dumps(call.body["messages"]))
         if match is None:
             raise RuntimeError("a request without its case")
         return self._cases[int(match[1])]
 
     def answer(self, call: Call) -> str:
-        """A good reply."""
+        """Writes a good reply."""
         case = self.case(call)
         return case.form.say(case.truth)
 
     def __call__(self, call: Call) -> Fault | None:
-        """What goes wrong with a request; see `tests.fault_server.Plan`."""
+        """Decides what goes wrong with a request; see `tests.fault_server.Plan`."""
         case = self.case(call)
         same = json.dumps(call.body["messages"])
         with self._lock:
@@ -512,7 +512,7 @@ def make_cases(forms: Sequence[Form], count: int) -> list[Case]:
 
 
 def expected(case: Case) -> tuple[bool, Any]:
-    """Whether there is a verdict, and which; or the reason, where it is known."""
+    """Returns whether there must be a verdict, and the verdict or the reason."""
     if case.form.theirs is not None:
         if case.first is None:
             return False, FAULTS[case.last][0]
@@ -533,7 +533,7 @@ def main() -> int:
     options = parser.parse_args()
     trees = options.trees
     forms = [*kqa_forms(trees), *doclens_forms(trees), *ehrnoteqa_forms(trees)]
-    # A spoilt request is sent again, and so is a question whose reply cannot be read.
+    # A spoilt request is retried, and an unreadable reply leads to a re-ask.
     cases = make_cases(forms, int(options.calls * (1 - options.share)) + 1)
     chaos = Chaos(cases, options.share)
     began = time.perf_counter()

@@ -115,7 +115,7 @@ MADE = [
 
 
 def record(chance: random.Random, keys: Sequence[str]) -> dict[str, Any]:
-    """An object with most of some keys, and odd values."""
+    """Draws an object with most of the keys, and odd values."""
     values: dict[str, Any] = {}
     for key in keys:
         if chance.random() < 0.9:
@@ -179,7 +179,7 @@ def distinct(count: int, make: Callable[[random.Random], str]) -> list[str]:
 def their_world(
     folder: Path, tree: Path, modules: Mapping[str, ModuleType]
 ) -> Iterator[None]:
-    """Their working folder and imports, with stand-ins for services; what they print goes nowhere."""
+    """Sets their working folder and imports, with stand-ins for services, and discards what they print."""
     before, argv, path, cwd = (
         {name: sys.modules.get(name) for name in modules},
         sys.argv,
@@ -268,7 +268,7 @@ def their_aggregate(tree: Path, name: str) -> Callable[[Any], Any]:
 
 
 def outcome(function: Callable[[], Any]) -> Any:
-    """What a function gives, or that it fails."""
+    """Returns what a function returns, or "fails"."""
     try:
         return function()
     except (TypeError, KeyError, AttributeError, IndexError):
@@ -301,7 +301,7 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     claim_scores, citation_scores = (
         their_aggregate(tree, f"get_{name}_scores") for name in ("claim", "citation")
     )
-    # In letters, since every digit ends a sentence of theirs.
+    # Letters, since every digit ends a sentence for their scripts.
     names = [
         "item-" + str(number).translate(str.maketrans("0123456789", "abcdefghij"))
         for number in range(count)
@@ -463,8 +463,8 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         def key(chat: list[Any]) -> str:
             return str(json.loads(chat[-1]["content"])["generated_sentence"].split()[0])
 
-        # Of the second sentence nothing is compared; it is there because an output of
-        # one segment is not asked about.
+        # The second sentence is not compared; it is there because their script skips
+        # outputs of one segment.
         world = openai_like(by_name, key)
         if who == "Mistral":
             world = vllm_like(by_name)

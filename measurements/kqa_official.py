@@ -62,7 +62,7 @@ Answers = list[dict[str, str]]
 
 
 def example_answers(checkout: Path) -> Answers:
-    """The authors' examples."""
+    """Reads the authors' examples."""
     answers: Answers = json.loads(
         (checkout / "dummy_res.json").read_text(encoding="utf-8")
     )
@@ -70,7 +70,7 @@ def example_answers(checkout: Path) -> Answers:
 
 
 def untidy_answers(checkout: Path, chance: random.Random) -> Answers:
-    """An answer to each question, in the authors' form, and one to a question that nobody asked, which both leave out."""
+    """Writes an answer to each question, in the authors' form, and one to an unknown question, which both sides leave out."""
     lines = (checkout / "dataset" / "questions_w_answers.jsonl").read_text(
         encoding="utf-8"
     )
@@ -91,7 +91,7 @@ def untidy_answers(checkout: Path, chance: random.Random) -> Answers:
 
 
 def reply(call: Call, seed: int) -> str:
-    """What the judge says: the same to the same request."""
+    """Returns the judge's reply, the same to the same request."""
     messages = call.body["messages"]
     digest = hashlib.sha256(json.dumps([seed, messages]).encode()).hexdigest()
     chance = random.Random(digest)
@@ -103,7 +103,7 @@ def reply(call: Call, seed: int) -> str:
 
 
 def with_reasoning(answer: str) -> str:
-    """The answer behind reasoning; one with white space around it stays, since that would be the reasoning's."""
+    """Puts reasoning before an answer, unless it has white space around it, which would count as reasoning."""
     return (
         f"<think>\nIs it so?\n</think>\n\n{answer}"
         if answer.strip() == answer
@@ -121,7 +121,7 @@ def compare_file(
     data: Path,
     folder: Path,
 ) -> bool:
-    """One file of answers, theirs and ours; prints what was compared."""
+    """Compares their figures and ours for one file of answers, and prints the result."""
     theirs_folder, results = folder / "theirs", folder / "results.json"
     for name in ("evaluation", "dataset"):
         shutil.copytree(checkout / name, theirs_folder / name)
@@ -188,7 +188,7 @@ def compare_file(
 
 
 def differing(theirs: Mapping[str, float], ours: Mapping[str, Any]) -> list[str]:
-    """The figures that are not the same to 1e-12."""
+    """Lists the figures that differ by more than 1e-12."""
     return [
         f"{name} {theirs[name]!r} {ours[metric]['value']!r}"
         for name, metric in FIGURES.items()

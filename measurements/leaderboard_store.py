@@ -141,7 +141,7 @@ def _read(folder: Path, count: int) -> bool:
 
 
 def main() -> int:
-    """Measures; 1 when anything is not as it must be."""
+    """Runs all parts; 1 if any result is wrong."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -87,7 +87,7 @@ def measure(
 
 @contextlib.contextmanager
 def trickling(space: Served, addresses: list[str]) -> Iterator[None]:
-    """Keeps slow uploads going; one that is ended begins again."""
+    """Keeps slow uploads going; one that the server ends begins again."""
     over = threading.Event()
 
     def trickle(address: str) -> None:

@@ -76,7 +76,7 @@ def _tar(text: str, mode: str = "w") -> bytes:
 
 
 def _tar_link(text: str) -> bytes:
-    """An archive with nothing in it but a dead link whose target quotes."""
+    """Makes an archive with nothing but a dead link, whose target quotes the text."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         link = tarfile.TarInfo("link")
@@ -95,7 +95,7 @@ def _zip(
 
 
 def _sealed_zip(text: str) -> bytes:
-    """An archive whose headers say that it is encrypted."""
+    """Makes an archive whose headers mark it as encrypted."""
     raw = bytearray(_zip(text.encode()))
     raw[6] |= 1
     raw[raw.index(b"PK\x01\x02") + 8] |= 1
@@ -305,7 +305,7 @@ _SHARE_OF_NAMES = 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """A file, and what the command reported of it."""
+    """A file, and what the command reported about it."""
 
     form: str
     damage: str
@@ -314,7 +314,7 @@ class Tried:
 
 
 def checked_files(count: int, seed: int) -> Iterator[Tried]:
-    """Makes files and runs the command on them, a folder at a time; raises AssertionError for what must not be."""
+    """Makes files and runs the command on them, a folder at a time; raises AssertionError for a wrong result."""
     draw = random.Random(seed)
     for first in range(0, count, _BATCH):
         with tempfile.TemporaryDirectory(prefix="leakcheck-fuzz-") as scratch:
@@ -375,14 +375,14 @@ def _report(run: Path, source: Path) -> dict[str, dict[str, object]]:
 
 
 def _quoted(output: str) -> str:
-    """Three words of the planted text in a row that were printed, or ""."""
+    """Returns three consecutive words of the planted text that were printed, or ""."""
     words, printed = PLANTED.split(), " ".join(output.split())
     runs = (" ".join(words[at : at + 3]) for at in range(len(words) - 2))
     return next((run for run in runs if run in printed), "")
 
 
 def _outcome(report: dict[str, dict[str, object]], name: str) -> str:
-    """What the report says of a file, by the number that its name begins with or, of a name that is not shown, its digest."""
+    """Finds the outcome of a file in the report, by the number that begins its name, or by the digest of a hidden name."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     for kind, outcome in (("found", "found"), ("unreadable", "not looked into")):
         if any(shown.startswith(name[:6]) or digest in shown for shown in report[kind]):

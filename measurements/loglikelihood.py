@@ -39,7 +39,7 @@ def widen(folder: Path, vocabulary: int) -> None:
 
 
 def peak() -> int:
-    """Most memory this process has had, in bytes."""
+    """Returns the peak memory of this process, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -37,7 +37,7 @@ OUTCOMES: Final = (
 
 
 class Reply(NamedTuple):
-    """A reply with its gold, and whether it states it."""
+    """A reply with its gold, and whether the reply states it."""
 
     text: str
     calculator_id: int
@@ -48,14 +48,14 @@ class Reply(NamedTuple):
 
 
 class PatternPosition(NamedTuple):
-    """Where a pattern stands: which rule, and which of its patterns."""
+    """The position of a pattern: its rule, and its index in the rule."""
 
     rule: int
     pattern: int
 
 
 def replies(source: Path | None) -> Iterator[Reply]:
-    """All replies of both scripts' forms, and the golds' explanations from the authors' CSV."""
+    """Lists all replies of both scripts' forms, and the golds' explanations from the authors' CSV."""
     for statement_author in medcalc_statements.AUTHORS:
         for case in medcalc_statements.cases(author=statement_author):
             limits = (case.gold, case.lower, case.upper)
@@ -83,14 +83,14 @@ def replies(source: Path | None) -> Iterator[Reply]:
 
 
 class Ablation:
-    """Stands in for `reason_of`: leaves patterns out, and notes which ones hold."""
+    """Replaces `reason_of`: leaves patterns out, and records which ones match."""
 
     def __init__(self) -> None:
         self.left_out: frozenset[PatternPosition] = frozenset()
         self.holding: set[PatternPosition] = set()
 
     def reason_of(self, front: str, behind: str) -> str:
-        """As `rules.reason_of`, without the patterns that are left out."""
+        """Does what `rules.reason_of` does, without the patterns that are left out."""
         sentence = f"{front}{rules.THIS}{behind}"
         for number, rule in enumerate(rules.RULES):
             for index, pattern in enumerate(rule.patterns):
@@ -102,7 +102,7 @@ class Ablation:
 
 
 def decision_on(reply: Reply) -> Decision:
-    """How a reply is decided now."""
+    """Decides a reply with the current patterns."""
     return decide(
         reply.text,
         calculator_id=reply.calculator_id,
@@ -113,7 +113,7 @@ def decision_on(reply: Reply) -> Decision:
 
 
 def outcome(reply: Reply, before: Decision, after: Decision) -> str:
-    """Which of `OUTCOMES` a change of decision is."""
+    """Names the one of `OUTCOMES` that a change of decision is."""
     if before.correct == after.correct:
         return "read otherwise"
     if reply.right:
@@ -122,7 +122,7 @@ def outcome(reply: Reply, before: Decision, after: Decision) -> str:
 
 
 def pattern_nodes() -> dict[PatternPosition, int]:
-    """The syntax-tree nodes of each pattern in `RULES`."""
+    """Counts the syntax-tree nodes of each pattern in `RULES`."""
     tree = ast.parse(Path(rules.__file__).read_text(encoding="utf-8"))
     value = next(
         node.value
@@ -143,7 +143,7 @@ def pattern_nodes() -> dict[PatternPosition, int]:
 
 
 def table(sample: Sequence[Reply], *, whole_rules: bool) -> str:
-    """One line for each pattern, or for each rule."""
+    """Writes one line for each pattern, or for each rule."""
     ablation = Ablation()
     mock.patch.object(rules, "reason_of", ablation.reason_of).start()
     before: list[Decision] = []

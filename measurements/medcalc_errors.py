@@ -278,7 +278,7 @@ WORDS = ("zero", "one", "two", "three", "four", "five", "six")
 
 @dataclass(frozen=True)
 class Criterion:
-    """One criterion as a reply tells it: `finding` in a few words, `sentence` in a whole one."""
+    """One criterion as a reply words it: `finding` in a few words, `sentence` as a full sentence."""
 
     name: str
     finding: str
@@ -298,7 +298,7 @@ class Reply:
 
 
 def labels_of(result: Result) -> list[tuple[str, float]]:
-    """The criteria of a score in the calculator's own words, with their points."""
+    """Lists the criteria of a score in the calculator's own words, with their points."""
     matches = (STEP.fullmatch(line) for line in result.explanation.split("\n"))
     return [(match["label"], float(match["points"])) for match in matches if match]
 
@@ -323,7 +323,7 @@ CHOICES = (
 
 
 def _finding_criterion(label: str, points: float, dice: random.Random) -> Criterion:
-    """Words of our own for a finding that is present or absent."""
+    """Words a finding that is present or absent."""
     yes = label.endswith(" present")
     head = label.removesuffix(" present" if yes else " absent")
     name = dice.choice((head, *SAID.get(head, ())))
@@ -338,7 +338,7 @@ def _finding_criterion(label: str, points: float, dice: random.Random) -> Criter
 def _measured_criterion(
     measured: re.Match[str], points: float, dice: random.Random
 ) -> Criterion:
-    """Words of our own for a criterion with a number."""
+    """Words a criterion with a number."""
     head = measured["name"]
     name = dice.choice((head, *SAID.get(head, ())))
     number = f"{float(measured['value']):.4g}"
@@ -358,7 +358,7 @@ def _measured_criterion(
 
 
 def write_criterion(label: str, points: float, dice: random.Random) -> Criterion:
-    """Words of our own for one criterion."""
+    """Words one criterion of a score."""
     if label.endswith((" present", " absent")):
         return _finding_criterion(label, points, dice)
     measured = MEASURED.fullmatch(label)
@@ -596,7 +596,7 @@ def table(items: Sequence[Criterion], dice: random.Random) -> str:
 
 
 def narrative(items: Sequence[Criterion], dice: random.Random, slip: float = 0) -> str:
-    """Running totals, one of which may be wrong by `slip`."""
+    """Writes running totals, one of which may be wrong by `slip`."""
     total, parts = 0.0, ["The current score is 0."]
     counted = [
         index for index, criterion in enumerate(items) if criterion.points > 0
@@ -667,7 +667,7 @@ def written(
     answer: float,
     dice: random.Random,
 ) -> str:
-    """A whole reply."""
+    """Writes a whole reply."""
     if layout == "json":
         style = dice.randrange(3)
         if style == 0:
@@ -729,7 +729,7 @@ def _whole(number: float) -> float | int:
 def score_reply(
     row: Mapping[str, Any], truth: str, layout: str, dice: random.Random
 ) -> str | None:
-    """A reply about a row of a score; None where this error cannot be planted."""
+    """Writes a reply about a row of a score; None if this error cannot be planted."""
     calculator = find(int(row["calculator_id"]))
     result = calculator.calculate(entities_of(row))
     labels = labels_of(result)
@@ -774,7 +774,7 @@ def _other_rule(
     counted = [index for index, criterion in enumerate(items) if criterion.points]
     if (
         kind == 0 and len(items) > 3 and counted
-    ):  # a criterion that the reply does not know
+    ):  # a criterion that the reply leaves out
         index = dice.choice(counted)
         return [criterion for at, criterion in enumerate(items) if at != index]
     if kind == 1:  # one that the rule does not have
@@ -946,7 +946,7 @@ def _r(number: float) -> float:
 def equation_reply(
     row: Mapping[str, Any], truth: str, layout: str, dice: random.Random
 ) -> str | None:
-    """A reply about a row of an equation; None where this error cannot be planted."""
+    """Writes a reply about a row of an equation; None if this error cannot be planted."""
     calculator = find(int(row["calculator_id"]))
     chain = EQUATIONS.get(calculator.id)
     result = calculator.calculate(entities_of(row))
@@ -1090,7 +1090,7 @@ SCORES = (4, 8, 15, 16, 17, 18, 20, 21, 25, 27, 28, 29, 32, 33, 36, 43, 45, 48, 
 
 
 def replies(seed: int, rows: int, kind: str) -> Iterator[Reply]:
-    """Replies about `fresh` rows: each row with each error in each layout.
+    """Yields replies about `fresh` rows: each row with each error in each layout.
 
     Args:
         seed: of rows and words.
@@ -1127,14 +1127,14 @@ def tally(sample: Iterator[Reply]) -> Counter[tuple[str, str, str]]:
 
 
 def is_right(truth: str, error_type: str) -> bool:
-    """Whether a type is the planted one; where none of A to C is planted, D and undetermined are."""
+    """Whether a type is the planted one; if none of A to C is planted, D and undetermined are right."""
     return error_type == truth or (
         truth == "none" and error_type in ("D", "undetermined")
     )
 
 
 def cell(counts: Mapping[tuple[str, str, str], int], truth: str) -> str:
-    """Found and wrong types of one planted error, over all layouts."""
+    """Writes the shares of right and wrong types of one planted error, over all layouts."""
     total: Counter[str] = Counter()
     for (planted, _, error_type), n in counts.items():
         total[error_type] += n * (planted == truth)
@@ -1145,7 +1145,7 @@ def cell(counts: Mapping[tuple[str, str, str], int], truth: str) -> str:
 
 
 def main() -> int:
-    """Prints the tables, writes them, or shows replies that were sorted otherwise."""
+    """Prints the tables, writes them, or shows replies that got another type."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

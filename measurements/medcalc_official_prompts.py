@@ -122,7 +122,7 @@ def main() -> None:
 
 
 def replies_of(task: str, rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
-    """What the model says about each row, turn by turn."""
+    """Returns the model's replies about each row, turn by turn."""
     replies = []
     for number, row in enumerate(rows):
         gold = row["Ground Truth Answer"]
@@ -145,7 +145,7 @@ def compared(
     folder: Path,
     rows: Sequence[Mapping[str, str]],
 ) -> bool:
-    """Runs a task on both sides and prints what was compared."""
+    """Runs a task on both sides and prints the comparison."""
     replies = replies_of(task, rows)
     theirs, decided = run_theirs(task, checkout, python, folder, replies)
     ours, scored = run_task(task, checkout, folder, replies, openings(theirs))
@@ -161,7 +161,7 @@ def compared(
 
 
 def openings(calls: Sequence[Call]) -> dict[str, int]:
-    """The first request of each row to the row's place."""
+    """Maps the first request of each row to the row's index."""
     numbers: dict[str, int] = {}
     first = [call for call in calls if len(call.body["messages"]) == 2]
     for number, call in enumerate(first):
@@ -174,12 +174,12 @@ def opening(call: Call) -> str:
 
 
 def answered_turns(call: Call) -> int:
-    """How often the model has answered in a chat."""
+    """Counts the replies of the model in a chat."""
     return sum(message["role"] == "assistant" for message in call.body["messages"])
 
 
 def texts(call: Call) -> bytes:
-    """A request to compare: without the line of a traceback that names the file which ran the program."""
+    """Returns the compared text of a request, without the line of a traceback that names the file which ran the program."""
     runs = ", in capture_exec_output_and_errors"
     return json.dumps(
         [
@@ -212,7 +212,7 @@ def run_theirs(
     left, script_of = iter(replies), dict[str, Sequence[str]]()
 
     def answer(call: Call) -> str:
-        # Rows come in their order; one that asks the same as another is told the same.
+        # Rows come in order; a row with the same question as another gets the same reply.
         fresh = next(left) if not answered_turns(call) else ()
         return script_of.setdefault(opening(call), fresh)[answered_turns(call)]
 

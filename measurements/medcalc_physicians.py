@@ -1,4 +1,4 @@
-"""What corrected labels, and the physicians behind them, say of MedCalc-Bench v1.0 and of `audit`.
+"""MedCalc-Bench v1.0 and `audit` compared with corrected labels, and with the answers of physicians.
 
     python -m measurements.medcalc_physicians --source CSV --corrected CSV --physicians XLSX
 
@@ -62,7 +62,7 @@ class Reviewed:
     pipeline: Value
 
     def agrees(self, value: Value) -> bool:
-        """Whether an answer is right by theirs: scores exactly, measurements within 5 %."""
+        """Whether an answer agrees with the physicians': scores exactly, measurements within 5 %."""
         if value is None or self.physicians is None:
             return value is self.physicians
         if answer_kind(int(self.row["calculator_id"])) == "integer":
@@ -70,7 +70,7 @@ class Reviewed:
         return abs(value - self.physicians) <= _TOLERANCE * abs(self.physicians)
 
     def agrees_loosely(self, value: Value) -> bool:
-        """The same by the labels' authors: small scores may differ by a point."""
+        """Whether it agrees by the criterion of the labels' authors: small scores may differ by a point."""
         if value is None or self.physicians is None:
             return value is self.physicians
         if all(
@@ -123,7 +123,7 @@ def reviewed_rows(path: Path, rows: Mapping[int, Mapping[str, Any]]) -> list[Rev
 def golds_lines(
     rows: Iterable[Mapping[str, Any]], labels: CorrectedLabels
 ) -> Iterator[str]:
-    """Where released label, published rule and corrected label agree."""
+    """Writes how often released label, published rule and corrected label agree."""
     pairs = [(row, golds) for row in rows if (golds := golds_of(row, labels)).corrected]
     agreed = [(row, golds) for row, golds in pairs if golds.label_and_rule]
     wrong = [(row, golds) for row, golds in pairs if audit_row(row).verdict == "wrong"]
@@ -178,7 +178,7 @@ def _count(pairs: Sequence[tuple[Mapping[str, Any], Any]], name: str) -> int:
 def agreement_lines(
     reviewed: Sequence[Reviewed], labels: CorrectedLabels
 ) -> Iterator[str]:
-    """How often each answer agrees with the physicians."""
+    """Writes how often each answer agrees with the physicians."""
     released, recomputed, pipeline, corrected = [], [], [], []
     for review in reviewed:
         golds = golds_of(review.row, labels)
@@ -218,7 +218,7 @@ def agreement_lines(
 
 
 def audit_lines(reviewed: Sequence[Reviewed]) -> Iterator[str]:
-    """Whether audit flags the labels that the physicians reject."""
+    """Writes how many of the labels that the physicians reject are flagged by audit."""
     verdicts = [(audit_row(review.row).verdict, review) for review in reviewed]
     rows = []
     for verdict in VERDICTS:
@@ -261,7 +261,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[
 
 
 def report(source: Path, corrected: Path, physicians: Path) -> list[str]:
-    """Everything that is printed, a line each."""
+    """Lists all lines of the report."""
     rows = {
         row["row_number"]: row for row in read_rows("v1.0", "test", {"test": source})
     }

@@ -57,7 +57,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """One case of each calculator."""
+    """Makes one case of each calculator."""
     results: list[Case] = []
     for row in fresh_rows(SEED, 55, 1):
         number = int(row["calculator_id"])
@@ -124,7 +124,7 @@ EACH: Final = 5
 
 
 def replies(case: Case, author: str, *, right: bool) -> Iterator[tuple[str, str]]:
-    """Kind and text of each reply of a case; forms that only mention the gold stand in a field every other time."""
+    """Yields kind and text of each reply of a case; every other form that only mentions the gold stands in a field."""
     number = 0
     for fits, kinds in FORMS[author]["right" if right else "wrong"].items():
         for kind, texts in kinds.items():
@@ -169,7 +169,7 @@ def _written(case: Case) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Count:
-    """How many replies of a family there are, and how many each scorer takes for right."""
+    """How many replies of a family there are, and how many each scorer accepts."""
 
     replies: Counter[str]
     sane: Counter[str]
@@ -195,7 +195,7 @@ def count(author: str, *, right: bool) -> Count:
 
 
 def table(counts: Mapping[str, tuple[Count, Count]]) -> str:
-    """Both tables in Markdown."""
+    """Writes both tables in Markdown."""
     lines = []
     for side, title in enumerate(
         ("the gold is stated", "the gold is mentioned, not stated")
@@ -224,7 +224,7 @@ def _row(name: str, replies: int, sane: int, official: int) -> str:
 
 
 def counted() -> dict[str, tuple[Count, Count]]:
-    """What is counted on right and on wrong replies, by author."""
+    """Counts right and wrong replies, by author."""
     return {
         author: (count(author, right=True), count(author, right=False))
         for author in FORMS
@@ -232,7 +232,7 @@ def counted() -> dict[str, tuple[Count, Count]]:
 
 
 def document_with(tables: str, document: str) -> str:
-    """The document with its tables replaced."""
+    """Replaces the tables of the document."""
     head, rest = document.split(BEGIN)
     return f"{head}{BEGIN}\n{tables}\n{END}{rest.split(END)[1]}"
 

@@ -41,7 +41,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Sorting:
-    """A label beside the type that the tool gave."""
+    """A label, and the type that the tool assigned."""
 
     label: Label
     error_type: str
@@ -49,18 +49,18 @@ class Sorting:
 
     @property
     def is_acceptable(self) -> bool:
-        """Whether the type is the label or one of the others that may stand."""
+        """Whether the type is the label or another acceptable one."""
         return self.error_type in self.label.types
 
 
 def labels() -> list[Label]:
-    """The labels of the project."""
+    """Reads the labels of the project."""
     entries = json.loads(LABELS.read_text(encoding="utf-8"))["replies"]
     return [Label(**entry) for entry in entries]
 
 
 def sortings(folder: Path, rows: Path) -> Iterator[Sorting]:
-    """Every labelled reply, sorted by the tool.
+    """Yields every labelled reply with the type that the tool assigns.
 
     Args:
         folder: a clone of the authors' repository, or a folder with its files named by
@@ -95,7 +95,7 @@ def _file(folder: Path, blob: str) -> str:
 
 
 def reply_of(line: Mapping[str, Any], label: Label) -> str:
-    """The reply in a line of a results file, with its answer; `ValueError` where it is not the labelled one."""
+    """Returns the reply in a line of a results file, with its answer; `ValueError` if it is not the labelled one."""
     if "LLM Explanation" in line:
         text = str(line["LLM Explanation"])
     else:
@@ -114,7 +114,7 @@ def reply_of(line: Mapping[str, Any], label: Label) -> str:
 
 
 def agreement(replies: Sequence[Sorting]) -> str:
-    """A row of the table: answers by the type they got, and kappa over those with a type."""
+    """Writes a row of the table: counts of replies by their type, and kappa over those with a type."""
     typed = [sorting for sorting in replies if sorting.error_type in LETTERS]
     acceptable = sum(sorting.is_acceptable for sorting in typed)
     first = sum(sorting.error_type == sorting.label.types[0] for sorting in typed)
@@ -140,7 +140,7 @@ def agreement(replies: Sequence[Sorting]) -> str:
 
 
 def report(replies: Sequence[Sorting]) -> str:
-    """The tables of the document."""
+    """Writes the tables of the document."""
     lines = [
         "| replies | n | acceptable type | the label itself | another type | undetermined | kappa |",
         "|---|---|---|---|---|---|---|",

@@ -49,7 +49,7 @@ FORMS: dict[str, Callable[[Row], str]] = {
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a CSV file."""
+    """Reads the rows of a CSV file."""
     with path.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
@@ -81,7 +81,7 @@ def measure(
 
 
 def measure_items(source: Path, rows: list[Row], rounds: int) -> None:
-    """Prints how many rows a second all four metrics take."""
+    """Prints how many rows a second are scored by all four metrics."""
     items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": source})))
     for form, write in FORMS.items():
         replies = [write(row) for row in rows]
@@ -96,7 +96,7 @@ def measure_items(source: Path, rows: list[Row], rounds: int) -> None:
 
 
 def load_authors_reader(checkout: Path) -> Callable[[str, int], tuple[str, str]]:
-    """Their `extract_answer`, with empty modules in the place of those it imports and does not need."""
+    """Loads their `extract_answer`, with empty modules instead of imports that it does not need."""
     for name in ("llm_inference", "evaluate", "table_stats"):
         stand_in = ModuleType(name)
         stand_in.__dict__.update(

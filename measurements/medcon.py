@@ -38,7 +38,7 @@ SYLLABLES = [
 
 
 def write_umls(folder: Path, rows: int) -> None:
-    """Invented terms of one to eight words, as long as real ones; one string in four is not English."""
+    """Writes invented terms of one to eight words, as long as real ones; one string in four is not English."""
     draw = random.Random(1)
     words = [
         "".join(draw.choices(SYLLABLES, k=draw.randrange(2, 5))) for _ in range(200_000)
@@ -132,7 +132,7 @@ def match(umls: Path, path: Path, times: int) -> None:
 
 
 def _quickumls(umls: Path, folder: Path) -> Any:
-    """QuickUMLS without what it would download: a blank tokenizer, and NLTK's stop words from here."""
+    """Opens QuickUMLS without its downloads: with a blank tokenizer, and a local list of NLTK's stop words."""
     nltk, spacy = importlib.import_module("nltk"), importlib.import_module("spacy")
     folder.mkdir()
     vars(spacy)["load"] = lambda *_: spacy.blank("en")

@@ -63,7 +63,7 @@ def main(folder: Path) -> None:
 def found_share(
     generator: random.Random, true: float, claims: int, error: float
 ) -> float:
-    """Share of an output's claims that are found, seen with an error."""
+    """Draws the share of an output's claims that an annotator finds, with an error."""
     return (
         min(claims, max(0, round((true + generator.gauss(0, error)) * claims))) / claims
     )

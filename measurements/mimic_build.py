@@ -28,7 +28,7 @@ MEBIBYTE = 1024 * 1024
 
 
 def build(folder: Path) -> None:
-    """The whole: hashing, reading, sampling, writing."""
+    """Runs the whole build: hashing, reading, sampling, writing."""
     from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
     from medical_tasks.data.building import build_source
 
@@ -40,14 +40,14 @@ def build(folder: Path) -> None:
 
 
 def read(folder: Path) -> None:
-    """Reading, finding the reports and sampling, of it."""
+    """Reads, finds the reports and samples, without writing."""
     from medical_tasks.benchmarks.doclens.mimic_data import read_note_rows
 
     read_note_rows(folder / NOTES_FILE)
 
 
 def rows(folder: Path) -> None:
-    """Reading the rows of radiology alone, of that."""
+    """Reads the rows of radiology alone."""
     from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
     from medical_tasks.io.csv_files import stream_rows
 
@@ -61,7 +61,7 @@ def rows(folder: Path) -> None:
 
 
 def imports(_: Path) -> None:
-    """What the libraries alone take."""
+    """Imports the libraries alone."""
     import datasets  # noqa: F401
 
 
