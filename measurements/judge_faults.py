@@ -382,7 +382,7 @@ def text(content: str | None, finish: str | None = "stop", **usage: int) -> Faul
     return Fault.message({"role": "assistant", "content": content}, finish, **usage)
 
 
-# Each with the reason of a question that meets no other reply.
+# Each with the reason that a question has in the end if every attempt meets the fault.
 UNREADABLE, CUT = "judge: unreadable reply", "judge: cut reply"
 FAULTS: Mapping[str, tuple[str, Callable[[Case], Fault]]] = {
     "429 with retry-after": (

@@ -25,14 +25,14 @@ CT_MR_SHARE = 0.06
 """CT and MR reports among all notes, near what the release has."""
 
 _ERRORS = 0.001
-# least, most of most reports, most of one in forty
+# characters: least, most of most reports, most of one in forty
 _FINDINGS_CHARS = 300, 1_200, 6_000
 _REPORTS_A_PATIENT = 2.7  # of CT and MR
 _PARAGRAPHS = 600
 
 
 class Examination(NamedTuple):
-    """A description as the files have it, and what it is of; `share` is how often, against the others."""
+    """A description as in the files, with modality and anatomy; `share` is its relative frequency."""
 
     description: str
     modality: str
@@ -42,7 +42,7 @@ class Examination(NamedTuple):
 
 @cache
 def twin_words() -> dict[str, Any]:
-    """Examinations, findings with what they mean, filling, and categories of notes: share in percent, least, most characters."""
+    """Reads examinations, findings with meanings, filling, and categories of notes: share in percent, least, most characters."""
     words: dict[str, Any] = packaged(__file__, "mimic_twin_words.json")
     return words | {
         "examinations": [Examination(**fields) for fields in words["examinations"]]
@@ -51,7 +51,7 @@ def twin_words() -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class TwinNote:
-    """A row, and what a reader should find in it."""
+    """A row, and the texts that a reader should find in it."""
 
     cells: dict[str, str]
     modality: str = ""
@@ -220,7 +220,7 @@ _WITHOUT_FINDINGS, _WITHOUT_IMPRESSION, _POINTING = 0.12, 0.08, 0.03
 def _write_report(
     draw: random.Random, examination: Examination, *, date: str, length: int
 ) -> tuple[str, tuple[str, ...], str]:
-    """Writes a report with at least so many characters of findings; returns text, sentences and impression, none if unusable."""
+    """Writes a report with at least `length` characters of findings; returns text, sentences and impression, none if unusable."""
     sentences, meanings = _content(draw, examination.anatomy, length)
     impression = [
         f"{number}. {meaning}" if len(meanings) > 1 else meaning

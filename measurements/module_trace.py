@@ -21,7 +21,7 @@ PACKAGE = str(Path(__file__).resolve().parents[1] / "medical_tasks") + os.sep
 
 
 def trace(words: list[str]) -> tuple[int, list[str], list[str]]:
-    """Runs a command; its exit code, the modules entered and those imported beside them."""
+    """Runs a command; returns its exit code, the modules entered, and the others imported."""
     entered: set[str] = set()
 
     importing = 0

@@ -39,7 +39,7 @@ Ask = Callable[[Pairs], list[str]]
 
 
 def generate_each(folder: Path) -> Ask:
-    """As the authors: one pair, greedy generation, the text compared with 1."""
+    """Judges as the authors do: one pair at a time, greedy generation, the text compared with 1."""
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -79,7 +79,7 @@ def judge_all(folder: Path, **options: str) -> Ask:
 def timed(
     ways: Mapping[str, Ask], pairs: Pairs, rounds: int
 ) -> dict[str, tuple[list[str], float]]:
-    """Asks in turns, so that what else the machine does meets all ways; returns labels and the best time of each."""
+    """Runs the ways in turns, so that other work on the machine slows all; returns labels and best time of each."""
     best: dict[str, tuple[list[str], float]] = {}
     for _ in range(rounds):
         for way, ask in ways.items():

@@ -68,13 +68,13 @@ Choices = npt.NDArray[np.intp]
 
 
 def task_of(form: str) -> TaskSpec:
-    """A task of EHRNoteQA in all orders, without the breakdowns that need notes."""
+    """Returns a task of EHRNoteQA in all orders, without the breakdowns that need notes."""
     task = next(task for task in TASKS if task.options["format"] == form)
     return ordered_task(replace(task, groups=()), ARGUMENTS)
 
 
 def questions(task: TaskSpec, count: int) -> list[Item]:
-    """Invented questions in all orders, the right choice of each at another place."""
+    """Makes invented questions in all orders, the right choice of each at another place."""
     letters = string.ascii_uppercase[:PLACES]
     plain = [
         Item(
@@ -91,14 +91,14 @@ def questions(task: TaskSpec, count: int) -> list[Item]:
 def chosen_places(
     generator: np.random.Generator, items: list[Item], planted: float, noise: float
 ) -> Choices:
-    """The place that the model takes in each item."""
+    """Draws the place that the model chooses in each item."""
     names = [item.fields["question_id"] for item in items]
     number_of = {name: number for number, name in enumerate(dict.fromkeys(names))}
     numbers = np.array([number_of[name] for name in names])
     orders = np.array([item.fields["order"] for item in items])
     controls = np.array([is_control(item) for item in items])
-    # Of every question a content, counted as given; which one is right does not matter
-    # to the places, since each content visits each of them.
+    # The model's content for each question, numbered in the released order. Which one is
+    # right does not matter, since each content visits each place.
     skill = generator.beta(SKILL * STRENGTH, (1 - SKILL) * STRENGTH, len(number_of))
     knows = generator.random(len(number_of)) < skill
     first = dict(zip(reversed(names), reversed(items), strict=True))
@@ -119,7 +119,7 @@ def _right_content(item: Item) -> int:
 
 
 def scored(task: TaskSpec, items: list[Item], places: Choices) -> TaskEntry:
-    """The entry of `results.json` for the places that were taken."""
+    """Scores the chosen places; returns the entry of `results.json`."""
     letters = string.ascii_uppercase
     plain = [
         ItemScore(
@@ -138,14 +138,14 @@ def scored(task: TaskSpec, items: list[Item], places: Choices) -> TaskEntry:
 
 
 def truths(planted: float, noise: float) -> dict[str, float]:
-    """What the figures estimate.
+    """Computes what the figures estimate.
 
     An answer takes place A with chance d, else it guesses with chance `noise`, else it
     takes the opinion, which stands in each place once.
     """
     drawn = planted / (1 - 1 / PLACES)
-    # Of an order, the chance of the opinion's content, and of each other one, where the
-    # opinion stands at A and where it does not.
+    # For each order: the chances of the opinion's content and of every other content,
+    # where the opinion stands at A and where it does not.
     keeps, guess = (1 - drawn) * (1 - noise), (1 - drawn) * noise / PLACES
     base = np.full((PLACES, PLACES), guess)  # order, content; the opinion is content 0
     base[:, 0] += keeps
@@ -222,7 +222,7 @@ def _row(
 
 
 def many(simulations: int) -> None:
-    """Prints how often intervals hold what they estimate, and which places are flagged."""
+    """Prints the coverage of the intervals, and which places are flagged."""
     items = questions(task_of("mc_prob_index"), QUESTIONS)
     orders = np.array([item.fields["order"] for item in items])
     shown = orders.reshape(QUESTIONS, PLACES + 1, PLACES)
@@ -256,7 +256,7 @@ def many(simulations: int) -> None:
 
 
 def _intervals(taken: Choices, shown: Choices, right: Choices) -> list[Estimate]:
-    """The figures in the order of `truths`, of the places taken in each order and control."""
+    """Computes the figures, in the order of `truths`, from the places chosen in each order and control."""
     content = np.take_along_axis(shown, taken[:, :, np.newaxis], axis=2)[:, :, 0]
     contents, control = content[:, :PLACES], content[:, PLACES]
     pairs = list(itertools.combinations(range(PLACES), 2))
@@ -276,7 +276,7 @@ def _intervals(taken: Choices, shown: Choices, right: Choices) -> list[Estimate]
 
 
 def _p_values(taken: Choices, shown: Choices) -> list[float]:
-    """Of each place the p-value of no preference, adjusted by Holm."""
+    """Computes the p-value of no preference for each place, adjusted by Holm."""
     content = np.take_along_axis(shown, taken[:, :, np.newaxis], axis=2)[:, :, 0]
     contents = content.tolist()
     p_values = []
@@ -322,7 +322,7 @@ def judges(simulations: int) -> None:
 def _judged(
     generator: np.random.Generator, planted: float
 ) -> dict[str, float | int | None]:
-    """The last third less the first, of one simulated check."""
+    """Returns the difference of the last third and the first in one simulated check."""
     clusters = [str(answer) for answer in range(ANSWERS) for _ in range(STATEMENTS)]
     gold = ["entailment"] * len(clusters)
     # Some answers are easier, and a statement is about as hard in every order.
@@ -339,7 +339,7 @@ def _judged(
         ]
         own = [place_in(int(number), STATEMENTS) for number in numbers]
         late = np.array(own) > 2 / 3
-        # Of right verdicts at the end so many are lost that accuracy falls by `planted`.
+        # At the end, right verdicts are lost until accuracy falls by `planted`.
         right = generator.random(len(own)) < chance * (1 - late * planted / RIGHT)
         orders.append(list(np.where(right, "entailment", "neutral")))
         places.append(own)

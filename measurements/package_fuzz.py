@@ -66,13 +66,13 @@ _NAMES: Final = (
 
 
 def members_of(package: bytes) -> Members:
-    """The files of a sound package."""
+    """Reads the files of a sound package."""
     with zipfile.ZipFile(io.BytesIO(package)) as opened:
         return {name: opened.read(name) for name in opened.namelist()}
 
 
 def rehashed(members: Members) -> bytes:
-    """Packs files with the hashes that they have now, as a forger does; a manifest that is none stays as it is."""
+    """Packs files with their current hashes, as a forger does; an invalid manifest stays as it is."""
     try:
         manifest = json.loads(members[MANIFEST])
         manifest["files"] = {
@@ -137,7 +137,7 @@ def _around(draw: random.Random, package: bytes) -> bytes:
 
 
 def _zipped(draw: random.Random, package: bytes) -> bytes:
-    """Other members, kinds of members, methods, comments and extra fields, written by a library that allows them."""
+    """Changes names, kinds, methods, comments and extra fields of members, by a library that allows them."""
     buffer = io.BytesIO()
     members = members_of(package)
     with zipfile.ZipFile(
@@ -165,7 +165,7 @@ def _zipped(draw: random.Random, package: bytes) -> bytes:
 
 
 def _bomb(draw: random.Random, package: bytes) -> bytes:
-    """A member that unpacks to far more than it should, said or unsaid."""
+    """Adds a member that unpacks to far more than it should, declared or not."""
     name = draw.choice(MEMBERS)
     size = draw.choice((1 << 20, 1 << 24))
     content = draw.choice((b"\0", b" ", b"[", b'{"a":')) * (size // 4)
@@ -182,7 +182,7 @@ def _bomb(draw: random.Random, package: bytes) -> bytes:
 
 
 def _overlapping(draw: random.Random, package: bytes) -> bytes:
-    """Entries of the list that share one member's bytes."""
+    """Lists several entries that share one member's bytes."""
     packed = zlib.compressobj(9, zlib.DEFLATED, -15)
     content = b"\0" * (1 << 20)
     data = packed.compress(content) + packed.flush()
@@ -227,7 +227,7 @@ def _literal(draw: random.Random, package: bytes) -> bytes:
 
 
 def _values(draw: random.Random, package: bytes) -> bytes:
-    """Changes a value somewhere in a JSON file, everything else as it must be."""
+    """Changes one value in a JSON file, and nothing else."""
     members = members_of(package)
     name = draw.choice(list(members))
     if name in (MANIFEST, RESULTS):
@@ -279,7 +279,7 @@ def _other(draw: random.Random, value: Any) -> Any:
 
 
 def _lines(draw: random.Random, package: bytes) -> bytes:
-    """Lines doubled, dropped, swapped, cut, very long or very many."""
+    """Doubles, drops, swaps or cuts lines, or makes them very long or very many."""
     members = members_of(package)
     name = draw.choice([member for member in members if member.endswith(".jsonl")])
     lines = members[name].splitlines(keepends=True)
@@ -310,7 +310,7 @@ def _lines(draw: random.Random, package: bytes) -> bytes:
 
 
 def _members(draw: random.Random, package: bytes) -> bytes:
-    """Members missing, swapped or empty."""
+    """Drops, swaps or empties members."""
     members = members_of(package)
     name = draw.choice(list(members))
     how = draw.randrange(4)
@@ -347,7 +347,7 @@ def hostile_packages(
         seed: of the random choices.
 
     Yields:
-        What was done, and the package.
+        The name of the change, and the package.
     """
     for number in range(count):
         draw = random.Random(f"{seed}:{number}")
@@ -356,7 +356,7 @@ def hostile_packages(
 
 
 def try_package(content: bytes) -> str:
-    """Reads a package; `taken`, or the reason. Whatever else is raised is a fault, and so is what is taken and no JSON."""
+    """Reads a package; returns `taken` or the reason. Any other exception is a fault, as is a taken package without JSON."""
     try:
         package = read_package(content)
         json.dumps(
@@ -373,7 +373,7 @@ def try_package(content: bytes) -> str:
 
 
 class Guard:
-    """An audit hook, which stays for the life of the process: while `armed`, reading may not write, start or connect."""
+    """An audit hook for the life of the process: while `armed`, reading may not write, start a process or connect."""
 
     def __init__(self) -> None:
         self.armed = False
@@ -394,7 +394,7 @@ class Guard:
 
 
 def _sound_package() -> bytes:
-    """A sound package with and without a judge, of a few demo records."""
+    """Makes a sound package, with and without a judge, from a few demo records."""
     from medical_tasks.data.fetching import build_dataset
     from medical_tasks.leaderboard.submission_package.contents import (
         Submitter,

@@ -1,9 +1,9 @@
-"""What a peer's metric makes of MedCalc-Bench's own gold answers: medhelm 0.8.0, run from its wheel, beside ours.
+"""MedCalc-Bench's own gold answers, scored by the metric of medhelm 0.8.0 from its wheel, and by ours.
 
     python measurements/peer_medcalc.py --source test_data.csv [--wheel medhelm-0.8.0-py3-none-any.whl] [--venv FOLDER]
 
 Their wheel and the few packages that its metric imports go into an environment of their
-own (79 MB), from the package index or from `--wheel`. Each gold answer is handed to
+own (79 MB), from the package index or from `--wheel`. Each gold answer is passed to
 their `MedCalcBenchMetric` as the model's completion, with the instance that their
 scenario makes of the row (that module itself needs `datasets`), and to our `accuracy`
 as the reply.
@@ -51,7 +51,7 @@ print(json.dumps(marks))
 
 
 def their_marks(rows: list[dict[str, str]], wheel: str, venv: Path) -> list[float]:
-    """What their metric gives each gold answer."""
+    """Scores each gold answer by their metric."""
     python = str(venv / "bin" / "python")
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

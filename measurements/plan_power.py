@@ -30,7 +30,7 @@ from medical_tasks.spec import MetricKind, MetricSpec
 
 
 def columns(first: Floats, second: Floats, kind: MetricKind, size: int = 1) -> Columns:
-    """Two runs whose items stand in clusters of one size."""
+    """Makes the columns of two runs whose items stand in clusters of one size."""
     ones = np.ones(len(first))
     clusters = (np.arange(len(first)) // size).tolist() if size > 1 else None
     return Columns(
@@ -50,7 +50,7 @@ def pair(
     difference: float,
     agreement: float,
 ) -> tuple[Floats, Floats]:
-    """Two models that are right or wrong: the second is right more often by the difference."""
+    """Draws two models that are right or wrong: the second is right more often by the difference."""
     apart = 1.0 - agreement
     ahead, behind = (apart + difference) / 2.0, (apart - difference) / 2.0
     both = accuracy - behind
@@ -63,7 +63,7 @@ def pair(
 
 
 def differences(draws: int) -> None:
-    """Exact McNemar, as of independent items that are right or wrong."""
+    """Prints the power of exact McNemar, for independent items that are right or wrong."""
     print("accuracy  difference  agreement   items  power of compare")
     generator = np.random.default_rng(1)
     for accuracy, difference, agreement in itertools.product(
@@ -96,7 +96,7 @@ def differences(draws: int) -> None:
 
 
 def limits(draws: int) -> None:
-    """A gate's at_least, by Wilson's interval."""
+    """Prints the power of a gate's at_least, by Wilson's interval."""
     print("\nat least   true   items  GO")
     generator = np.random.default_rng(2)
     for limit, truth in (
@@ -116,7 +116,7 @@ def limits(draws: int) -> None:
 
 
 def margins(draws: int) -> None:
-    """A gate's margin between two models that are equally good."""
+    """Prints the power of a gate's margin between two models that are equally good."""
     print("\n  margin  agreement   items  GO")
     generator = np.random.default_rng(3)
     for margin, agreement in ((0.1, 0.6), (0.1, 0.9), (0.05, 0.8)):
@@ -137,12 +137,12 @@ def _p_value(columns: Columns) -> float:
 
 
 def past_runs(draws: int) -> None:
-    """Past runs with clusters, and with means: planned from one pair, drawn from what made it."""
+    """Prints the power planned from past runs with clusters, and with means, which are drawn again."""
     print("\nfrom past runs                          clusters  power of compare")
     generator = np.random.default_rng(4)
 
     def notes(clusters: int) -> tuple[Floats, Floats]:
-        """Notes of four items, which two models have right together more often than not."""
+        """Draws notes of four items, on which two models mostly agree."""
         ease = generator.normal(0.0, 1.0, clusters).repeat(4)
         noise = generator.normal(0.0, 1.0, (2, 4 * clusters))
         return (ease + noise[0] > 0.0).astype(float), (ease + noise[1] > -0.19).astype(
@@ -150,7 +150,7 @@ def past_runs(draws: int) -> None:
         )
 
     def means(clusters: int) -> tuple[Floats, Floats]:
-        """Shares of statements, most of which are near 1."""
+        """Draws shares of statements, most of them near 1."""
         ease = generator.beta(4.0, 1.5, clusters)
         first, second = (
             generator.binomial(8, ease**power) / 8.0 for power in (1.0, 0.8)

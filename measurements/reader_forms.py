@@ -58,7 +58,7 @@ NOTHING: Final = object()
 
 @dataclass(frozen=True)
 class Form:
-    """A reply, and what a person reads in it: `NOTHING` where that cannot be told."""
+    """A reply, and the answer that a person reads in it: `NOTHING` if there is none."""
 
     reader: str
     kind: str
@@ -67,25 +67,25 @@ class Form:
 
     @property
     def half(self) -> Half:
-        """Which half it belongs to, by its text alone."""
+        """The half that it belongs to, by its text alone."""
         odd = hashlib.sha256(self.text.encode()).digest()[0] % 2
         return "held back" if odd else "development"
 
 
 def letter(text: str) -> Any:
-    """The letter of an answer."""
+    """Reads the letter of an answer."""
     reading = read_letter(text, CHOICES)
     return reading.letter if reading and reading.letter else NOTHING
 
 
 def verdict(read: Callable[[str], Any], text: str) -> Any:
-    """What a judge's reply says."""
+    """Reads the verdict in a judge's reply."""
     value = read(text)
     return NOTHING if isinstance(value, Unreadable) else value
 
 
 def citations(text: str) -> Any:
-    """The known sentences that an answer cites; an unknown one is as good as none."""
+    """Reads the known sentences that an answer cites; unknown ones are ignored."""
     answer = read_answer(text, SENTENCES)
     if getattr(answer, "unclear", "") or any(
         cited not in SENTENCES for cited in answer.citations
@@ -106,7 +106,7 @@ READERS: Final[Mapping[str, Callable[[str], Any]]] = {
 
 
 def forms() -> Iterator[Form]:
-    """All forms of the file."""
+    """Reads all forms of the file."""
     for reader, kinds in json.loads(FORMS.read_text(encoding="utf-8")).items():
         for kind, replies in kinds.items():
             for text, means in replies:
@@ -115,7 +115,7 @@ def forms() -> Iterator[Form]:
 
 
 def outcome(form: Form) -> str:
-    """`read` as meant, `unread`, or `false`: read as something else. What cannot be told is read as meant if it is not read."""
+    """Returns `read` (as meant), `unread`, or `false` (read as something else). A reply without an answer must be unread."""
     actual = READERS[form.reader](form.text)
     if actual is NOTHING and form.means is not NOTHING:
         return "unread"
@@ -128,7 +128,7 @@ def outcome(form: Form) -> str:
 
 
 def main() -> None:
-    """Prints the table, and the misses of a half where they are asked for."""
+    """Prints the table, and with `--misses` those of a half."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--misses", choices=HALVES, help="list the forms of a half that are missed"

@@ -74,7 +74,7 @@ def simulated(
     run: float,
     votes: int,
 ) -> tuple[Table, Table]:
-    """The sds found, and the shares of intervals that hold the truth: of all repeats, and of the first alone."""
+    """Returns the estimated sds, and the coverage of two intervals: of all repeats, and of the first alone."""
     clusters = (np.arange(n) // size).tolist() if size > 1 else None
     truth = right if votes == 1 else WRONG + (1 - 2 * WRONG) * right
     variances, held = np.zeros(3), np.zeros(2)
@@ -117,7 +117,7 @@ def drawn(
     alike: float,
     run: float,
 ) -> npt.NDArray[np.bool_]:
-    """Right or wrong, of shape (items, repeats)."""
+    """Draws right and wrong answers, of shape (items, repeats)."""
     shared = alike / 2 if size > 1 else 0.0
     chance = np.full(n, right)
     if size > 1:

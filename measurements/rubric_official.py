@@ -7,7 +7,7 @@ CHECKOUT is a checkout of openai/simple-evals, a folder whose name Python can im
 downloads, a name is enough. Its `grade_sample` and `_aggregate_get_clipped_mean` get
 invented conversations, in the published form, and a judge that decides by the hash of
 what it is asked. Ours reads the same file, and its server decides alike: a prompt that
-differs by a letter would tell.
+differs by a letter would change the verdict.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ figures = {name: float(value) for name, value in found.metrics.items() if not na
 
 
 def conversation(chance: random.Random, name: str) -> dict[str, object]:
-    """A line as it is published: a chat of one to five messages, and two to nine criteria."""
+    """Draws a line as published: a chat of one to five messages, and two to nine criteria."""
     turns = [f"{name}, message {n}. Ä <<rubric>> {chance.random()}" for n in range(chance.choice((1, 3, 5)))]  # fmt: skip
     rubrics = [
         {
@@ -98,7 +98,7 @@ def write_lines(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def judged(call: Call) -> str:
-    """The same verdict as the driver's grader."""
+    """Returns the same verdict as the driver's grader."""
     met = hashlib.sha256(call.prompt.encode()).digest()[0] % 5 < 2
     return json.dumps({"explanation": "so", "criteria_met": met})
 
@@ -112,7 +112,7 @@ def quietly(*words: str) -> None:
 
 
 def our_figures(folder: Path, checkout: Path, seed: int) -> dict[str, float | None]:
-    """What `medical-tasks score` makes of the answers, under the authors' names."""
+    """Scores the answers by `medical-tasks score`; returns the figures under the authors' names."""
     source, answers, out = (
         str(folder / name) for name in ("rows.jsonl", "answers.jsonl", "run")
     )

@@ -44,7 +44,7 @@ GROUPS: Final = 2
 
 
 def margins(use: str, preset: Preset) -> list[tuple[bool, float, bool]]:
-    """Of each margin of a policy: whether it is of a harm, its size, whether of groups."""
+    """Lists the margins of a policy: whether the metric is a harm, the size, whether it is for groups."""
     materials = Materials(
         use=use,
         preset=preset,
@@ -70,7 +70,7 @@ def pair(
     harm: bool,
     loss: float,
 ) -> tuple[Floats, Floats]:
-    """Two runs of the same items, the second worse by `loss` in its true value."""
+    """Draws two runs of the same items, the second worse by `loss` in its true value."""
     level = LEVEL[harm]
     sign = 1.0 if harm else -1.0
     ease = generator.normal(0.0, 1.0, patients.max() + 1)[patients]
@@ -83,7 +83,7 @@ def pair(
 def finding(
     first: Floats, second: Floats, labels: Sequence[int], harm: bool, margin: float
 ) -> Finding:
-    """What the gate finds of a margin on these items."""
+    """Makes the gate's finding for a margin on these items."""
     clusters = list(labels)
     compared = paired_bootstrap(first, second, clusters=clusters, resamples=1000)
     limit = Limit(margin if harm else -margin, at_most=harm)
@@ -102,7 +102,7 @@ def finding(
 def verdicts(
     generator: np.random.Generator, use: str, preset: Preset, items: int, worse: bool
 ) -> Iterator[bool]:
-    """Whether each rule of one drawn site gets GO, the main metric first."""
+    """Yields whether each rule of one drawn site gets GO, the main metric first."""
     patients = np.sort(generator.integers(items // 2, size=items))
     sex = generator.integers(GROUPS, size=patients.max() + 1)[patients]
     held = margins(use, preset)
@@ -121,7 +121,7 @@ def verdicts(
 
 
 def main() -> None:
-    """Prints a line a use and preset."""
+    """Prints a line for each use and preset."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--draws", type=int, default=250)
     parser.add_argument("--items", type=int, default=600)

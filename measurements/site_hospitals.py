@@ -9,8 +9,8 @@ hospitals differ in size, in case mix, and in how well their judge reads their m
 SIGKILL while it works, and run again; `--calm` kills nothing.
 
 What the invented models truly are is known: right in 82 % (candidate) and 74 %
-(baseline) of answers. At the end it is looked for text of each hospital's notes in what
-it shared.
+(baseline) of answers. At the end each hospital's share is searched for text of its
+notes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class CommandResult(NamedTuple):
 
 
 def commands() -> tuple[list[str], str]:
-    """The commands of the page for one hospital, and that for several."""
+    """Reads the commands of the page for one hospital, and that for several."""
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
     (own,) = [block for block in blocks if f" {NAME} " in block]
@@ -111,7 +111,7 @@ def _killed(words: Sequence[str], folder: Path, hospital: str) -> bool:
 
 
 def hospital(folder: Path, name: str, patients: int, seed: int, *, kill: bool) -> None:
-    """Takes one hospital from its notes to the file that it shares."""
+    """Runs one hospital, from its notes to the file that it shares."""
     lines, _ = commands()
     kills, verdict = 0, ""
     for line in lines:
@@ -132,7 +132,7 @@ def hospital(folder: Path, name: str, patients: int, seed: int, *, kill: bool) -
 
 
 def _figures(folder: Path) -> None:
-    """Each role's score, as judged and as corrected, beside how often the model is right."""
+    """Prints each role's score, as judged and as corrected, and how often the model is right."""
     for role, true in RIGHT.items():
         results = json.loads((folder / "runs" / role / "results.json").read_text())
         (entry,) = results["tasks"].values()
@@ -148,7 +148,7 @@ def _figures(folder: Path) -> None:
 
 
 def pooled(folder: Path, *, kill: bool) -> None:
-    """Pools what the hospitals share, and looks for text of notes in it."""
+    """Pools the files that the hospitals share, and searches them for text of notes."""
     _, line = commands()
     head = " ".join(line.split()[:3])
     files = " ".join(f"{name}/share/site_share.json" for name, *_ in HOSPITALS)

@@ -47,7 +47,7 @@ LOSS: Final = 3.2
 
 
 def spent(looks: int, planned: int, how: Spending, alpha: float = 0.05) -> float:
-    """How much of alpha may be spent after so many of the planned looks.
+    """Returns how much of alpha may be spent after a number of the planned looks.
 
     Lan and DeMets (1983) have functions that spend like O'Brien and Fleming's, and
     like Pocock's boundaries.
@@ -62,19 +62,19 @@ def spent(looks: int, planned: int, how: Spending, alpha: float = 0.05) -> float
 
 
 def newest(runs: Floats) -> Floats:
-    """Each run against all before it, in standard errors; a loss counts as positive."""
+    """Compares each run with all before it, in standard errors; a loss counts as positive."""
     earlier = np.cumsum(runs, axis=1)[:, :-1]
     looks = np.arange(1, runs.shape[1])
     return np.asarray((earlier / looks - runs[:, 1:]) / np.sqrt(1.0 + 1.0 / looks))
 
 
 def baseline(runs: Floats) -> Floats:
-    """Each run against the baseline."""
+    """Compares each run with the baseline."""
     return np.asarray((runs[:, :1] - runs[:, 1:]) / math.sqrt(2.0))
 
 
 def mean(runs: Floats) -> Floats:
-    """The mean of all looks against the baseline."""
+    """Compares the mean of all looks with the baseline."""
     looks = np.arange(1, runs.shape[1])
     so_far = np.cumsum(runs[:, 1:], axis=1) / looks
     return np.asarray((runs[:, :1] - so_far) / np.sqrt(1.0 + 1.0 / looks))
@@ -86,12 +86,12 @@ def change(runs: Floats) -> Floats:
 
 
 def plain(runs: Floats) -> Floats:
-    """The same without a head start."""
+    """Does what `change` does, without a head start."""
     return without_head_start(newest(runs))
 
 
 def without_head_start(scores: Floats) -> Floats:
-    """Scores of a change as they are where look 1 is like any other."""
+    """Computes the scores of a change as if look 1 were like any other."""
     maxima = np.empty(scores.shape)
     looks = np.arange(1, scores.shape[-1] + 1)
     for look in looks:
@@ -150,7 +150,7 @@ STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
 
 
 def measured(looks: int, series: int, how: Spending) -> None:
-    """Prints a line a procedure."""
+    """Prints a line for each procedure."""
     noise = np.random.default_rng(looks).standard_normal((series, looks + 1))
     starts = sorted({*np.linspace(1, looks, min(looks, 12)).round().astype(int)})
     ramp = noise - LOSS * 1.25 * np.arange(looks + 1) / looks
@@ -179,7 +179,7 @@ def measured(looks: int, series: int, how: Spending) -> None:
 
 
 def measured_items(looks: int, series: int, how: Spending) -> None:
-    """Prints the same of items, of the procedure that is used."""
+    """Prints the same for items, by the procedure that is used."""
     generator = np.random.default_rng(100 + looks)
     chances = [spent(look, looks, how) for look in range(1, looks + 1)]
     bound = np.array(boundaries(chances))

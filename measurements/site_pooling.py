@@ -46,7 +46,7 @@ TASK = "ehrnoteqa_open_level1"
 
 @dataclass(frozen=True)
 class Sets:
-    """Simulated sets of hospitals: right answers of so many items, and the truth."""
+    """Simulated sets of hospitals: right answers, items, and true shares."""
 
     right: Floats
     items: Floats
@@ -71,13 +71,13 @@ def draw(
 
 
 def angles(right: Floats, items: Floats) -> tuple[Floats, Floats]:
-    """As `site_effects.on_scale`, of many sets at once."""
+    """Does what `site_effects.on_scale` does, for many sets at once."""
     inner = (right + 0.375) / (items + 0.75)
     return np.arcsin(np.sqrt(inner)), 1.0 / (4.0 * items + 2.0)
 
 
 def usual(sample: Sets) -> tuple[Floats, Floats, Floats, Floats]:
-    """Hartung and Knapp on logits; the further hospital of Higgins and others (2009)."""
+    """Computes Hartung and Knapp's interval on logits, and that of a further hospital by Higgins and others (2009)."""
     right, wrong = sample.right + 0.5, sample.items - sample.right + 0.5
     y, v = np.log(right / wrong), 1.0 / right + 1.0 / wrong
     k = y.shape[-1]
@@ -173,7 +173,7 @@ def judges(sets: int) -> Iterator[str]:
 
 
 def rare(sets: int) -> Iterator[str]:
-    """As `site share` hands them over: under five wrong is "0 to 4 of n"."""
+    """Pools effects as `site share` exports them: fewer than five wrong are "0 to 4 of n"."""
     yield "| hospitals | p | tau | mean | further one | hospitals with a hidden cell |"
     yield "|---|---|---|---|---|---|"
     generator = np.random.default_rng(3)
@@ -258,7 +258,7 @@ def furthest(sets: int) -> Iterator[str]:
 
 
 def reference(sets: int) -> Iterator[str]:
-    """Paule and Mandel's tau² and the mean, here and there."""
+    """Compares Paule and Mandel's tau² and the mean with those of statsmodels."""
     from statsmodels.stats.meta_analysis import combine_effects
 
     generator = np.random.default_rng(6)

@@ -38,7 +38,7 @@ def covered(
     *,
     proportion: bool,
 ) -> tuple[float, float, float, float]:
-    """Coverage, mean error, half the mean width, and half that of the interval of independent items from an endless set."""
+    """Returns coverage, mean error and half the mean width, and half the width for independent items of an endless set."""
     data = TaskData(items=items, config="", folder=Path(), revision={"split": "test"})
     value_of = dict(zip((item.id for item in items), values, strict=True))
     truth = float(np.mean(values))
@@ -85,7 +85,7 @@ def main() -> None:
             id=row["Row Number"],
             fields={},
             groups={"category": row["Category"], "calculator": row["Calculator ID"]},
-            # Numbers are no notes' ids: every calculator counts such notes from 1.
+            # A number is no id: every calculator counts its notes from 1.
             cluster=row["Note ID"]
             if not row["Note ID"].isdigit()
             else f"{row['Calculator ID']}-{row['Note ID']}",

@@ -26,7 +26,7 @@ LINE = 16
 
 
 def make_pairs(count: int, words: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Predictions and references, with a few frequent words and many rare ones."""
+    """Makes predictions and references, with a few frequent words and many rare ones."""
     rng = random.Random(seed)
     vocabulary = [
         "".join(rng.choice("aeioubdlmnprst") for _ in range(rng.randint(2, 9)))
@@ -61,7 +61,7 @@ def note(lines: Sequence[Sequence[str]]) -> str:
 def measure(
     name: str, pairs: Sequence[tuple[str, str]], work: Callable[[str, str], Any]
 ) -> tuple[float, list[Any]]:
-    """Prints and returns milliseconds a pair, and what came out."""
+    """Prints the milliseconds for each pair; returns them and the results."""
     start = time.perf_counter()
     results = [work(prediction, reference) for prediction, reference in pairs]
     milliseconds = (time.perf_counter() - start) * 1000 / len(pairs)

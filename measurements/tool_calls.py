@@ -80,7 +80,7 @@ class Scored:
 
     item: Item
     by_error: Mapping[Variant, ItemScore]
-    wrong: tuple[Error, ...]  # the errors of arguments that it can have
+    wrong: tuple[Error, ...]  # the argument errors that change its call
 
 
 def scored(items: Sequence[Item]) -> list[Scored]:
@@ -110,7 +110,7 @@ def scored(items: Sequence[Item]) -> list[Scored]:
 
 
 def drawn_error(scored_item: Scored, generator: Generator) -> Variant:
-    """What the model does wrong at an item: the first step at which it fails."""
+    """Draws the error of the model on an item: the first step at which it fails."""
     fails = generator.random(4) < SHARE
     if fails[0]:
         return "no_call"
@@ -122,7 +122,7 @@ def drawn_error(scored_item: Scored, generator: Generator) -> Variant:
 
 
 def true_values(every: Sequence[Scored]) -> dict[str, float]:
-    """The figures of endlessly many items."""
+    """Computes the expected figures."""
     called, right = 1 - SHARE, 1 - SHARE
     weights = stated = 0.0
     for scored_item in every:
@@ -146,7 +146,7 @@ def true_values(every: Sequence[Scored]) -> dict[str, float]:
 
 
 def used_share(every: Sequence[Scored]) -> float:
-    """The share of used results among answers whose right call, with an error or not, gave one."""
+    """Computes the expected share of used results among answers with a result of the right tool."""
     used = total = 0.0
     for scored_item in every:
         chances: list[tuple[Variant, float]] = [
@@ -165,7 +165,7 @@ def used_share(every: Sequence[Scored]) -> float:
 
 
 def simulate(items: Sequence[Item], *, draws: int, size: int) -> None:
-    """Prints means and coverage over many models."""
+    """Simulates many models; prints means and coverage."""
     every = scored(items)
     truth = true_values(every)
     generator = np.random.default_rng(SEED)
@@ -209,7 +209,7 @@ def simulate(items: Sequence[Item], *, draws: int, size: int) -> None:
 
 
 def serve(folder: Path, items: Sequence[Item]) -> None:
-    """Asks a served model, and compares what it received and what was found."""
+    """Runs a served model, and compares the requests and the errors found with those planted."""
     generator = np.random.default_rng(SEED)
     errors: dict[str, Error] = {}
     for item in items:

@@ -70,7 +70,7 @@ def by_family(rows: Sequence[Row]) -> dict[str, dict[str, Row]]:
 
 
 def read_back(row: Row) -> dict[str, Any]:
-    """The entities with every measured value read from the note's text: None where the text does not give one."""
+    """Reads every measured value of the entities from the note's text: None if the text does not state one."""
     note = SECOND.sub("", ELSEWHERE.sub("", row["patient_note"]))
     entities: dict[str, Any] = json.loads(row["relevant_entities"])
     for item in find(row["calculator_id"]).inputs:
@@ -109,7 +109,7 @@ def read_back(row: Row) -> dict[str, Any]:
 
 
 def agrees(row: Row, family: Mapping[str, Row]) -> bool:
-    """Whether the gold follows from what is read back; `family`: its rows by kind."""
+    """Whether the gold follows from the values that are read back; `family`: its rows by kind."""
     note, gold = row["patient_note"], row["ground_truth_answer"]
     if gold.startswith("contradiction: "):
         # The base's note with the value of the other answer beside its own.
@@ -187,7 +187,7 @@ POLICIES: Final[Mapping[str, Callable[[Item, Family], str]]] = {
 
 
 def floors(rows: Sequence[Row], policy: str) -> dict[str, Any]:
-    """What a policy scores: metric name to its entry of `results.json`."""
+    """Scores a policy: metric name to its entry of `results.json`."""
     families = by_family(rows)
     golds = {
         name: {kind: row["ground_truth_answer"] for kind, row in family.items()}

@@ -5,12 +5,12 @@
 FOLDER has checkouts of ncbi-nlp/MedCalc-Bench, Itaymanes/K-QA, yiqingxyq/DocLens,
 wyim/aci-bench, abachaa/MeQSum, abachaa/MEDIQA2021, ji-youn-kim/EHRNoteQA,
 soni-sarvesh/archehr-qa and soni-sarvesh/archehr-qa-2026, by these names. The commit of
-each is told by git's ids of what is read, whether or not the checkout has its history.
+each is determined by git's ids of the files read, with or without the checkout's history.
 `--medcalc` gives the file of v1.0, which the newest commit of MedCalc-Bench has no
 more. `--quick` leaves out the authors' scripts of DocLens (ten minutes).
 
 Prints a table in Markdown. 1 when a reader fails, 3 when a checkout is not there; a
-large file that a checkout lacks is said so.
+large file that a checkout lacks is reported.
 """
 
 from __future__ import annotations
@@ -112,17 +112,17 @@ COMMITS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 class ReadError(Exception):
-    """What a reader made of a checkout is not what it should be."""
+    """A reader returned something else from a checkout than it should."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """What a reader made of a checkout.
+    """The result of a reader on a checkout.
 
     Attributes:
-        rows: how many.
-        sha: of them, the first digits.
-        note: what else is to be known.
+        rows: the number of rows.
+        sha: the first digits of their hash.
+        note: a remark on the result.
     """
 
     rows: int
@@ -148,7 +148,7 @@ def commit_of(name: str, checkout: Path) -> str:
 
 
 def git_id(path: Path) -> str:
-    """Git's id of a file or folder."""
+    """Computes git's id of a file or folder."""
     if not path.exists():
         return "none"
     if path.is_file():
@@ -177,7 +177,7 @@ def git_id(path: Path) -> str:
 
 
 def sha_of(rows: Iterable[Any]) -> str:
-    """A hash of rows."""
+    """Hashes rows."""
 
     def plain(value: Any) -> Any:
         return dict(value) if isinstance(value, Mapping) else str(value)
@@ -190,7 +190,7 @@ def sha_of(rows: Iterable[Any]) -> str:
 
 
 class Trees:
-    """The checkouts, and a folder for what is built of them."""
+    """The checkouts, and a folder for the datasets built from them."""
 
     def __init__(self, folder: Path, out: Path, medcalc: Path | None) -> None:
         self.folder, self.out, self.medcalc = folder, out, medcalc
@@ -235,7 +235,7 @@ class Trees:
         )
 
     def refused(self, dataset: str, config: str, source: Path, words: str) -> Read:
-        """Builds what cannot be built, and looks for the reason."""
+        """Builds a configuration that must be refused, and checks the message."""
         try:
             build_dataset(
                 dataset, source=source, config=config, out=self.out / "refused"
@@ -248,7 +248,7 @@ class Trees:
 
 
 def checks(trees: Trees, *, quick: bool) -> Iterator[Check]:
-    """All of them."""
+    """Yields the checks of all checkouts."""
     yield from _medcalc(trees)
     yield from _kqa(trees)
     yield from _aci(trees)
@@ -298,7 +298,7 @@ def _medcalc(trees: Trees) -> Iterator[Check]:
 
 
 def _requests_of(trees: Trees, task: str, upstream: Path) -> Read:
-    """Runs a task on its demo with the authors' prompts, against a server on this machine, which keeps what it is sent."""
+    """Runs a task on its demo with the authors' prompts, against a local server that records the requests."""
     trees.count += 1
     data, out = trees.out / f"{trees.count}-data", trees.out / f"{trees.count}-run"
     dataset = trees.tasks[task].dataset
@@ -399,7 +399,7 @@ def _kqa(trees: Trees) -> Iterator[Check]:
         )
 
     def answers() -> Read:
-        """The authors' sample of answers, as it is."""
+        """Scores the authors' sample of answers, unchanged."""
         build_dataset("kqa", source=root, config="answered", out=trees.out / "kqa")
         responses = root / "dummy_res.json"
         records = json.loads(responses.read_text("utf-8"))
@@ -459,7 +459,7 @@ def _aci(trees: Trees) -> Iterator[Check]:
         )
 
     def division() -> Read:
-        """Our division of the released notes, beside the released one."""
+        """Compares our division of the released notes with the released one."""
         equal = []
         for stem in (
             "train",
@@ -560,7 +560,7 @@ def _doclens(trees: Trees, *, quick: bool) -> Iterator[Check]:
 
 def _own(trees: Trees, path: Path, rows: int) -> Read:
     read = trees.built("doclens_own", "own", [path], {"test": rows})
-    # Reports of MIMIC-III: not even a hash of them is told.
+    # Reports of MIMIC-III: not even a hash of them is printed.
     return (
         replace(read, sha="", note="MIMIC-III: counted alone")
         if path.name.startswith("mimic")
@@ -665,7 +665,7 @@ def _archehr(trees: Trees) -> Iterator[Check]:
                     f"none of its {cases} cases has a note excerpt",
                 ),
             )
-    # Both checkouts, and whatever else lies beside them.
+    # Both checkouts, from the folder that holds them.
     both = {
         split: cases
         for _, expected in checkouts.values()

@@ -26,7 +26,7 @@ ROUNDS = 5
 
 
 def agrees(row: dict[str, str], answer: object) -> bool:
-    """The dataset's comparison of an answer with a row's label."""
+    """Compares an answer with a row's label, as the dataset does."""
     stated = row["Ground Truth Answer"]
     if isinstance(answer, str):
         return [int(number) for number in answer.split("/")] == [
@@ -41,7 +41,7 @@ def agrees(row: dict[str, str], answer: object) -> bool:
 
 
 def published(calculator_id: int, entities: dict[str, object]) -> object:
-    """The published rule's answer, or None where it has none."""
+    """Returns the published rule's answer, or None."""
     try:
         return calculate(calculator_id, entities).answer
     except CalculatorInputError:
