@@ -356,7 +356,7 @@ def hostile_packages(
 
 
 def try_package(content: bytes) -> str:
-    """Reads a package; returns `taken` or the reason. Any other exception is a fault, as is a taken package without JSON."""
+    """Reads a package; returns `taken` or the reason. Any other exception is a fault, as is a taken package that is no JSON."""
     try:
         package = read_package(content)
         json.dumps(

@@ -36,7 +36,7 @@ USES = PurePosixPath(PACKAGE, "site", "uses")
 VAGUE_NAMES = frozenset(
     "asked each found given known made one part place said told wanted".split()
 )
-"""Names that say that something was done, and not what it was done to."""
+"""Names that say that something was done, and not what the value is."""
 GENERATED_DOCS = PurePosixPath("docs", "reference")
 """Pages generated from docstrings, whose words nobody writes (docs/adr/0032-generated-reference.md)."""
 LONG_LINE = 100
@@ -97,7 +97,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Settings:
-    """What `pyproject.toml` says under `[tool.medical-tasks]`."""
+    """The settings of `[tool.medical-tasks]` in `pyproject.toml`."""
 
     air: float
     wings: frozenset[str]
@@ -178,7 +178,7 @@ def read_project(root: Path, settings: Settings) -> Project:
 
 
 def _belongs_to(module: Module, benchmarks: Iterable[str]) -> bool:
-    """Is a module inside the folder of one of the benchmarks, in the package or in the tests?"""
+    """Whether a module is in the folder of one of the benchmarks, in the package or in the tests."""
     room, _, rest = str(module.path).partition("/benchmarks/")
     return room in (PACKAGE, "tests") and rest.partition("/")[0] in benchmarks
 
@@ -442,7 +442,7 @@ def _imports_benchmark(node: ast.AST, benchmarks: Iterable[str]) -> bool:
 
 
 def _names_benchmark(node: ast.AST, benchmarks: Iterable[str]) -> bool:
-    """Is a node a string such as `kqa` or `kqa_rag`?"""
+    """Whether a node is a string such as `kqa` or `kqa_rag`."""
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return False
     value = node.value
@@ -635,7 +635,7 @@ def with_ratchets(pyproject: str, ratchets: Mapping[str, float]) -> str:
 
 
 def table_lines(settings: Settings, measured: Mapping[str, float]) -> list[str]:
-    """The figures with their ratchets and goals, a line each."""
+    """Lists the figures with their ratchets and goals, a line each."""
     lines = [f"{'':34}{'today':>10}{'ratchet':>10}{'goal':>10}"]
     for figure in FIGURES:
         numbers = (
@@ -650,7 +650,7 @@ def table_lines(settings: Settings, measured: Mapping[str, float]) -> list[str]:
 
 
 def failure_lines(settings: Settings, measured: Mapping[str, float]) -> list[str]:
-    """What is worse than its ratchet allows, a line each."""
+    """Lists the figures that are worse than their ratchets allow, a line each."""
     lines = []
     for figure in FIGURES:
         value, ratchet = measured[figure.name], settings.ratchets[figure.name]

@@ -3,8 +3,8 @@
 Asks SmolLM2-135M-Instruct items of MedCalc-Bench (the answer without reasoning) and of
 EHRNoteQA's invented records (by the probability of a letter), greedily and in float32,
 and writes the table of docs/real_models.md to build/real/table.md. The first back end
-is the one that the others are held against. What a machine lacks is a row that says so;
-what should be equal and is not ends with exit code 1. Two cores take about half an
+is the reference for the others. What a machine lacks is reported in its row;
+if answers differ that must be equal, the exit code is 1. Two cores take about half an
 hour.
 
     ITEMS=40        questions of MedCalc-Bench
@@ -91,7 +91,7 @@ def command(*words: object, log: str, **environment: str) -> str:
 
 
 def data_of(task: str) -> TaskData:
-    """The items that are asked."""
+    """Loads the items of a task."""
     config, most = TASKS[task]
     spec = task_spec(task)
     return load_task_data(
@@ -107,14 +107,14 @@ def suite(
     python: object = sys.executable,
     launcher: Sequence[str] = (),
 ) -> Ask:
-    """A back end of `medical-tasks run`."""
+    """Returns a back end of `medical-tasks run`."""
 
     def ask(task: str) -> Answered:
         config, most = TASKS[task]
-        # what is there from a check that was stopped goes on
+        # a run of a check that was stopped is resumed
         out = WORK / "runs" / f"{label}-{task}"
-        # The probabilities of choices beside long notes take much memory, and other
-        # back ends' server stands by.
+        # The probabilities of choices after long notes need much memory, and the server
+        # of other back ends is running.
         batched = model_args | (
             {"batch_size": "2"}
             if "batch_size" in model_args and task != WRITTEN
@@ -143,7 +143,7 @@ def _shown(entry: Mapping[str, Any]) -> str:
 
 
 def lighteval(label: str, backend: str, model: str) -> Ask:
-    """The stock lighteval command."""
+    """Returns the stock lighteval command as a back end."""
 
     def ask(task: str) -> Answered:
         import lighteval.tasks as lighteval_tasks
@@ -153,8 +153,8 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
         out = WORK / "runs" / f"{label}-{task}"
         shutil.rmtree(out, ignore_errors=True)
         program = Path(sys.executable).with_name("lighteval")
-        # Reading its own tasks it downloads a file that none of ours reads, and fails
-        # where it cannot.
+        # When it reads its own tasks, it downloads a file that ours do not need, and fails
+        # if it cannot.
         (
             Path(lighteval_tasks.__file__).with_name("tasks") / "tinyBenchmarks.pkl"
         ).touch()
@@ -188,7 +188,7 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
 
 
 def _written(response: Mapping[str, Any]) -> str:
-    """An answer of lighteval as this suite keeps answers."""
+    """Converts an answer of lighteval to the form of this suite."""
     if response["text"]:
         return str(response["text"][0])
     logprobs = tuple(min(float(value), 0.0) for value in response["logprobs"])
@@ -196,7 +196,7 @@ def _written(response: Mapping[str, Any]) -> str:
 
 
 def meant(answer: str | None) -> str | None:
-    """What is compared: a text, or the most probable choice, since the numbers themselves are rounded otherwise everywhere."""
+    """Returns what is compared: a text, or the most probable choice, since back ends round the numbers differently."""
     try:
         logprobs = ChoiceScores.from_text(answer or "").logprobs
     except ValueError:
@@ -206,7 +206,7 @@ def meant(answer: str | None) -> str | None:
 
 
 def inspect(label: str, model: str, *more: str) -> Ask:
-    """`inspect eval`."""
+    """Returns `inspect eval` as a back end."""
 
     def ask(task: str) -> Answered:
         from inspect_ai.log import list_eval_logs, read_eval_log
@@ -245,7 +245,7 @@ def inspect(label: str, model: str, *more: str) -> Ask:
 
 
 def bare(task: str) -> Answered:
-    """`transformers.generate` on the same prompts, in the same batches."""
+    """Answers by `transformers.generate`, with the same prompts in the same batches."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -310,7 +310,7 @@ class BackEnd:
 
 
 def back_ends(url: str) -> list[BackEnd]:
-    """All of them, the one that the others are held against first."""
+    """Lists all back ends, the reference first."""
     local = {"dtype": "float32", "batch_size": str(BATCH)}
     same = ",".join(
         [f"model_name={NAME}", *(f"{name}={value}" for name, value in local.items())]
@@ -351,7 +351,7 @@ def back_ends(url: str) -> list[BackEnd]:
 
 
 def main() -> None:
-    """Asks every back end and writes the table."""
+    """Runs every back end and writes the table."""
     prepare()
     port = free_port()
     url = f"http://127.0.0.1:{port}/v1"
@@ -416,7 +416,7 @@ def main() -> None:
 def row(
     task: str, shown: str, answered: Answered, first: Answered, plain: Answered | None
 ) -> dict[str, Any]:
-    """Holds a back end's answers against the first's."""
+    """Compares a back end's answers with those of the first."""
     items = data_of(task).items
     ours, firsts = (scores(task, result.answers) for result in (answered, first))
     entry: dict[str, Any] = {
@@ -442,7 +442,7 @@ def row(
 
 
 def scores(task: str, answers: Mapping[str, str]) -> dict[str, float]:
-    """The suite's own score of each answer."""
+    """Computes the suite's own score of each answer."""
     spec = task_spec(task)
     items = [item for item in data_of(task).items if item.id in answers]
     results = spec.benchmark.score_items(
@@ -495,7 +495,7 @@ COLUMNS = (
 
 
 def write(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Writes the tables, after each row, so that a check that is stopped leaves what it has."""
+    """Writes the tables, after each row, so that a check that is stopped leaves the rows so far."""
     lines = []
     for task, (config, _) in TASKS.items():
         lines += [

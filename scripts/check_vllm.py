@@ -101,7 +101,7 @@ def check_versions() -> str:
 
 
 def installed(name: str) -> str | None:
-    """Version of an installed package, without its build tag."""
+    """Returns the version of an installed package, without its build tag."""
     try:
         return importlib.metadata.version(name).split("+")[0]
     except importlib.metadata.PackageNotFoundError:
@@ -235,7 +235,7 @@ def check_transformers_backend(toy: Path) -> str:
 
 
 def check_vllm_backend(toy: Path) -> str:
-    """Answers on vLLM where there is a GPU; else looks for the error that says there is none."""
+    """Answers on vLLM where there is a GPU; else checks the error that reports the missing GPU."""
     import torch
 
     from medical_tasks.models.lighteval_models import open_vllm
@@ -259,7 +259,7 @@ def check_vllm_backend(toy: Path) -> str:
 
 
 def ask(model: Model) -> Sequence[Answer]:
-    """Puts nine questions; every one must be answered."""
+    """Asks nine questions, all of which must be answered."""
     words = WORDS.split()
     requests = [
         Request(

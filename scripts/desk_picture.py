@@ -37,7 +37,7 @@ ANSWER = "Metoprolol was stopped because of a slow heart rate of 44."
 
 
 def sheet() -> Sheet:
-    """A sheet of twelve questions, of which the first is seen."""
+    """Makes a sheet of twelve questions; the picture shows the first."""
     sentences = sentences_of(NOTE)
     passage = Passage(
         title="Note 1 of 1",

@@ -66,7 +66,7 @@ TABLES = dict.fromkeys(
 LONGEST_QUOTE = 8  # words in a row that a package may share with an answer
 ASKED = ("Calculator Name", "Patient Note", "Question")  # what prompts name of a row
 FAILED = "[FAILED]"  # in place of a note
-# of the answers that are to items of the task, in percent
+# share of correct answers in percent, of those to items of the task
 RECORDED = "right as recorded"
 
 
@@ -78,7 +78,7 @@ class PaperFigure(TypedDict):
 
 
 class ModelFacts(TypedDict, total=False):
-    """What is known of a model; `parameters` in billions, the licence of its weights."""
+    """Facts about a model; `parameters` in billions, the licence of its weights."""
 
     open_weights: bool
     parameters: float
@@ -97,12 +97,12 @@ class PublishedFile:
 
     @property
     def address(self) -> str:
-        """Where anybody can read it."""
+        """The address at which anybody can read it."""
         return f"https://github.com/{self.repository}/blob/{self.commit}/{self.path}"
 
     @property
     def name(self) -> str:
-        """Without its folders."""
+        """The name without its folders."""
         return self.path.rpartition("/")[2]
 
 
@@ -124,7 +124,7 @@ class PublishedModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """What `published_answers.json` holds."""
+    """The content of `published_answers.json`."""
 
     accepted: datetime
     unknown: Sequence[str]
@@ -149,7 +149,7 @@ class Catalogue:
 
 
 def read_file(file: PublishedFile, sources: Mapping[str, Path]) -> bytes:
-    """The file's content, from a clone or a folder; it must have the catalogue's hash."""
+    """Reads the file's content from a clone or a folder; it must have the catalogue's hash."""
     folder = sources.get(file.repository)
     again = f"Clone https://github.com/{file.repository} and give --source {file.repository}=CLONE"
     if folder is None:
@@ -169,7 +169,7 @@ def read_file(file: PublishedFile, sources: Mapping[str, Path]) -> bytes:
 
 
 def records(content: bytes, name: str) -> list[dict[str, str]]:
-    """The records of a file: JSON Lines, or CSV."""
+    """Reads the records of a file: JSON Lines, or CSV."""
     text = content.decode("utf-8")
     if name.endswith(".csv"):
         csv.field_size_limit(len(content))
@@ -181,7 +181,7 @@ def records(content: bytes, name: str) -> list[dict[str, str]]:
 
 
 def answers_of(task: TaskSpec, content: bytes, name: str) -> Iterator[PublishedAnswer]:
-    """The answers of the authors' files, with what they were asked."""
+    """Yields the answers of the authors' files, with their questions."""
     for number, record in enumerate(records(content, name), start=1):
         at = f"record {number}"
         if (
@@ -212,11 +212,11 @@ class AuthorsFile(PublishedSource):
     entry: PublishedModel
     content: bytes
     unknown: Sequence[str]
-    matched: Set[str] = frozenset()  # where the answers stand that were taken
+    matched: Set[str] = frozenset()  # places of the answers that were matched
 
     @property
     def name(self) -> str:  # type: ignore[override]  # a source's own name may be computed
-        """Tells it from other sources."""
+        """The name of this source among others."""
         return f"{self.entry.organisation} {self.entry.file.name}"
 
     def find_answers(self, task: TaskSpec, items: Sequence[Item]) -> SourceRun:
@@ -263,7 +263,7 @@ class AuthorsFile(PublishedSource):
 
 
 def recorded_results(content: bytes, name: str, places: Set[str]) -> list[bool]:
-    """What the authors recorded of the answers in these places: whether each is right."""
+    """Reads whether the authors recorded the answers in these places as right."""
     return [
         record["Result"] == "Correct"
         for number, record in enumerate(records(content, name), start=1)
@@ -272,10 +272,10 @@ def recorded_results(content: bytes, name: str, places: Set[str]) -> list[bool]:
 
 
 def recorded_decisions(content: bytes, name: str) -> tuple[int, int]:
-    """How many decisions a file of MedCalc-Bench's authors has, and how many of them are ours.
+    """Counts the decisions in a file of MedCalc-Bench's authors, and those that equal ours.
 
-    By the answer that they read and the gold beside it, with limits of 5 percent as
-    theirs.
+    Decided are the answers that they read, with their limits of 5 percent around the
+    gold.
     """
     rows = records(content, name)
     same = 0
@@ -294,7 +294,7 @@ def recorded_decisions(content: bytes, name: str) -> tuple[int, int]:
 
 
 def limits(gold: str) -> tuple[str, str]:
-    """The limits of a gold answer; dates and ages have the answer itself."""
+    """Returns the limits of a gold answer; for dates and ages these are the answer itself."""
     try:
         value = float(gold)
     except ValueError:
@@ -365,7 +365,7 @@ def make_package(
 
 
 def labels(entry: PublishedModel, data: Path) -> dict[str, str]:
-    """Where the corrected labels are, which verifying must be told."""
+    """Returns the argument with the corrected labels, which verifying needs."""
     is_medcalc = task_spec(entry.task).benchmark == MEDCALC
     return (
         {"corrected": str(data / task_spec(entry.task).dataset)} if is_medcalc else {}
@@ -447,7 +447,7 @@ class Shown:
         return "-" if value is None else f"{value:.2f}"
 
     def on_items_of(self, other: Shown) -> str:
-        """The accuracy on the items that another one answered; by Wilson's interval."""
+        """The accuracy on the items that another result covers, with Wilson's interval."""
         values = [self.right[item] for item in other.right]
         interval = proportion_interval(values)
         return in_percent(interval.value, interval.ci_low, interval.ci_high)
@@ -456,13 +456,13 @@ class Shown:
 def in_percent(
     value: float, low: float, high: float, *, decimals: int = 1, n: int | None = None
 ) -> str:
-    """A figure with its interval, and over how many items."""
+    """Writes a figure with its interval and number of items."""
     items = "" if n is None else f", {n:,}"
     return f"{100 * value:.{decimals}f} ({100 * low:.1f} to {100 * high:.1f}{items})"
 
 
 def shown_results(store: Path) -> list[Shown]:
-    """The accepted results of a store: published answers as the catalogue has them, then others."""
+    """Lists the accepted results of a store: published answers in the catalogue's order, then others."""
     board = Board(LocalStorage(store))
     results = []
     for submission in board.submissions("accepted"):
@@ -497,7 +497,7 @@ def shown_results(store: Path) -> list[Shown]:
 
 
 def tables(store: Path) -> dict[str, str]:
-    """The tables of the documents, by name."""
+    """Writes the tables of the documents, by name."""
     shown = shown_results(store)
     medcalc = [
         result for result in shown if task_spec(result.task).benchmark == MEDCALC
@@ -512,7 +512,7 @@ def tables(store: Path) -> dict[str, str]:
 
 
 def answers_table(results: Sequence[Shown]) -> str:
-    """MedCalc-Bench: what the paper has, what its authors recorded, and what we say."""
+    """Writes the table of MedCalc-Bench: figures of the paper, of its authors' records, and ours."""
     papers = {
         (entry.organisation, entry.model, entry.task): entry.paper
         for entry in Catalogue.read().entries
@@ -542,7 +542,7 @@ def answers_table(results: Sequence[Shown]) -> str:
 
 
 def labels_table(results: Sequence[Shown]) -> str:
-    """MedCalc-Bench by four sets of labels."""
+    """Writes the table of MedCalc-Bench by four sets of labels."""
     names = ("accuracy", "accuracy_recomputed", "accuracy_agreed", "accuracy_corrected")
     heads = " | ".join(f"`{name}`" for name in names)
     rows = [f"| model | task | {heads} |", "|---|---|---|---|---|---|"]
@@ -553,7 +553,7 @@ def labels_table(results: Sequence[Shown]) -> str:
 
 
 def notes_table(results: Sequence[Shown]) -> str:
-    """ACI-BENCH: ROUGE as its authors report it, and ours."""
+    """Writes the table of ACI-BENCH: ROUGE as its authors report it, and ours."""
     pairs = (("ROUGE-1", "rouge1"), ("ROUGE-2", "rouge2"), ("ROUGE-L", "rougeLsum"))
     heads = " | ".join(f"{theirs} | `{ours}`" for theirs, ours in pairs)
     rows = [f"| system | {heads} |", "|---|---|---|---|---|---|---|"]
@@ -568,7 +568,7 @@ def notes_table(results: Sequence[Shown]) -> str:
 
 
 def in_document(document: str, name: str, table: str) -> str:
-    """A document with the table of a name between its marks."""
+    """Puts a table between its marks in a document."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     head, rest = document.split(begin)
     return f"{head}{begin}\n{table}\n{end}{rest.split(end)[1]}"
@@ -584,7 +584,7 @@ def write_tables(store: Path) -> None:
 
 
 def main() -> int:
-    """Makes the entries and the tables; 1 where a recorded decision is not reproduced."""
+    """Makes the entries and the tables; 1 if a recorded decision is not reproduced."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

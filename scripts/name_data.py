@@ -1,4 +1,4 @@
-"""Makes `medical_tasks/leaderboard/submission_package/name_data.json`: what Unicode says of the characters a name may have.
+"""Makes `medical_tasks/leaderboard/submission_package/name_data.json`: properties of the characters that a name may have.
 
     pip install pyicu-wheels==2.15.2
     python scripts/name_data.py
@@ -34,7 +34,7 @@ ASCII = {chr(code) for code in range(0x20, 0x7F)}
 
 
 def characters(script: str) -> set[str]:
-    """The characters a name may have of a script."""
+    """Lists the characters of a script that a name may have."""
     return {
         str(char)
         for char in icu.UnicodeSet(f"[[:Identifier_Status=Allowed:]&[:scx={script}:]]")
@@ -55,14 +55,14 @@ def ranges(chars: set[str]) -> str:
 
 
 def decorates(char: str) -> bool:
-    """Whether it is a mark on, through or under any letter: an accent, and no vowel of a script."""
+    """Whether it is a mark on, through or under any letter: an accent, not a vowel sign of a script."""
     return unicodedata.category(char) == "Mn" and (
         unicodedata.combining(char) == 1 or unicodedata.combining(char) >= 200
     )
 
 
 def look(text: str) -> str:
-    """What a text looks like, without accents."""
+    """Returns what a text looks like, without accents."""
     seen = CHECKER.getSkeleton(0, text).replace(LONG_DASH, "-")
     return (
         "".join(
@@ -89,7 +89,7 @@ class Classes:
             self.of.update(dict.fromkeys(joined, joined))
 
     def name(self, seen: str) -> str:
-        """One text for a look: the longest, letter by letter, of those it can be (`m` and `M` are `rn`)."""
+        """Returns one text for a look: the longest, letter by letter, of its forms (`m` and `M` are `rn`)."""
         longest = max(sorted(self.of.get(seen, {seen})), key=len)
         if len(longest) > 1:
             return "".join(map(self.name, longest))
@@ -102,7 +102,7 @@ def main() -> None:
     """Writes the file."""
     scripts = {script: characters(script) for script in SCRIPTS}
     letters = set().union(*scripts.values()) - ASCII
-    # What Unicode counts to no script: of it the marks, and the apostrophe.
+    # Of the characters without a script: the marks, and the apostrophe.
     marks = {
         char for char in characters("Zyyy") | characters("Zinh") if decorates(char)
     }

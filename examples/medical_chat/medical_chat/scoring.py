@@ -15,7 +15,7 @@ Parts = Sequence[float | None]
 """What answers earn, from 0 to 1; None where nobody could tell."""
 
 _LETTER: Final = r"[(\[\"'`]*([A-E])\b"
-# What the authors' script looks for, in its order: of the first that stands anywhere the last.
+# The authors' patterns, in their order: the first that matches decides, by its last match.
 _INTRODUCTIONS: Final = (
     r"\\boxed\{([A-E])\}",
     r"correct\s+answer\s+is[\s:]*\(*([A-E])\b",
@@ -31,12 +31,12 @@ _FIRST: Final = re.compile(r"(?i)\A[*\s]*([A-E])(?![A-Za-z])")
 
 
 def final_text(reply: str) -> str:
-    """What a model says behind its reasoning."""
+    """Returns a model's text after its reasoning."""
     return reply.rpartition("</think>")[2].strip()
 
 
 def letter_of(reply: str) -> str:
-    """The letter that a reply gives, as the authors' script reads most models; "" for none."""
+    """Reads the letter of a reply, as the authors' script does for most models; "" for none."""
     text = final_text(reply)
     plain = text.replace("*", "")
     for pattern in _INTRODUCTIONS:
@@ -48,7 +48,7 @@ def letter_of(reply: str) -> str:
 
 
 def replies_of(item: Item, answer: Answer) -> Mapping[str, str]:
-    """The reply to each turn, by its key."""
+    """Returns the reply to each turn, by its key."""
     try:
         replies = json.loads(answer.text)
     except ValueError:
@@ -65,16 +65,14 @@ def score_choices(item: Item, answer: Answer) -> ItemScore:
     """Scores letters; a turn without a reply or a letter is wrong."""
     replies, turns = replies_of(item, answer), item.fields["turns"]
     letters = [letter_of(replies.get(turn["key"], "")) for turn in turns]
-    right = [float(letters[n] == turn["answer"]) for n, turn in enumerate(turns)]
-    return conversation_score(
-        item, {"content": right[::2], "source": right[1::2]}, " ".join(letters)
-    )
+    hits = [float(letters[n] == turn["answer"]) for n, turn in enumerate(turns)]
+    return conversation_score(item, {"content": hits[::2], "source": hits[1::2]}, " ".join(letters))
 
 
 def conversation_score(
     item: Item, earned: Mapping[str, Parts], parsed: str, unscored: str | None = None
 ) -> ItemScore:
-    """The nine figures of what the answers and their sources earned."""
+    """Computes the nine figures from the scores of answers and sources."""
     counts, values, limits = dict[str, Counts](), {}, {}
     pairs = [_both(*pair) for pair in zip(earned["content"], earned["source"], strict=True)]
     for kind, parts in {**earned, "pair": pairs}.items():
@@ -93,6 +91,6 @@ def conversation_score(
 
 
 def _both(content: float | None, source: float | None) -> float | None:
-    """A pair counts if both are right in full; one of them that is not decides."""
+    """Scores a pair: 1 if both are fully right, 0 if one is not, None if that is unknown."""
     wrong = any(score is not None and score < 1 for score in (content, source))
     return 0.0 if wrong else None if None in (content, source) else 1.0

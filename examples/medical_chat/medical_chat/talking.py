@@ -1,4 +1,4 @@
-"""What is asked, turn by turn, in our words or the authors', and how earlier turns are shown."""
+"""The prompts of each turn, in our words or the authors', and earlier turns as history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMS: Final = {"choice": ("choice",), "open": ("content", "source", "source_que
 
 
 def load_texts(name: str, upstream: Path | None, kinds: Sequence[str]) -> dict[str, str]:
-    """The texts of a set, by name: ours, or the authors' out of their checkout."""
+    """Loads the texts of a set, by kind: ours, or the authors' from their checkout."""
     if name not in spec.Benchmark.prompt_sets:
         raise UsageError(f"unknown set of prompts {name!r}. Sets: own, official.")
     texts = {kind: TEXTS[kind][name] for kind in kinds}
@@ -33,7 +33,7 @@ def load_texts(name: str, upstream: Path | None, kinds: Sequence[str]) -> dict[s
 
 
 def _official(upstream: Path | None, source: str) -> str:
-    """One of the authors' texts; Python files are read as data, never run."""
+    """Reads one of the authors' texts; Python files are read as data, never run."""
     file, _, name = source.partition(":")
     path = repository_file(upstream, file, repository=DATASET.homepage)
     if name:
@@ -73,7 +73,7 @@ class Conversation:
         return (say("user", self._question_text(item, 0)),)
 
     def next_turns(self, dialogues: Sequence[spec.Dialogue], records: object) -> list[spec.Turn]:
-        """Asks the next turn of each dialogue; its end is all answers by their turns."""
+        """Asks the next turn of each dialogue; at the end returns all answers by turn."""
         return [self._next(dialogue.item, dialogue.answers) for dialogue in dialogues]
 
     def _next(self, item: spec.Item, answers: Sequence[str]) -> spec.Turn:
@@ -88,7 +88,7 @@ class Conversation:
         return spec.Done(text, conversation=tuple(chat))
 
     def _question_text(self, item: spec.Item, index: int, *, past: bool = False) -> str:
-        """What is or was asked: only the first turn shows the notes, and none that is past choices."""
+        """Writes a turn's question: only the first shows the notes, a past one no choices."""
         turn = item.fields["turns"][index]
         kind = "source" if "-" in turn["key"] else "content"
         text = self.texts["choice" if self.form == "choice" else kind]
@@ -102,7 +102,7 @@ class Conversation:
         return filled(rest.strip() if index else head + NOTES + rest, values)
 
     def _past(self, item: spec.Item, index: int, reply: str) -> list[spec.Message]:
-        """A turn as later ones see it; of a choice with the text of what was chosen."""
+        """Writes a past turn for the history; a chosen letter gets the text of its choice."""
         answer = final_text(reply) or "N/A"
         if letter := letter_of(reply) if self.form == "choice" else "":
             choices = item.fields["turns"][index]["choices"]

@@ -70,7 +70,7 @@ class Visit:
             chat += [_message("assistant", question), _message("user", reply)]
         if not is_ready and len(questions) < MOST:
             return Ask(tuple(chat))
-        # Who is ready was not answered by the patient, so the last word is the model's.
+        # The patient does not reply to READY, so the decision follows an empty reply.
         chat += [_message("assistant", "READY"), _message("user", "")] * is_ready
         last = chat.pop()["content"]
         chat.append(_message("user", f"{last}\n\n{_decision(dialogue.item)}".strip()))
@@ -92,7 +92,7 @@ def _decision(item: Item) -> str:
 def _patients_side(
     item: Item, questions: Sequence[str], replies: Sequence[str]
 ) -> tuple[Message, ...]:
-    """The chat as the patient sees it, whose own messages are the assistant's."""
+    """Writes the chat for the patient's model, whose own messages are the assistant's."""
     facts = "\n".join(f"- {fact['text']}" for fact in item.fields["facts"])
     chat = [_message("system", PATIENT.format(facts=facts))]
     for before, question in zip((item.fields["complaint"], *replies), questions, strict=True):
@@ -101,7 +101,7 @@ def _patients_side(
 
 
 def score(item: Item, answer: Answer) -> ItemScore:
-    """The letter, and what came out in the visit; that is unknown of an answer without one."""
+    """Scores the letter and the visit; without a visit, the figures of the visit are nan."""
     match = _LETTER.match(answer.text)
     letter = match[1].upper() if match else ""
     values = {"accuracy": float(letter == item.fields["answer"])}
