@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python -m measurements.confidence [--draws 4000] [--write]
 
-Simulated models say how sure they are, and are right as often as the row says. A cell
+Simulated models state a confidence, and are right as often as the row states. A cell
 gives the share of simulations in which a 95 % interval holds the truth: the expected
 calibration error over all confidences (not over bins), the expected Brier score, and
 the AUROC of all answers; of 500 simulations, whose share is known to a point, and of
@@ -38,7 +38,7 @@ ITEMS: Final = (60, 200, 1000)
 MANY: Final = 1_000_000
 """Answers from which the truth is computed."""
 FEW: Final = 500
-"""Simulations of which means are told, and shares beside those of many others."""
+"""Simulations for the means; shares are reported of these and of many others."""
 TOGETHER: Final = 5
 ALIKE: Final = 0.4
 """Answers of a note, and how much of what decides them they have in common."""
@@ -71,7 +71,7 @@ def says_80(generator: Generator, n: int) -> tuple[Floats, Floats]:
 
 
 def _overconfident(sure: Floats) -> Floats:
-    """The share of right answers: half as far from even odds as it says, and 0.3 lower."""
+    """The share of right answers: half as far from even odds as its confidence, and 0.3 lower."""
     odds = np.log(sure / (1.0 - sure))
     return np.asarray(1.0 / (1.0 + np.exp(0.3 - 0.5 * odds)))
 
@@ -83,7 +83,7 @@ def slope(generator: Generator, n: int) -> tuple[Floats, Floats]:
 
 
 def slope_in_steps(generator: Generator, n: int) -> tuple[Floats, Floats]:
-    """The same, said in steps of 5 %, as models do."""
+    """Does what `slope` does, with confidences in steps of 5 %, as models state them."""
     sure = np.clip(np.round(_sure(generator, n) * 20.0) / 20.0, 0.05, 0.95)
     return sure, _overconfident(sure)
 

@@ -4,8 +4,8 @@
 
 FOLDER has checkouts of yiqingxyq/DocLens, wyim/aci-bench, abachaa/MeQSum and
 abachaa/MEDIQA2021, by these names. A server on this machine writes down each request
-and answers by the request's text alone, with claims and verdicts sound and odd. It is
-asked by:
+and answers by the request's text alone, with claims and verdicts sound and odd. Its
+clients are:
 
 - the authors' scripts as they are, by the commands of their `scripts/eval_*.sh`, each in a process of its own. What they import
   to reach a model (openai, transformers, vllm, torch) is replaced by a module that sends the same request to the server.
@@ -27,7 +27,7 @@ figures, and are left out.
 
 With `--nltk`, a data folder of NLTK (`tokenizers/punkt_tab/english`), and `--python`,
 an interpreter that has nltk, their scripts split notes by NLTK and this package is
-given that folder; otherwise both use untrained Punkt, which says nothing of NLTK's.
+given that folder; otherwise both use untrained Punkt, which shows nothing about NLTK's.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ HEADINGS = (
 )
 """What notes made at random have headings of."""
 LONG = 12
-"""How often a long output says what its reference says."""
+"""How often a long output repeats its reference."""
 
 STUBS = {
     "loopback.py": """

@@ -1,4 +1,4 @@
-"""Several evaluations by a judge that samples: agreement beside what theory gives, and what the judge is asked.
+"""Several evaluations by a judge that samples: agreement compared with theory, and the requests that the judge receives.
 
     OMP_NUM_THREADS=1 python measurements/evaluations.py [simulations per row]
     OMP_NUM_THREADS=1 python measurements/evaluations.py many [simulations per row]
@@ -8,7 +8,7 @@
 
 1. Simulated verdicts, scored and summarised by the code of `--evaluations`. Each of
    `items` answers has 3 to 13 statements; an answer entails a statement with a chance
-   of its own (beta, of mean 2/3), and each evaluation says the opposite with chance
+   of its own (beta, of mean 2/3), and each evaluation returns the opposite with chance
    `flip`, by itself. Then, with p the share of statements that a judge finds entailed:
 
    - alpha of verdicts is 1 - flip (1 - flip) / (p (1 - p)),
@@ -63,7 +63,7 @@ STATEMENTS = (3, 14)
 FLIPS = (0.0, 0.05, 0.2)
 CONCURRENCY = 4
 FEW = 500
-"""Simulations whose share is told beside that of all."""
+"""The first simulations, whose share is reported beside that of all."""
 
 Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]

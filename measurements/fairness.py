@@ -61,7 +61,7 @@ PAIRS: Final = (60, 120, 257, 930, 1001)
 """Of a family's swap: those of one ethnicity, of sex and of housing among 10,000 rows, and fewer."""
 GROUPS: Final = 19
 FEW: Final = 500
-"""Models whose share is told beside that of all."""
+"""The first models, whose share is reported beside that of all."""
 
 
 # The notes.

@@ -5,7 +5,7 @@ there, and each may be at most 5.5 %. Each kind of figure alone and as one of te
 right answers, alone and on notes of five, means of shares, counts, and the difference
 from another run. `refused` are runs that would have got GO, had the gate not found that
 of such runs on the limit more than 5.5 % do. Equivalence: two models whose true
-difference is exactly the margin; "equivalent" may be said in at most 5 %.
+difference is exactly the margin; "equivalent" may be the verdict in at most 5 %.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     python -m measurements.hostile_text [--kilobytes 100] [--limit 1.0]
 
 Each task of the catalogue scores one item of its demo data, whose answer is one of the
-texts; a judged task's judge is asked nothing. The readers of judges' replies are those
-of the questions that scoring its gold answers asks. Times are CPU time; whatever is
-over the limit is timed again, and the faster time counts. The slowest ten are printed,
-and the exit status says whether all keep the limit.
+texts; judges get no requests. The readers of judges' replies are those of the questions
+for the gold answers. Times are CPU time; whatever is over the limit is timed again, and
+the faster time counts. The slowest ten are printed, and the exit status is 1 if one is
+over the limit.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 FOLDER is the package folder of any other codebase, such as a checkout's
 sacrebleu/sacrebleu. lighteval, inspect_ai and evaluate are measured as they are
-installed beside this package. Figures are those of scripts/budgets.py. Size says how
-much a reader has to take in, so only density can be compared.
+installed beside this package. Figures are those of scripts/budgets.py. Packages differ
+in size, so only density can be compared.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python measurements/judge_faults.py [--calls 6000] [--trees TREES]
 
 Questions of K-QA, DocLens and EHRNoteQA, in every form that a reply to them has, go to
-a local server that knows the truth of each. TREES holds checkouts of Itaymanes/K-QA,
+a local server that has the true verdict of each. TREES holds checkouts of Itaymanes/K-QA,
 yiqingxyq/DocLens and ji-youn-kim/EHRNoteQA (folders `K-QA`, `DocLens`, `EHRNoteQA`),
 for the authors' prompts. A share of all requests is spoilt; a reply that holds a
 readable verdict where none belongs holds a wrong one, and so does the judged text. One

@@ -55,7 +55,7 @@ FIGURES: Final = {
     "Hall_norm": "hallucination_norm_official",
 }
 ASKS_IF_ANSWERED: Final = '"answered": true or false'
-"""Stands in the one question beside the authors' that is asked with their prompts: whether an unsure text is an answer."""
+"""A text of the only further question that is asked with their prompts: whether an unsure text is an answer."""
 
 
 Answers = list[dict[str, str]]

@@ -86,7 +86,7 @@ def _at_once(folder: Path, count: int) -> bool:
     )
     print(
         f"{count} packages, each submitted twice by {_PROCESSES} processes of {_THREADS} threads: {len(taken)} taken, "
-        f"{len(stored)} in the store, {len(twice) - len(taken)} told that they are there, {check.events} events, "
+        f"{len(stored)} in the store, {len(twice) - len(taken)} refused as duplicates, {check.events} events, "
         f"{len(check.problems)} problems; {seconds:.1f} s"
     )
     return sound
@@ -111,7 +111,7 @@ def _killed(folder: Path, count: int) -> bool:
         problems, waiting = problems + len(check.problems), waiting + len(check.waiting)
     check = check_store(_board(folder))
     print(
-        f"{count} writers killed: {accepted} submissions told as taken, {lost} of them lost, "
+        f"{count} writers killed: {accepted} submissions reported as taken, {lost} of them lost, "
         f"{check.packages} packages, {check.events} events; {waiting} packages without an event, mended; {problems} problems"
     )
     return lost == 0 and problems == 0 and check.packages == check.events

@@ -97,7 +97,7 @@ def opened(folder: Path) -> None:
     with UmlsIndex(folder / "index") as umls:
         umls.find(["never there", "batar"])
         print(
-            f"opened and asked once in {time.perf_counter() - began:.3f} s, {umls.info.terms:,} terms"
+            f"opened and searched once in {time.perf_counter() - began:.3f} s, {umls.info.terms:,} terms"
         )
 
 

@@ -63,7 +63,7 @@ SKILL, STRENGTH = 0.6, 2.0
 ARGUMENTS = {"order": "all", "wording": "paraphrase"}
 SIGNIFICANT = 0.05
 FEW = 500
-"""Simulations whose shares are told beside those of all."""
+"""The first simulations, whose shares are reported beside those of all."""
 Choices = npt.NDArray[np.intp]
 
 

@@ -171,7 +171,7 @@ def _bomb(draw: random.Random, package: bytes) -> bytes:
     content = draw.choice((b"\0", b" ", b"[", b'{"a":')) * (size // 4)
     members = {**members_of(package), name: content}
     bomb = bytearray(rehashed(members) if draw.random() < 0.5 else zip_bytes(members))
-    if draw.random() < 0.5:  # says that it is small
+    if draw.random() < 0.5:  # with a header that declares a small size
         size_field = struct.pack("<L", len(content))
         bomb = bytearray(
             bytes(bomb).replace(

@@ -1,11 +1,11 @@
-"""Whether `plan` gives the power it says, by the tests that `compare` and `gate` run.
+"""Whether `plan` gives the power it promises, by the tests that `compare` and `gate` run.
 
     OMP_NUM_THREADS=1 python measurements/plan_power.py [draws]
 
 The number of items that `plan` gives is drawn again and again, and tested by
-`compare_columns`' test of such a metric. 0.80 is said; with 20,000 draws a share is
-known to 0.3 points. `at_least` is also counted exactly, as `plan` does. Margins and
-past runs are drawn 1,000 times (1.3 points).
+`compare_columns`' test of such a metric. The power promised is 0.80; with 20,000 draws
+a share is known to 0.3 points. `at_least` is also counted exactly, as `plan` does.
+Margins and past runs are drawn 1,000 times (1.3 points).
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python -m measurements.reader_forms [--misses development]
 
 `reader_forms.json` holds replies by reader and kind, each with what a person reads at
-once, or that nothing can be told. They were written before the readers were changed to
+once, or that there is no answer. They were written before the readers were changed to
 read them. A hash of the text puts each into one of two halves: readers were developed
-on the misses of the first alone, and the second says what to expect of other replies.
+on the misses of the first alone, and the second shows what to expect of other replies.
 """
 
 from __future__ import annotations

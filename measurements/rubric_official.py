@@ -6,7 +6,7 @@ CHECKOUT is a checkout of openai/simple-evals, a folder whose name Python can im
 (simple_evals). PYTHON has what its `healthbench_eval.py` imports; of `blobfile`, which
 downloads, a name is enough. Its `grade_sample` and `_aggregate_get_clipped_mean` get
 invented conversations, in the published form, and a judge that decides by the hash of
-what it is asked. Ours reads the same file, and its server decides alike: a prompt that
+its prompt. Ours reads the same file, and its server decides alike: a prompt that
 differs by a letter would change the verdict.
 """
 

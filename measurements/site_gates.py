@@ -2,7 +2,7 @@
 
 For each use and preset, sites are drawn whose candidate is exactly as much worse than
 the baseline as the policy allows, on every metric and in every group. A GO is wrong
-then; it may be said in at most 5 %. `one rule`: the same of the policy's rule on the
+then; at most 5 % may be GO. `one rule`: the same of the policy's rule on the
 main metric alone. `as good`: how often a candidate that is as good as the baseline gets
 GO, which is what the items buy.
 

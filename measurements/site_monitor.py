@@ -206,7 +206,7 @@ def measured_items(looks: int, series: int, how: Spending) -> None:
             p = [exchange_p(table.until(run))[0] for run in range(1, looks + 1)]
             crossed += bool((change_scores(normal_scores(p))[0] > bound).any())
         print(
-            f"{looks:5}  {how:14}  items, {name:18} worse said in {100 * crossed / series:.1f} %"
+            f"{looks:5}  {how:14}  items, {name:18} reported as worse in {100 * crossed / series:.1f} %"
         )
 
 

@@ -43,14 +43,14 @@ ELSEWHERE: Final = re.compile(
     r"|In a record of two years ago .*? was .*?\.|(?:His|Her) (?:brother|sister)'s record of this week gives .*?\."
     r"|The age of (?:his|her) (?:brother|sister) is .*?\.)(?=\s|$)\s*",
 )
-"""What a note says of another person or time."""
+"""Statements of a note about another person or time."""
 SECOND: Final = re.compile(
     r"(?:Second record, same visit:|A second record of the same visit reads:) “(?P<words>[^”]*)”"
     r"|(?:Second report, same sample:|A second report of the same sample gives|Observation chart, same time:"
     r"|The observation chart for the same time gives|The registration form of the same day gives"
     r"|Registration form, same day:) (?P<value>.*?)\.(?=\s|$)"
 )
-"""What a note says a second time of the same moment."""
+"""A second statement of a note about the same moment."""
 # what a note may write between a value's name and its number
 _LINK: Final = "(?: of|:| =)?"
 _NUMBER: Final = r"(?P<number>\d[\d,]*(?:\.\d+)?)"

@@ -6,7 +6,7 @@ A judge has an opinion of an answer, and each vote by itself is that opinion wit
 given chance. `exact` is the expectation, `simulated` what a session over a scripted
 judge asks (`judges.session`, `judges.case`).
 
-EHRNoteQA's paper says that votes differ in some cases (appendix E.1) and not how often.
+EHRNoteQA's paper states that votes differ in some cases (appendix E.1), but not how often.
 What it gives is the kappa of the judge with three clinicians, 0.757 the lowest (section
 4.1). The level called the paper's supposes that two votes of the judge agree no better
 than it does with that clinician: with the 74.34 % of answers that are correct (mean of

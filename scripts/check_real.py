@@ -63,7 +63,7 @@ class Answered:
     """What one back end gave for one task."""
 
     answers: Mapping[str, str]  # item id to text
-    accuracy: str  # by the tool that asked
+    accuracy: str  # as the tool reports it
     tokens_per_second: float | None = None
 
 
@@ -167,7 +167,7 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
         rows = pq.read_table(details).to_pylist()
         items = data_of(task).items
         if len(rows) != len(items):
-            raise SystemExit(f"error: {label} asked {len(rows)} items of {len(items)}")
+            raise SystemExit(f"error: {label} ran {len(rows)} items of {len(items)}")
         (results_path,) = out.rglob("results_*.json")
         results = next(
             iter(
@@ -306,7 +306,7 @@ class BackEnd:
     # the make target of the environment it needs beside the suite's own
     made_by: str = ""
     server: bool = False  # whether it asks the vLLM server that this check starts
-    chooses: bool = True  # whether it says how probable a continuation is
+    chooses: bool = True  # whether it returns the probability of a continuation
 
 
 def back_ends(url: str) -> list[BackEnd]:

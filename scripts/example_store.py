@@ -4,8 +4,8 @@
         --source justlab-ai/oss-20b-aci-bench=CLONE \
         --data datasets [--store space/example-store]
 
-`published_answers.json` says where the answers lie: of each file repository, commit,
-path, SHA-256 and licence. A source is a clone with its history (`git clone
+`published_answers.json` lists the files of the answers: repository, commit, path,
+SHA-256 and licence of each. A source is a clone with its history (`git clone
 https://github.com/OWNER/NAME`), or a folder with the downloaded files. `--data` has the
 datasets that the answers are to, built by `medical-tasks build`: medcalc_bench (v1.0
 and corrected) and aci_bench.
@@ -117,7 +117,7 @@ class PublishedModel:
     reported: Mapping[str, float]  # by the source of these very answers, in percent
     paper: PaperFigure | None  # of the same model over all items
     note: str
-    settings: Mapping[str, float] = field(default_factory=dict)  # how the source asked
+    settings: Mapping[str, float] = field(default_factory=dict)  # of the source
     unknown: Sequence[str] | None = None  # the catalogue's where it has no others
     facts: ModelFacts = field(default_factory=ModelFacts)
 

@@ -95,7 +95,7 @@ def _convert(weights: Path, folder: Path) -> None:
     model.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids("<|im_end|>")
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    # By the name that transformers 4 knows too, which the pinned vLLM stands on.
+    # By the name that transformers 4 has too, which the pinned vLLM needs.
     file = folder / "tokenizer_config.json"
     named = json.loads(file.read_text(encoding="utf-8")) | {
         "tokenizer_class": "PreTrainedTokenizerFast"
