@@ -77,7 +77,9 @@ def test_real_replies() -> None:
     for half in medcalc_real_errors.HALVES:
         own = [sorting for sorting in sortings if sorting.label.half == half]
         counts = Counter(
-            "acceptable" if sorting.is_acceptable else sorting.given == "undetermined"
+            "acceptable"
+            if sorting.is_acceptable
+            else sorting.error_type == "undetermined"
             for sorting in own
         )
         assert counts["acceptable"] >= 0.7 * len(own)
