@@ -1,4 +1,4 @@
-"""What many tests share: where the upstream files are, and small helpers."""
+"""Shared helpers: the folder of upstream files, tiny tasks and runs, and counters."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ needs_shared = pytest.mark.skipif(
 
 
 class GeneratesOnly(Model):
-    """A scripted model of tasks without choices and without long documents: what it is never asked, or has nothing to do for."""
+    """A scripted model of tasks without choices and without long documents."""
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         raise AssertionError("no task here asks for probabilities")
@@ -72,13 +72,13 @@ def _doc_lines(text: str) -> Iterator[int]:
 
 def counts(store: Store, kind: str) -> tuple[int, int]:
     """Counts a store's records of a kind, and how often one was put; equal when nothing was done twice."""
-    asked = "SELECT COUNT(*), COALESCE(SUM(times), 0) FROM records WHERE kind = ?"
-    made, times = store._connection.execute(asked, (kind,)).fetchone()
-    return made, times
+    query = "SELECT COUNT(*), COALESCE(SUM(times), 0) FROM records WHERE kind = ?"
+    count, times = store._connection.execute(query, (kind,)).fetchone()
+    return count, times
 
 
 def alive(pid: int) -> bool:
-    """Says whether a process still runs (Linux): one that ended and that nobody has waited for yet does not."""
+    """Reports whether a process still runs (Linux); one that ended and was not waited for does not."""
     try:
         return (
             Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -91,7 +91,7 @@ def alive(pid: int) -> bool:
 
 
 class NoBenchmark(Benchmark):
-    """Of tasks that nothing is loaded for."""
+    """The benchmark of tasks that load nothing."""
 
     name, title, paper, datasets, tasks = "none", "None", "", (), ()
 
@@ -124,24 +124,24 @@ NO_BENCHMARK = NoBenchmark()
 
 def own_tasks() -> dict[str, TaskSpec]:
     """The tasks of the project's own benchmarks, whatever else is installed."""
-    found = {
+    tasks = {
         task.name: task for benchmark in own_benchmarks() for task in benchmark.tasks
     }
-    assert found
-    return found
+    assert tasks
+    return tasks
 
 
 def own_datasets() -> dict[str, DatasetSpec]:
     """Their datasets."""
-    found = {
+    datasets = {
         spec.name: spec for benchmark in own_benchmarks() for spec in benchmark.datasets
     }
-    assert found
-    return found
+    assert datasets
+    return datasets
 
 
 def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:
-    """A task that nothing is loaded for."""
+    """A task that loads nothing."""
     whole: dict[str, Any] = {
         "dataset": "none",
         "split": "test",
@@ -162,10 +162,10 @@ def asked(prompts: PromptSet, item: Item) -> str:
 
 
 def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:
-    """All runs of so many words of a text, to tell whether another has one of them."""
+    """Returns all runs of `length` words of a text, to check whether another text shares one."""
     words = re.findall(r"\w+", text.lower())
     return {
-        tuple(words[place : place + length]) for place in range(len(words) - length + 1)
+        tuple(words[start : start + length]) for start in range(len(words) - length + 1)
     }
 
 
@@ -175,7 +175,7 @@ def write_run(
     rows: Sequence[Mapping[str, Any]],
     **more: Any,
 ) -> None:
-    """Writes a run whose rows are made up."""
+    """Writes a run with invented rows."""
     items = run_files.ItemsFile(name for row in rows for name in row)
     items.add(rows)
     run_files.write_run(folder, cast(run_files.Results, dict(results)), items, **more)

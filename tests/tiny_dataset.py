@@ -70,10 +70,10 @@ def make_rows(
             "count": number,
             "weight": number / 4,
             "checked": number % 2 == 0,
-            "statements": [f"{word} {part}" for part in range(number)],
+            "statements": [f"{word} {index}" for index in range(number)],
             "sentences": [
-                {"number": part + 1, "text": f"{word} µ {part}"}
-                for part in range(number)
+                {"number": index + 1, "text": f"{word} µ {index}"}
+                for index in range(number)
             ],
         }
         for number in range(count)

@@ -18,8 +18,8 @@ def write_xlsx(path: Path, rows: Sequence[Sequence[str]]) -> Path:
     book = Workbook()
     sheet = book.worksheets[0]
     for number, row in enumerate(rows, start=1):
-        for place, text in enumerate(row, start=1):
-            sheet.cell(number, place, int(text) if text.isdigit() else text or None)
+        for column, text in enumerate(row, start=1):
+            sheet.cell(number, column, int(text) if text.isdigit() else text or None)
     book.save(path)
     return path
 

@@ -85,12 +85,12 @@ def audit_lines() -> list[dict[str, Any]]:
 def test_which_addresses_are_this_machine(kind: str, decision: str) -> None:
     for url in CASES[kind]:
         assert is_local(url) is is_loopback_host(url) is (kind == "local"), url
-        told = (
+        expectation = (
             contextlib.nullcontext()
             if kind == "local"
             else pytest.raises(RefusedError, match="tiny_task")
         )
-        with policy.protect([SUBJECT]), told:
+        with policy.protect([SUBJECT]), expectation:
             policy.require_endpoint(url, "model")
     lines = audit_lines()
     assert [line["decision"] for line in lines] == [decision] * len(CASES[kind])
@@ -110,7 +110,7 @@ def test_a_made_up_host_is_local_only_when_it_is_a_loopback_spelling(host: str) 
 
 
 def _resolver(*numbers: str) -> Any:
-    def found(host: str, port: Any, **_: Any) -> list[Any]:
+    def resolve(host: str, port: Any, **_: Any) -> list[Any]:
         if not numbers:
             raise socket.gaierror(socket.EAI_NONAME, "unknown")
         return [
@@ -118,7 +118,7 @@ def _resolver(*numbers: str) -> Any:
             for number in numbers
         ]
 
-    return found
+    return resolve
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_refusal_names_task_rule_host_purpose_and_both_flags() -> None:
     with policy.protect([SUBJECT]), pytest.raises(RefusedError) as caught:
         policy.require_endpoint(REMOTE, "judge")
     message = str(caught.value)
-    for part in (*CASES["refusal"], str(audit_path())):
-        assert part in message
+    for text in (*CASES["refusal"], str(audit_path())):
+        assert text in message
     assert caught.value.exit_code == 4
     # A source without a known rule has the general one.
     other = policy.Subject.of(
@@ -231,7 +231,7 @@ def test_one_flag_alone_is_wrong_use() -> None:
         policy.require_endpoint(REMOTE, "model")
 
 
-def test_open_data_are_never_in_the_way() -> None:
+def test_open_data_are_never_blocked() -> None:
     with policy.protect([OPEN]):
         policy.require_endpoint(REMOTE, "model")
         policy.require_push("rows")
@@ -260,7 +260,7 @@ def test_blocks_add_up_and_end() -> None:
     assert not policy.protecting()
 
 
-def test_an_unexpected_error_says_where_and_not_what() -> None:
+def test_an_unexpected_error_names_its_place_without_its_text() -> None:
     def parse(text: str) -> None:
         try:
             json.loads(f"{text}")
@@ -272,7 +272,7 @@ def test_an_unexpected_error_says_where_and_not_what() -> None:
     with pytest.raises(WithheldError) as caught, policy.protect([SUBJECT]):
         parse(SECRET)
     whole = "".join(traceback.format_exception(caught.value))
-    for part in (
+    for name in (
         "ExceptionGroup",
         "JSONDecodeError",
         "OSError (EIO)",
@@ -280,7 +280,7 @@ def test_an_unexpected_error_says_where_and_not_what() -> None:
         "test_guard.py",
         "parse",
     ):
-        assert part in whole
+        assert name in whole
     assert SECRET not in whole
     for error in (UsageError("told as it is"), BrokenPipeError(), OSError(28, "full")):
         with pytest.raises(type(error)) as same, policy.protect([SUBJECT]):
@@ -391,13 +391,13 @@ def test_a_line_after_one_that_was_cut(home: Path) -> None:
         stream.write('{"decision": "ref')
     write_decision(audit_path(), {"decision": "allowed"})
     lines = audit_path().read_text().splitlines()
-    assert [json.loads(lines[place])["decision"] for place in (0, 2)] == [
+    assert [json.loads(lines[number])["decision"] for number in (0, 2)] == [
         "local",
         "allowed",
     ]
 
 
-def test_each_task_has_its_line_and_each_run_its_own_in_a_log_that_is_closed_to_others(
+def test_each_task_of_each_run_is_logged_in_a_file_that_others_cannot_read(
     home: Path,
 ) -> None:
     home.mkdir()
@@ -415,7 +415,7 @@ def test_each_task_has_its_line_and_each_run_its_own_in_a_log_that_is_closed_to_
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
-def test_a_decision_without_its_line_does_not_count(
+def test_a_decision_that_cannot_be_logged_is_refused(
     home: Path, tmp_path: Path, kind: str
 ) -> None:
     home.mkdir()
@@ -439,7 +439,7 @@ def test_a_decision_without_its_line_does_not_count(
         os.close(reader)
 
 
-def test_the_log_lies_in_the_state_folder_otherwise(
+def test_the_log_is_in_the_state_folder_by_default(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("MEDICAL_TASKS_HOME")
@@ -486,7 +486,9 @@ def test_nothing_leaves_without_attestation(
     assert proxy.seen == []
 
 
-def test_open_data_and_what_is_attested_leave(proxy: RecordingProxy) -> None:
+def test_open_data_and_requests_to_attested_hosts_are_sent(
+    proxy: RecordingProxy,
+) -> None:
     assert chat("http://api.remote.example/v1") == "by proxy: true"
     assert SECRET in proxy.seen[0]
     with policy.protect([SUBJECT], attested("api.remote.example")):
@@ -526,7 +528,7 @@ def test_a_proxy_is_a_host_of_its_own(
     assert "hidden" not in str(caught.value) + audit_path().read_text()
 
 
-def test_no_proxy_is_kept_to(
+def test_no_proxy_is_respected(
     monkeypatch: pytest.MonkeyPatch, proxy: RecordingProxy
 ) -> None:
     assert knock.proxy_for("http://api.remote.example/v1") is not None
@@ -608,7 +610,7 @@ def test_a_connection_that_leads_elsewhere_is_dropped_before_a_byte_is_sent() ->
     asyncio.run(wire.check_peer("http11.send_request_body.started", {}))
 
 
-def test_a_name_that_changes_its_mind_gets_nothing(
+def test_a_host_that_later_resolves_elsewhere_receives_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # The name is local when the guard looks; where the connection leads is looked at
@@ -620,7 +622,7 @@ def test_a_name_that_changes_its_mind_gets_nothing(
         assert server.calls == []
 
 
-def test_server_words_stay_out_of_failures() -> None:
+def test_failures_leave_out_the_text_of_servers() -> None:
     # Two words of a note, in other signs: too little for a comparison with the question
     # to see.
     echo = Fault.status_code(500, "cannot parse 'daughter|Sunday' in PROMPT")
@@ -639,7 +641,7 @@ def test_server_words_stay_out_of_failures() -> None:
 # --- unix sockets
 
 
-def test_a_unix_socket_is_asked_and_local(
+def test_a_unix_socket_is_local_and_called(
     tmp_path: Path, proxy: RecordingProxy
 ) -> None:
     path = tmp_path / "model server.sock"

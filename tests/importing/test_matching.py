@@ -91,7 +91,7 @@ def test_questions_in_other_words_find_their_items(name: str, tmp_path: Path) ->
     assert {match.way for match in matches} == {"text"}
 
 
-def test_only_fields_that_say_so_hold_ids() -> None:
+def test_ids_come_from_fields_named_as_ids() -> None:
     row = {
         "Row Number": 7,
         "question_id": "q7",
