@@ -18,7 +18,7 @@ from tests.case_tables import tabled
         "medical|medcalc|0",
     ],
 )
-def test_all_spellings_mean_the_same(text: str) -> None:
+def test_all_spellings_name_the_same_task(text: str) -> None:
     assert [task.name for task in parse_task_names(text)] == ["medcalc"]
 
 
@@ -36,7 +36,7 @@ def test_a_number_of_examples_names_the_task_that_shows_them(text: str) -> None:
     assert [task.name for task in parse_task_names(text)] == ["medcalc_one_shot"]
 
 
-def test_zero_behind_a_task_with_examples_means_the_task() -> None:
+def test_zero_after_a_task_with_examples_is_accepted() -> None:
     # The form in which lighteval prints it.
     assert [task.name for task in parse_task_names("medical:medcalc_one_shot|0")] == [
         "medcalc_one_shot"
@@ -51,10 +51,10 @@ def test_lists_keep_order_and_drop_repeats() -> None:
     assert names == ["medcalc_direct", "medcalc"]
 
 
-def test_the_suite_alone_is_every_task() -> None:
-    found = parse_task_names("medical")
-    assert [task.name for task in found] == list(tasks())
-    assert len(found) >= 3
+def test_the_name_of_the_suite_selects_every_task() -> None:
+    parsed = parse_task_names("medical")
+    assert [task.name for task in parsed] == list(tasks())
+    assert len(parsed) >= 3
 
 
 @tabled("text", "message")

@@ -66,8 +66,8 @@ def answer(call: Call) -> str:
 
 def entry(run: str, task: str) -> dict[str, Any]:
     results = json_of(Path(run) / "results.json")
-    found: dict[str, Any] = results["tasks"][task]
-    return found
+    task_entry: dict[str, Any] = results["tasks"][task]
+    return task_entry
 
 
 def figures(run: str, task: str) -> dict[str, float | None]:
@@ -90,7 +90,7 @@ def test_the_reference_scores_the_maximum(serving: Any) -> None:
     }
 
 
-def test_the_model_sees_its_own_answers_and_no_past_choices(serving: Any) -> None:
+def test_a_chat_holds_past_answers_without_past_choices(serving: Any) -> None:
     with serving() as server:
         assert (
             main(
@@ -127,8 +127,8 @@ def build_full(folder: Path) -> None:
 def test_the_figures_are_those_of_the_authors_script(serving: Any) -> None:
     """The answers, the grades and the figures of `scoring/multiturn_qa_scoring.py` are in `GOLDEN`."""
     answers = [
-        {"subject_id": name, "qa_category": "any", "model_answer": json.dumps(said)}
-        for name, said in GOLDEN["choice"]["answers"].items()
+        {"subject_id": name, "qa_category": "any", "model_answer": json.dumps(answer)}
+        for name, answer in GOLDEN["choice"]["answers"].items()
     ]
     write_table(Path("answers.csv"), answers)
     words = ["--responses", "answers.csv", *DEMO]
@@ -139,9 +139,9 @@ def test_the_figures_are_those_of_the_authors_script(serving: Any) -> None:
             main(["score", "medical_chat_open", *words, *JUDGE, "--out", "open"]) == 0
         )
     for form in ("choice", "open"):
-        found = figures(form, f"medical_chat_{form}")
-        assert len(found) == 9
-        assert found == pytest.approx(GOLDEN[form]["figures"], abs=1e-12)
+        measured = figures(form, f"medical_chat_{form}")
+        assert len(measured) == 9
+        assert measured == pytest.approx(GOLDEN[form]["figures"], abs=1e-12)
     # The second pass is shown what the first one said.
     first, second = (
         call for call in server.calls if ROWS[3]["notes"][0] in call.prompt
@@ -149,7 +149,7 @@ def test_the_figures_are_those_of_the_authors_script(serving: Any) -> None:
     assert judge_reply(grades, first) in second.prompt
 
 
-def test_what_a_judge_left_out_is_bounded(serving: Any) -> None:
+def test_missing_verdicts_are_bounded(serving: Any) -> None:
     lost = ROWS[3]["notes"][0]
 
     def fails(call: Call) -> Fault | None:
@@ -209,7 +209,7 @@ def test_tables_that_are_not_the_release_are_refused(
     folder = here / "release"
     folder.mkdir()
     build = ["build", "medical_chat", "--config", "full", "--source", str(folder)]
-    for table, before, after, said in (
+    for table, before, after, message in (
         ("questions.csv", ",source,", ",sauce,", "needs turns content or source"),
         (
             "questions.csv",
@@ -230,14 +230,16 @@ def test_tables_that_are_not_the_release_are_refused(
         assert before in text
         (folder / table).write_text(text.replace(before, after, 1), encoding="utf-8")
         assert main(build) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def write_checkout(folder: Path) -> None:
     """A checkout in the authors' form, with texts of our own."""
     for name in ("", "_generate_content", "_generate_source"):
         choices = (
-            "" if name else "".join(f"({each}) {{choice_{each}}} " for each in "abcde")
+            ""
+            if name
+            else "".join(f"({letter}) {{choice_{letter}}} " for letter in "abcde")
         )
         text = f"[N]\n{{discharge summaries}}\n\nTheirs{name}\nQ: {{question}}\n{choices}\nEnd:"
         write(folder / f"prompt/multiturn_gpt_evaluate{name}.txt", text)
@@ -287,10 +289,10 @@ def test_official_prompts_are_read_from_a_checkout(
         )
         for turn in row["turns"]
     ]
-    asked = [chat[-1]["content"] for chat in about]
-    assert f"{notes}\n\nTheirs\nQ: {first['question']}\n{listed[0]}\nEnd:" in asked
-    assert f"Theirs\nQ: {second['question']}\n{listed[1]}\nEnd:" in asked
-    assert "Theirs_generate_source\nQ: Their source question?\n\nEnd:" in asked
+    questions = [chat[-1]["content"] for chat in about]
+    assert f"{notes}\n\nTheirs\nQ: {first['question']}\n{listed[0]}\nEnd:" in questions
+    assert f"Theirs\nQ: {second['question']}\n{listed[1]}\nEnd:" in questions
+    assert "Theirs_generate_source\nQ: Their source question?\n\nEnd:" in questions
     # A past turn of choices is the question alone, an open one stays as it was.
     past = [chat[0]["content"] for chat in about if len(chat) == 3]
     assert f"{notes}\n\nQ: {first['question']}" in past
@@ -305,7 +307,7 @@ def calls_of(calls: list[Call], row: dict[str, Any]) -> list[list[dict[str, str]
     return [
         chat
         for chat in chats
-        if any(row["notes"][0] in each["content"] for each in chat)
+        if any(row["notes"][0] in message["content"] for message in chat)
     ]
 
 
@@ -316,18 +318,18 @@ ROLE = [
 ]
 
 
-def test_a_patient_is_asked_and_its_cost_counted(serving: Any) -> None:
+def test_the_simulated_patient_is_called_and_its_cost_counted(serving: Any) -> None:
     with serving() as server:
         assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 0
-        asked = Counter(call.body["model"] for call in server.calls)
+        call_counts = Counter(call.body["model"] for call in server.calls)
         patient = [
             call.body["messages"]
             for call in server.calls
             if call.body["model"] == "patient"
         ]
     # Of each of three patients: two questions, READY and the decision, and two answers.
-    assert asked == {"model": 12, "patient": 6}
-    assert [each["role"] for each in patient[-1]] == [
+    assert call_counts == {"model": 12, "patient": 6}
+    assert [message["role"] for message in patient[-1]] == [
         "system",
         *["assistant", "user"] * 2,
     ]
@@ -343,7 +345,7 @@ def test_a_patient_is_asked_and_its_cost_counted(serving: Any) -> None:
     )
 
 
-def test_a_visit_that_was_interrupted_goes_on(serving: Any) -> None:
+def test_an_interrupted_visit_is_resumed(serving: Any) -> None:
     faults = [Fault.status_code(400)]
 
     def second_answer_fails(call: Call) -> Fault | None:
@@ -358,13 +360,13 @@ def test_a_visit_that_was_interrupted_goes_on(serving: Any) -> None:
         faults.clear()
         first = len(server.calls)
         assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 0
-        asked = [call.body["model"] for call in server.calls[first:]]
+        called = [call.body["model"] for call in server.calls[first:]]
     # Of each visit the patient's second answer, READY and the decision were missing.
-    assert (asked.count("patient"), asked.count("model")) == (3, 6)
+    assert (called.count("patient"), called.count("model")) == (3, 6)
     assert first == 4 * 3
 
 
-def test_a_ceiling_of_cost_is_of_all_roles(
+def test_the_cost_limit_covers_all_roles(
     serving: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     free, dear = "price_in=0,price_out=0", "price_in=1000,price_out=1000"
@@ -384,11 +386,11 @@ def test_a_ceiling_of_cost_is_of_all_roles(
         }
         assert "before --max-cost 0.05 was passed" in capsys.readouterr().err
         assert main(words) == 0
-        asked = [call.body["model"] for call in server.calls]
-    assert (asked.count("model"), asked.count("patient")) == (12, 6)
+        called = [call.body["model"] for call in server.calls]
+    assert (called.count("model"), called.count("patient")) == (12, 6)
 
 
-def test_each_role_needs_a_model_that_the_guard_allows(
+def test_roles_need_a_model_that_the_guard_allows(
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -400,8 +402,8 @@ def test_each_role_needs_a_model_that_the_guard_allows(
         "patient=": "name the model, as patient=openai-api/HOST/NAME",
         "patient=baseline/random": "a baseline answers tasks and cannot talk",
     }
-    for given, message in cases.items():
-        role = ["--role", given] if given else []
+    for value, message in cases.items():
+        role = ["--role", value] if value else []
         assert main([*VISIT, *role, *DEMO]) == 2
         assert re.search(message, capsys.readouterr().err)
     # Of credentialed records nothing goes to a patient that is played elsewhere.
@@ -431,7 +433,7 @@ def test_inspect_refuses_the_demo_of_credentialed_data_too(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
+def test_inspect_calls_the_model_of_the_role(here: Path, serving: Any) -> None:
     pytest.importorskip("inspect_ai")
     words = [
         "eval",
@@ -459,15 +461,15 @@ def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, check=False
         )
-        asked = Counter(call.body["model"] for call in server.calls)
+        call_counts = Counter(call.body["model"] for call in server.calls)
     (log,) = (here / "logs").glob("*.json")
     content = json_of(log)
     assert content["status"] == "success", done.stdout + done.stderr
-    assert asked == {"model": 12, "patient": 6}
+    assert call_counts == {"model": 12, "patient": 6}
 
 
 @pytest.mark.slow
-def test_a_killed_visit_asks_no_message_twice(here: Path, serving: Any) -> None:
+def test_a_killed_visit_repeats_no_answered_request(here: Path, serving: Any) -> None:
     """A server holds the patient's fourth reply while the run is killed, and the same command goes on."""
     held, reached = [0], threading.Event()
 
@@ -501,9 +503,11 @@ def test_a_killed_visit_asks_no_message_twice(here: Path, serving: Any) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        asked = Counter(json.dumps(call.body, sort_keys=True) for call in server.calls)
+        request_counts = Counter(
+            json.dumps(call.body, sort_keys=True) for call in server.calls
+        )
     # Only what was never answered is asked again.
-    assert [number for number in asked.values() if number > 1] == [2]
+    assert [number for number in request_counts.values() if number > 1] == [2]
     assert server.calls[before].body == server.calls[before - 1].body
     assert len(server.calls) == 18 + 1
     assert entry("run", "medical_patient")["coverage"]["scored"] == 3
@@ -524,16 +528,18 @@ def test_report_compare_and_list(
     assert main(["compare", "gold", "model"]) == 0
     assert "pair_patient" in capsys.readouterr().out
     assert main(["list"]) == 0
-    told = capsys.readouterr().out
+    listed = capsys.readouterr().out
     assert re.search(
         r"medical:medical_chat_open .*credentialed.*needs a judge, not in lighteval",
-        told,
+        listed,
     )
-    assert "lighteval asks one question an item" in told
+    assert "lighteval asks one question an item" in listed
 
 
 @pytest.mark.slow
-def test_they_are_installed_and_gone_again(here: Path, serving: Any) -> None:
+def test_examples_work_when_installed_and_disappear_when_removed(
+    here: Path, serving: Any
+) -> None:
     """As packages with entry points, in folders of their own beside the project."""
     sites = []
     for example in (CHAT, PATIENT, RUBRIC):

@@ -19,18 +19,18 @@ def shown(notebook: Any) -> list[list[str]]:
     """What each code cell shows as text; warnings of libraries, with paths of the machine, aside."""
     cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     texts = [
-        [each.get("text") or each.data["text/plain"] for each in outputs]
+        [output.get("text") or output.data["text/plain"] for output in outputs]
         for outputs in cells
     ]
     return [
-        [_HASH.sub("HASH", text) for text in each if "site-packages" not in text]
-        for each in texts
+        [_HASH.sub("HASH", text) for text in cell_texts if "site-packages" not in text]
+        for cell_texts in texts
     ]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-def test_the_notebook_gives_what_it_shows(
+def test_the_notebook_reproduces_its_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import nbformat

@@ -106,10 +106,10 @@ def test_a_function_has_the_parameters_of_its_options(
     )
     hints = get_type_hints(function, globalns=names)
     fields = {n: p for n, p in parameters(options).items() if n not in left_out}
-    given = inspect.signature(function).parameters
-    assert set(given) - added == set(fields)
+    actual = inspect.signature(function).parameters
+    assert set(actual) - added == set(fields)
     for field, parameter in fields.items():
-        taken = given[field]
+        taken = actual[field]
         assert taken.kind is not inspect.Parameter.VAR_KEYWORD
         assert _default(taken) == _expected_default(parameter), field
         if (name, field) not in IN_MEMORY:
@@ -140,7 +140,9 @@ def _expected_default(parameter: Parameter) -> object:
 def _parts(hint: Any) -> set[Any]:
     """A union's members; those of what an Iterable holds in a set of their own."""
     if get_origin(hint) in (Union, UnionType):
-        return {part for member in get_args(hint) for part in _parts(member)}
+        return {
+            member_type for member in get_args(hint) for member_type in _parts(member)
+        }
     if get_origin(hint) is Iterable:
         return {frozenset(_parts(*get_args(hint)))}
     return {hint}
@@ -149,19 +151,19 @@ def _parts(hint: Any) -> set[Any]:
 def _expected(
     options: type[Options], parameter: Parameter, *, variadic: bool
 ) -> set[Any]:
-    one: set[Any] = {parameter.type}
+    types: set[Any] = {parameter.type}
     if parameter.choices:
-        one = {Literal[parameter.choices]}
+        types = {Literal[parameter.choices]}
     elif parameter.type is Path:
-        one = {str, os.PathLike[str]}
-        one |= {api.Results} if parameter.option.metavar == "RUN" else set()
+        types = {str, os.PathLike[str]}
+        types |= {api.Results} if parameter.option.metavar == "RUN" else set()
     elif parameter.type is Mapping:
-        one = {Mapping[str, object]}
+        types = {Mapping[str, object]}
     if parameter.many and not variadic:
-        one |= {frozenset(one)}
+        types |= {frozenset(types)}
     optional = type(None) in get_args(get_type_hints(options)[parameter.name])
     settings_alone = parameter.type is Mapping and not parameter.many
-    return one | ({type(None)} if optional or settings_alone else set())
+    return types | ({type(None)} if optional or settings_alone else set())
 
 
 def test_every_name_of_the_options_is_loaded_when_it_is_used() -> None:
@@ -174,14 +176,14 @@ def test_every_name_of_the_options_is_loaded_when_it_is_used() -> None:
 
 def _classes() -> list[tuple[str, type[Options]]]:
     """Every verb's options, by the verb; each form of a verb that has several."""
-    found: list[tuple[str, type[Options]]] = []
+    classes: list[tuple[str, type[Options]]] = []
     for name, verb in verbs().items():
         if verb.options is None:
             continue
         options = loaded(verb)
         forms = [*options.forms.values()] if isinstance(options, Choice) else [options]
-        found += [(name, form) for form in dict.fromkeys(forms)]
-    return found
+        classes += [(name, form) for form in dict.fromkeys(forms)]
+    return classes
 
 
 # Texts that a shell passes on, and that argparse does not take for an option.
@@ -206,12 +208,14 @@ def _values(parameter: Parameter) -> st.SearchStrategy[Any]:
         Path: _NAMES.map(Path),
         Mapping: _SETTINGS.filter(bool),
     }
-    one = (
+    value = (
         st.sampled_from(parameter.choices)
         if parameter.choices
         else kinds[parameter.type]
     )
-    return st.lists(one, min_size=1, max_size=3).map(tuple) if parameter.many else one
+    return (
+        st.lists(value, min_size=1, max_size=3).map(tuple) if parameter.many else value
+    )
 
 
 @pytest.mark.parametrize(("verb", "options"), _classes())
@@ -238,11 +242,11 @@ def test_options_written_as_words_are_read_back(
     }
     if options is declared.Calc:  # the first word is the calculator
         values.setdefault("calculator", "bmi")
-    made = options(**chosen | values)
-    assert read(verbs()[verb], words_of(made)).options() == made
+    instance = options(**chosen | values)
+    assert read(verbs()[verb], words_of(instance)).options() == instance
 
 
-def test_a_command_behind_two_dashes_is_the_options_of_another_verb() -> None:
+def test_the_command_after_two_dashes_has_options_of_its_own() -> None:
     words = [
         "--print",
         "k8s",
@@ -255,8 +259,8 @@ def test_a_command_behind_two_dashes_is_the_options_of_another_verb() -> None:
         "--model",
         "m",
     ]
-    made = read(verbs()["launch"], words).options()
-    assert made == declared.Launch(
+    launch = read(verbs()["launch"], words).options()
+    assert launch == declared.Launch(
         print="k8s", shards=2, run=declared.Run(tasks="kqa", model="m")
     )
     with pytest.raises(
@@ -319,7 +323,7 @@ WRONG = {
 }
 
 
-def test_a_type_checker_takes_what_is_right_and_refuses_what_is_wrong(
+def test_a_type_checker_accepts_right_calls_and_refuses_wrong_ones(
     tmp_path: Path,
 ) -> None:
     right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
@@ -336,10 +340,13 @@ def test_a_type_checker_takes_what_is_right_and_refuses_what_is_wrong(
         check=False,
     )
     lines = [line for line in done.stdout.splitlines() if ": error: " in line]
-    found = {line.split(":")[1]: line.rpartition("[")[2].rstrip("]") for line in lines}
+    actual = {line.split(":")[1]: line.rpartition("[")[2].rstrip("]") for line in lines}
     assert not [line for line in lines if "right.py" in line], done.stdout
-    expected = {str(place): code for place, code in enumerate(WRONG.values(), start=2)}
-    assert found == expected, done.stdout
+    expected = {
+        str(line_number): code
+        for line_number, code in enumerate(WRONG.values(), start=2)
+    }
+    assert actual == expected, done.stdout
 
 
 @given(

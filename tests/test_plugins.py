@@ -35,16 +35,18 @@ def package(tmp_path: Path) -> Path:
 
 def written(folder: Path, name: str, spec: str) -> Path:
     """A package without declared entry points, of the example's other modules and another `spec`."""
-    place = folder / name
-    place.mkdir()
+    package_folder = folder / name
+    package_folder.mkdir()
     for module in ("__init__", "data", "declarations", "prompts", "scoring"):
         text = (MCQ / "medical_mcq" / f"{module}.py").read_text(encoding="utf-8")
-        place.joinpath(f"{module}.py").write_text(renamed(text, name), encoding="utf-8")
-    place.joinpath("spec.py").write_text(renamed(spec, name), encoding="utf-8")
-    place.joinpath("demo.json").write_bytes(
+        package_folder.joinpath(f"{module}.py").write_text(
+            renamed(text, name), encoding="utf-8"
+        )
+    package_folder.joinpath("spec.py").write_text(renamed(spec, name), encoding="utf-8")
+    package_folder.joinpath("demo.json").write_bytes(
         (MCQ / "medical_mcq" / "demo.json").read_bytes()
     )
-    return place
+    return package_folder
 
 
 def renamed(text: str, name: str) -> str:
@@ -130,17 +132,27 @@ def test_a_faulty_package_is_named_and_left_out(
     assert re.search(rf"plugin .*{name}.*{reason[:20]}", capsys.readouterr().out)
 
 
-def test_an_error_while_rows_are_built_is_told_as_its_own(
+def test_an_error_while_rows_are_built_is_attributed_to_the_package(
     package: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = written(package, "faulty_rows", SPEC)
-    text = (place / "data.py").read_text(encoding="utf-8")
+    package_folder = written(package, "faulty_rows", SPEC)
+    text = (package_folder / "data.py").read_text(encoding="utf-8")
     changed = text.replace(
         "    yield from", "    raise ValueError('no rows')\n    yield from"
     )
-    (place / "data.py").write_text(changed, encoding="utf-8")
+    (package_folder / "data.py").write_text(changed, encoding="utf-8")
     assert (
-        main(["--plugin", str(place), "build", "faulty_rows", "--config", "demo"]) == 1
+        main(
+            [
+                "--plugin",
+                str(package_folder),
+                "build",
+                "faulty_rows",
+                "--config",
+                "demo",
+            ]
+        )
+        == 1
     )
     assert (
         "the package faulty_rows failed: ValueError: no rows ("
@@ -148,15 +160,15 @@ def test_an_error_while_rows_are_built_is_told_as_its_own(
     )
 
 
-def test_an_error_of_its_code_is_told_as_its_own(
+def test_an_error_of_a_scorer_is_attributed_to_the_package(
     package: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raising = (
         "from medical_mcq.scoring import score_item\n\n        raise KeyError('dose')\n"
     )
     spec = SPEC.replace("from medical_mcq.scoring import score_item\n", raising)
-    place = str(written(package, "faulty_scorer", spec))
-    words = ["--plugin", place, "build", "faulty_scorer", "--config", "demo"]
+    path = str(written(package, "faulty_scorer", spec))
+    words = ["--plugin", path, "build", "faulty_scorer", "--config", "demo"]
     assert main(words) == 0
     run = [
         "run",
@@ -167,21 +179,21 @@ def test_an_error_of_its_code_is_told_as_its_own(
         "--config",
         "demo",
     ]
-    assert main(["--plugin", place, *run]) == 1
-    told = capsys.readouterr().err
+    assert main(["--plugin", path, *run]) == 1
+    stderr = capsys.readouterr().err
     assert re.search(
         r"error: the package faulty_scorer failed: KeyError: 'dose' \(.*spec.py:\d+, in score_items\)",
-        told,
+        stderr,
     )
-    assert "Traceback" not in told
+    assert "Traceback" not in stderr
     # With others in the same command they are scored, and this one is not.
     assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
     run[2] = "faulty_scorer,medcalc"
-    assert main(["--plugin", place, *run, "--out", "both"]) == 5
-    told = capsys.readouterr().err
+    assert main(["--plugin", path, *run, "--out", "both"]) == 5
+    stderr = capsys.readouterr().err
     assert (
         "faulty_scorer is left unscored, and the others continue: the package faulty"
-        in told
+        in stderr
     )
     results = json_of(here / "both" / "results.json")["tasks"]
     unscored = results["faulty_scorer"]["coverage"]["unscored"]
@@ -209,7 +221,7 @@ def test_an_error_of_its_code_is_told_as_its_own(
         ),
     ],
 )
-def test_scores_of_another_form_are_told_as_a_fault_of_the_package(
+def test_invalid_scores_are_reported_as_a_fault_of_the_package(
     name: str,
     change: str,
     message: str,
@@ -217,13 +229,13 @@ def test_scores_of_another_form_are_told_as_a_fault_of_the_package(
     here: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    place = str(written(package, name, returning(change)))
-    assert main(["--plugin", place, "build", name, "--config", "demo"]) == 0
+    path = str(written(package, name, returning(change)))
+    assert main(["--plugin", path, "build", name, "--config", "demo"]) == 0
     run = ["run", "--tasks", name, "--model", "baseline/random", "--config", "demo"]
-    assert main(["--plugin", place, *run]) == 1
-    told = capsys.readouterr().err
-    assert f"the package {name}: score_items" in told
-    assert message in told
+    assert main(["--plugin", path, *run]) == 1
+    stderr = capsys.readouterr().err
+    assert f"the package {name}: score_items" in stderr
+    assert message in stderr
 
 
 def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
@@ -251,11 +263,11 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
                 doc, SimpleNamespace(final_text=["Answer: A"])
             )
 
-        said = SimpleNamespace(
+        output = SimpleNamespace(
             completion="Answer: A", choices=["Answer: A"], stop_reason="stop"
         )
         state: Any = SimpleNamespace(
-            sample_id=item.id, metadata={}, messages=[], output=said
+            sample_id=item.id, metadata={}, messages=[], output=output
         )
         score = registered_scorer(task)(config="demo")
         with pytest.raises(PrerequisiteError, match=message):
@@ -265,12 +277,12 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
 @pytest.mark.parametrize("form", ["project", "package", "module"])
 def test_each_way_to_name_a_package(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(MCQ))
-    places = {
+    names = {
         "project": str(MCQ),
         "package": str(MCQ / "medical_mcq"),
         "module": "medical_mcq",
     }
-    with plugins.using([places[form]]):
+    with plugins.using([names[form]]):
         assert task_spec("medical_mcq").benchmark.title == "Medical MCQ"
         (package,) = plugins.packages()
         assert package.version == ("1.0" if form == "project" else "")
@@ -278,7 +290,7 @@ def test_each_way_to_name_a_package(form: str, monkeypatch: pytest.MonkeyPatch) 
         task_spec("medical_mcq")
 
 
-def test_several_are_named_with_a_separator_and_a_child_knows_them(
+def test_several_packages_are_passed_to_child_processes(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = written(package, "second_mcq", SPEC)
@@ -293,7 +305,7 @@ def test_several_are_named_with_a_separator_and_a_child_knows_them(
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
+    ("name", "message"),
     [
         (
             "no-such-place",
@@ -303,10 +315,10 @@ def test_several_are_named_with_a_separator_and_a_child_knows_them(
         (str(ROOT / "docs"), "neither a package .* nor a project"),
     ],
 )
-def test_a_wrong_place_is_wrong_use(
-    place: str, message: str, capsys: pytest.CaptureFixture[str]
+def test_an_unusable_plugin_is_a_usage_error(
+    name: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--plugin", place, "list"]) == 2
+    assert main(["--plugin", name, "list"]) == 2
     assert re.search(message, capsys.readouterr().err)
     assert plugins.uninstalled_plugins() == ""
 
@@ -314,9 +326,9 @@ def test_a_wrong_place_is_wrong_use(
 def test_verbs_exports_and_judges_of_a_package(
     package: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = package / "more_doors"
-    place.mkdir()
-    place.joinpath("__init__.py").write_text(
+    package_folder = package / "more_doors"
+    package_folder.mkdir()
+    package_folder.joinpath("__init__.py").write_text(
         '''"""Says hello."""
 from dataclasses import dataclass
 from typing import Annotated
@@ -353,7 +365,7 @@ JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: Lexical
         encoding="utf-8",
     )
     assert main(["hello"]) == 2
-    with plugins.using([str(place)]):
+    with plugins.using([str(package_folder)]):
         assert main(["hello", "--to", "all"]) == 0
         assert "hello all" in capsys.readouterr().out
         assert main(["build", "medcalc_bench", "--config", "demo"]) == 0

@@ -42,12 +42,12 @@ def _lines(
     ]
 
 
-def test_a_module_says_what_it_is(trees: Mapping[str, ast.Module]) -> None:
+def test_every_module_has_a_docstring(trees: Mapping[str, ast.Module]) -> None:
     assert len(trees) > 40
     assert [name for name, tree in trees.items() if not ast.get_docstring(tree)] == []
 
 
-def test_model_text_never_runs_and_no_assert_stands_for_a_check(
+def test_model_text_never_runs_and_no_assert_replaces_a_check(
     trees: Mapping[str, ast.Module],
 ) -> None:
     banned = {"eval", "exec", "compile", "__import__"}
@@ -99,19 +99,21 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
         if not loads(node):
             return False
         assert isinstance(node, ast.Call)
-        given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
-        if given.pop(None, "").rpartition(".")[2] == "LOCAL":
-            given |= {name: str(value) for name, value in LOCAL.items()}
+        arguments = {
+            keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords
+        }
+        if arguments.pop(None, "").rpartition(".")[2] == "LOCAL":
+            arguments |= {name: str(value) for name, value in LOCAL.items()}
         local = (
             ast.unparse(node.func) == "evaluate.load"
             and ast.unparse(node.args[0]) == "str(Path(__file__).parent)"
         )
         bound = (
             local
-            or given.get("local_files_only") == "True"
-            or given.get("revision", "None") != "None"
+            or arguments.get("local_files_only") == "True"
+            or arguments.get("revision", "None") != "None"
         )
-        return not bound or given.get("trust_remote_code", "False") != "False"
+        return not bound or arguments.get("trust_remote_code", "False") != "False"
 
     probe = {
         "probe": ast.parse(
@@ -124,7 +126,7 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
     assert _lines({**trees, **others}, is_loose) == []
 
 
-def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
+def test_no_text_installs_unregistered_or_unsafe_packages() -> None:
     # Nobody has registered medical-tasks on PyPI, and NLTK's downloader below 3.9.3
     # writes outside of its folder.
     wrong = re.compile(
@@ -156,11 +158,11 @@ def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
         for path in (*ROOT.glob("*.md"), *paths)
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
     }
-    assert [place for place, line in lines.items() if wrong.search(line)] == []
+    assert [location for location, line in lines.items() if wrong.search(line)] == []
     own = [
         line
-        for place, line in lines.items()
-        if "requirements.txt:" in place and line.startswith("medical-tasks")
+        for location, line in lines.items()
+        if "requirements.txt:" in location and line.startswith("medical-tasks")
     ]
     assert len(own) == sum(path.name == "requirements.txt" for path in paths) > 0
     assert [
@@ -197,14 +199,14 @@ def test_the_install_command_of_every_extra_names_packages(
 
 
 def _pins(name: str) -> dict[str, str]:
-    found = re.findall(
+    pins = re.findall(
         r"^([\w.-]+)(?:\[.*?\])?==(\S+)(.*)",
         (ROOT / name).read_text(encoding="utf-8"),
         re.MULTILINE,
     )
     return {
         re.sub(r"[._-]+", "-", package).lower(): version
-        for package, version, rest in found
+        for package, version, rest in pins
     }
 
 
@@ -225,10 +227,10 @@ def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) ->
     assert free <= {"tzdata", "httpx2-jsfetch", "triton"}
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
-    asked = config["options"]["install_requires"] + config[
+    requirements = config["options"]["install_requires"] + config[
         "options.extras_require"
     ].get(extra, "")
-    names = {re.split(r"[=<>]", line)[0] for line in asked.split()}
+    names = {re.split(r"[=<>]", line)[0] for line in requirements.split()}
     assert names - hashed.keys() == set(), "setup.cfg has changed: make hashes"
     blocks = re.split(
         r"^(?=\S)",
@@ -240,13 +242,13 @@ def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) ->
     ] == []
 
 
-@tabled("known", "pins", "code")
-def test_an_audit_without_data_is_no_audit(
-    tmp_path: Path, known: str, pins: str, code: int
+@tabled("probe", "pins", "code")
+def test_an_audit_without_data_is_reported_as_not_done(
+    tmp_path: Path, probe: str, pins: str, code: int
 ) -> None:
     program = tmp_path / "pip-audit"
     program.write_text(
-        f'#!/bin/sh\ncase "$*" in */known.txt) {known};; *) {pins or "exit 9"};; esac\n',
+        f'#!/bin/sh\ncase "$*" in */known.txt) {probe};; *) {pins or "exit 9"};; esac\n',
         encoding="utf-8",
     )
     program.chmod(0o755)
@@ -270,9 +272,9 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
         name, text = node.func.attr, ast.unparse(node)
         mode = next(
             (
-                ast.literal_eval(each)
-                for each in node.args
-                if isinstance(each, ast.Constant)
+                ast.literal_eval(argument)
+                for argument in node.args
+                if isinstance(argument, ast.Constant)
             ),
             "r",
         )
@@ -296,7 +298,7 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
         "probe:1",
         "probe:2",
     ]
-    found = {line.partition(":")[0] for line in _lines(trees, opens)}
+    modules = {line.partition(":")[0] for line in _lines(trees, opens)}
     # A sandboxed program and the supervisor, which run by themselves, read of the
     # system; plugins lie below `io`.
     own = {
@@ -304,7 +306,7 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
         "medical_tasks/plugins.py",
         "medical_tasks/models/supervisor.py",
     }
-    assert {name for name in found if "/sandbox/" not in name} == own
+    assert {name for name in modules if "/sandbox/" not in name} == own
 
 
 def test_setup_lists_every_package() -> None:

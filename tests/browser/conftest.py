@@ -46,11 +46,11 @@ DESKTOP, PHONE = (1280, 900), (360, 740)
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leaves these tests out unless the command names them: they need a browser and take their time."""
-    asked = [
+    paths = [
         Path(config.invocation_params.dir, argument.split("::")[0]).resolve()
         for argument in config.args
     ]
-    return None if any(path == HERE or HERE in path.parents for path in asked) else True
+    return None if any(path == HERE or HERE in path.parents for path in paths) else True
 
 
 @pytest.fixture(scope="session")
@@ -92,13 +92,13 @@ class Watched:
     def __init__(self, page: Page) -> None:
         self.faults: list[str] = []
         self.requests: list[str] = []
-        page.on("console", self._said)
+        page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.faults.append(f"exception: {error}"))
         page.on("request", lambda request: self.requests.append(request.url))
 
-    def _said(self, said: Any) -> None:
-        if said.type == "error":
-            self.faults.append(f"console: {said.text}")
+    def _on_console(self, message: Any) -> None:
+        if message.type == "error":
+            self.faults.append(f"console: {message.text}")
 
     def problems(self) -> list[str]:
         return self.faults + [
@@ -141,7 +141,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         return page
 
     yield opened
-    problems = [problem for one in watched for problem in one.problems()]
+    problems = [problem for watcher in watched for problem in watcher.problems()]
     for context in contexts:
         context.close()
     assert problems == []
@@ -164,14 +164,14 @@ def axe() -> Callable[..., list[str]]:
         # Run as the page's own inspector would: a page's policy need not be weakened
         # for it.
         page.evaluate(script)
-        found = page.evaluate(
+        results = page.evaluate(
             "within => axe.run(within || document, { resultTypes: ['violations'] })",
             within,
         )
-        assert found["passes"], "axe looked at nothing"
+        assert results["passes"], "axe looked at nothing"
         return [
             f"{violation['impact']} {violation['id']}: {node['target']} {node['failureSummary']}"
-            for violation in found["violations"]
+            for violation in results["violations"]
             if violation["impact"] in {"serious", "critical"}
             for node in violation["nodes"]
         ]

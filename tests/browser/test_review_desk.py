@@ -25,7 +25,7 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., DeskProcess]]:
     """Opens a desk on an invented sheet; it is killed at the end."""
     started: list[DeskProcess] = []
 
-    def made(**about: Any) -> DeskProcess:
+    def make(**about: Any) -> DeskProcess:
         path = tmp_path / "sheet.json"
         write_sheet(path, a_sheet(**about))
         desk = DeskProcess(path, tmp_path / "home")
@@ -33,7 +33,7 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., DeskProcess]]:
         started.append(desk)
         return desk
 
-    yield made
+    yield make
     for desk in started:
         desk.kill()
 
@@ -45,11 +45,11 @@ def kept(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
     return lambda: [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def expect(page: Any, place: str, text: str) -> None:
+def expect(page: Any, selector: str, text: str) -> None:
     """Waits until a part of the page says something."""
     from playwright.sync_api import expect as expected
 
-    expected(page.locator(place)).to_contain_text(text, timeout=60_000)
+    expected(page.locator(selector)).to_contain_text(text, timeout=60_000)
 
 
 def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
@@ -62,13 +62,13 @@ def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
     page = open_page(desk.addresses["ann"], expected_faults=True)
     expect(page, "#place", f"Item 1 of {items}")
     assert desk.addresses["ann"].rpartition("/")[2] not in page.url
-    wanted = {}
+    labels = {}
     for number in range(items):
         if number == 90:
             desk.kill()
         key, value = ("k", "keep") if number % 3 else ("x", "drop")
         page.keyboard.press(key)
-        wanted[f"p{number:04}"] = value
+        labels[f"p{number:04}"] = value
         if number == 92:
             expect(page, "#trouble", "Not saved yet")
             stored = page.evaluate("JSON.stringify(localStorage)")
@@ -80,7 +80,7 @@ def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
     expect(page, "#finished-text", f"{items} of {items} labelled")
     expect(page, "#saved", "Saved.")
     lines = kept()
-    assert {line["item"]: line["value"] for line in lines} == wanted
+    assert {line["item"]: line["value"] for line in lines} == labels
     assert len(lines) == len({line["id"] for line in lines}) == items
     assert page.evaluate("Object.keys(localStorage).length") == 0
 
@@ -168,11 +168,11 @@ def test_the_adjudicator_decides_without_names_and_sees_agreement(
         assert page.locator("#agreement").count() == 0
     page = open_page(desk.addresses["eve"])
     expect(page, "#place", "Item 1 of 1")
-    said = page.locator("#opinions").inner_text()
-    assert "Keep the question" in said
-    assert "Drop it" in said
-    assert "ann" not in said
-    assert "ben" not in said
+    opinions = page.locator("#opinions").inner_text()
+    assert "Keep the question" in opinions
+    assert "Drop it" in opinions
+    assert "ann" not in opinions
+    assert "ben" not in opinions
     expect(page, "#agreement", "75 % of 4")
     expect(page, "#agreement", "kappa 0.50")
     page.keyboard.press("k")
@@ -185,7 +185,7 @@ SIZES = [(375, 740), (768, 1024), (1280, 800), (640, 400)]
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_everyone_can_read_it_at_every_size(
+def test_the_desk_is_accessible_at_every_size(
     open_page: Open,
     axe: Callable[..., list[str]],
     make_desk: Callable[..., DeskProcess],
@@ -203,7 +203,7 @@ def test_everyone_can_read_it_at_every_size(
     assert axe(page) == []
 
 
-def test_focus_goes_from_the_item_to_its_choices_and_is_seen(
+def test_focus_moves_from_the_item_to_its_choices_visibly(
     open_page: Open, make_desk: Callable[..., DeskProcess]
 ) -> None:
     desk = make_desk(items=2)

@@ -74,12 +74,12 @@ def test_home_is_the_environment_variable_or_the_data_directory(
     assert datasets_home() == tmp_path / "home" / "mine"
 
 
-def test_what_is_built_and_its_rows_with_their_types(built: Path) -> None:
+def test_built_configurations_and_rows_with_their_types(built: Path) -> None:
     (config,) = built_configs(built).values()
     assert (config.version, list(config.source)) == ("2.0.0", ["notes.jsonl"])
     assert built_name(built) == "tiny_notes"
-    for split, part in config.splits.items():
-        assert part.rows == 3
+    for split, entry in config.splits.items():
+        assert entry.rows == 3
         assert read_rows(built, "full", split, spec=SPEC) == make_rows(split)
 
 
@@ -92,9 +92,9 @@ def test_rows_hold_no_text_but_columns_of_the_latest_row_group(
     read: list[str] = []
     whole = pq.ParquetFile.read_row_group
 
-    def counted(file: Any, number: int, *, columns: list[str], **given: Any) -> Any:
+    def counted(file: Any, number: int, *, columns: list[str], **options: Any) -> Any:
         read.extend(columns)
-        return whole(file, number, columns=columns, **given)
+        return whole(file, number, columns=columns, **options)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
     names = list(built_configs(built)["full"].splits)
@@ -181,10 +181,10 @@ def test_missing_split(built: Path) -> None:
 def test_a_sum_of_splits_is_the_rows_of_each_in_the_order_they_were_built(
     built: Path, names: list[str], count: int, plus: str
 ) -> None:
-    wanted = names[:count]
-    kept = [name for name in ("train", "dev", "test") if name in wanted]
-    assert built_split(built, "full", plus.join(wanted)) == "+".join(kept)
-    assert read_rows(built, "full", plus.join(wanted)) == [
+    selected = names[:count]
+    kept = [name for name in ("train", "dev", "test") if name in selected]
+    assert built_split(built, "full", plus.join(selected)) == "+".join(kept)
+    assert read_rows(built, "full", plus.join(selected)) == [
         row for name in kept for row in read_rows(built, "full", name)
     ]
 
@@ -226,7 +226,7 @@ def test_a_marker_cannot_lead_out_of_its_folder(copy: Path, path: str) -> None:
         read_rows(copy, "full", "test")
 
 
-ASKED = [f"Is tea {n} fine?" for n in range(2)]
+QUESTIONS = [f"Is tea {n} fine?" for n in range(2)]
 
 
 @pytest.fixture
@@ -239,7 +239,9 @@ def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "Nice_to_have": [],
     }
     file.write_text(
-        "".join(f"{json.dumps({'Question': each} | more)}\n" for each in ASKED),
+        "".join(
+            f"{json.dumps({'Question': question} | more)}\n" for question in QUESTIONS
+        ),
         encoding="utf-8",
     )
     return file
@@ -249,36 +251,38 @@ def kept() -> list[Path]:
     return sorted(private_home().rglob("*")) if private_home().exists() else []
 
 
-def test_built_for_a_while_where_nobody_else_can_read(gold: Path) -> None:
+def test_a_temporary_build_is_readable_by_its_owner_alone(gold: Path) -> None:
     with built_from(dataset_source("kqa"), gold, "own") as folder:
-        assert [row["question"] for row in read_rows(folder, "own", "test")] == ASKED
+        assert [
+            row["question"] for row in read_rows(folder, "own", "test")
+        ] == QUESTIONS
         assert list(built_configs(folder)["own"].source) == ["gold.jsonl"]
         assert folder.is_relative_to(private_home())
         assert folder.parent.stat().st_mode & 0o077 == 0
     assert kept() == []
 
 
-def test_nothing_stays_when_it_fails(gold: Path) -> None:
+def test_a_failed_temporary_build_leaves_nothing(gold: Path) -> None:
     with (
         pytest.raises(RuntimeError, match="in the block"),
         built_from(dataset_source("kqa"), gold, "own"),
     ):
         raise RuntimeError("in the block")
     gold.write_text("{}", encoding="utf-8")
-    for place, error, message in (
+    for path, error, message in (
         (gold, UsageError, "gold.jsonl: line 1 has the wrong fields"),
         (Path("none.jsonl"), MissingError, "none.jsonl is not there"),
         (gold.parent, UsageError, "is a folder. Give --source the file"),
     ):
         with (
             pytest.raises(error, match=message),
-            built_from(dataset_source("kqa"), place, "own"),
+            built_from(dataset_source("kqa"), path, "own"),
         ):
             pass
     assert kept() == []
 
 
-def test_datasets_that_are_made_of_one_file() -> None:
+def test_datasets_that_are_made_from_one_file() -> None:
     for name in ("kqa", "ehrnoteqa", "doclens_own"):
         assert source_configs(dataset_source(name)) == ("own",)
     with pytest.raises(

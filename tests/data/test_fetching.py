@@ -108,7 +108,7 @@ def got() -> dict[str, bytes]:
 RIGHT = {"downloads/tiny_notes/full/data/notes.jsonl": CONTENT}
 
 
-def test_a_file_is_fetched_once_and_looked_at_before_it_is_used_again(
+def test_a_file_is_fetched_once_and_checked_before_it_is_used_again(
     mirror: Mirror,
 ) -> None:
     folder = fetching.fetch(TINY, "full")
@@ -128,7 +128,7 @@ def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
     return lambda call: Fault(
         "reply",
         code,
-        {name.replace("_", "-"): each for name, each in headers.items()},
+        {name.replace("_", "-"): value for name, value in headers.items()},
         content,
     )
 
@@ -137,7 +137,7 @@ def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
 @pytest.mark.parametrize(
     ("steps", "ranges", "waits"),
     [
-        ([cut(TENTH)] * 9 + [rest], [TENTH * part for part in range(10)], [1] * 9),
+        ([cut(TENTH)] * 9 + [rest], [TENTH * number for number in range(10)], [1] * 9),
         ([cut(0), cut(TENTH), whole()], [0, 0, TENTH], [2, 1]),  # no range is given
         ([whole(b"", 429, Retry_After="7"), whole(b"", 503), rest], [0, 0, 0], [7, 4]),
         ([whole(b"", 429, Retry_After="9" * 5000), whole(b"", 500, Retry_After="soon"), rest], [0, 0, 0], [60, 4]),
@@ -146,7 +146,7 @@ def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
         ([whole(b"", 302, Location="/elsewhere"), whole()], [0, 0], []),
     ],
 )  # fmt: skip
-def test_what_goes_wrong_for_a_while_is_overcome(
+def test_temporary_failures_are_retried(
     mirror: Mirror,
     steps: list[Answer],
     ranges: list[int],
@@ -157,21 +157,21 @@ def test_what_goes_wrong_for_a_while_is_overcome(
     mirror.steps = steps
     fetching.fetch(tiny(blob=blob), "full")
     assert (got(), mirror.pauses) == (RIGHT, waits)
-    asked = [call.headers.get("range", "bytes=0-") for call in mirror.calls]
-    assert asked == [f"bytes={start}-" for start in ranges]
+    requested = [call.headers.get("range", "bytes=0-") for call in mirror.calls]
+    assert requested == [f"bytes={start}-" for start in ranges]
 
 
 @pytest.mark.parametrize("size", [TENTH, len(CONTENT), len(CONTENT) + 1])
-def test_a_damaged_part_is_begun_anew(size: int) -> None:
-    part = Path("home/downloads/tiny_notes/full/data/notes.jsonl.part")
-    part.parent.mkdir(parents=True)
-    part.write_bytes(b"x" * size)
+def test_a_damaged_partial_file_is_fetched_anew(size: int) -> None:
+    partial = Path("home/downloads/tiny_notes/full/data/notes.jsonl.part")
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(b"x" * size)
     fetching.fetch(TINY, "full")
     assert got() == RIGHT
 
 
 @pytest.mark.parametrize(
-    ("steps", "said", "requests"),
+    ("steps", "message", "requests"),
     [
         ([whole(b"", 404)], "the server answers 404 Not Found", 1),
         ([whole(b"", 403)], "the server answers 403 Forbidden", 1),
@@ -184,8 +184,8 @@ def test_a_damaged_part_is_begun_anew(size: int) -> None:
         ([whole(b"", 302, Location="http://localhost:9/x")], "redirects to another server, http://localhost:9, not followed", 1),
     ],
 )  # fmt: skip
-def test_what_stays_wrong_leaves_nothing(
-    mirror: Mirror, steps: list[Answer], said: str, requests: int
+def test_lasting_failures_are_reported_and_leave_nothing(
+    mirror: Mirror, steps: list[Answer], message: str, requests: int
 ) -> None:
     mirror.steps = steps
     with pytest.raises(MissingError, match="102,400 bytes, SHA-256") as caught:
@@ -194,12 +194,12 @@ def test_what_stays_wrong_leaves_nothing(
     assert str(caught.value).startswith(
         f"tiny_notes, config full: {where} cannot be fetched: "
     )
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).endswith("  - medical-tasks build tiny_notes --source DIR")
     assert (got(), len(mirror.calls)) == ({}, requests)
 
 
-def test_what_cannot_be_asked_and_what_cannot_be_written(
+def test_bad_addresses_proxies_and_disks_are_reported(
     mirror: Mirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for wrong in "mirror.example/raw file:///mirror http://me:secret@host http://host/a?b http:// http://host:port".split():
@@ -236,7 +236,7 @@ def test_what_cannot_be_asked_and_what_cannot_be_written(
     assert got() == {}
 
 
-def test_of_two_at_once_the_second_finds_the_files(mirror: Mirror) -> None:
+def test_of_two_concurrent_fetches_the_second_finds_the_files(mirror: Mirror) -> None:
     mirror.steps = [cut(TENTH), rest]
     with ThreadPoolExecutor(2) as pool:
         assert len({*pool.map(lambda _: fetching.fetch(TINY, "full"), range(2))}) == 1
@@ -252,7 +252,7 @@ def test_of_two_at_once_the_second_finds_the_files(mirror: Mirror) -> None:
         (dataset_source("medcalc_bench"), "own", "is not fetched, only v1.0, corrected, v1.2 and verified can be"),
     ],
 )  # fmt: skip
-def test_what_is_not_fetched_is_never_asked_for(
+def test_datasets_that_are_not_fetched_are_never_requested(
     mirror: Mirror, source: Any, config: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
@@ -263,7 +263,7 @@ def test_what_is_not_fetched_is_never_asked_for(
 SOURCES = [source for benchmark in benchmarks() for source in benchmark.sources()]
 
 
-def test_open_datasets_say_first_how_to_fetch() -> None:
+def test_open_datasets_name_fetch_as_the_first_step() -> None:
     fetched = []
     for source in SOURCES:
         first, *others = ["--fetch" in step for step in source.spec.how_to_get]
@@ -273,7 +273,7 @@ def test_open_datasets_say_first_how_to_fetch() -> None:
     assert {"medcalc_bench", "kqa"} <= set(fetched)
 
 
-def test_pins_lie_where_files_are_found_and_name_a_commit_and_a_sum() -> None:
+def test_pins_name_a_known_path_a_commit_and_a_checksum() -> None:
     pins = [pin for source in SOURCES for pin in source.beside]
     for file in (
         file
@@ -298,8 +298,8 @@ def test_real_datasets_by_command_in_python_and_after_a_question(
 ) -> None:
     names = {
         path.name: path
-        for part in ("kqa", "meqsum")
-        for path in (SHARED / "data" / part).rglob("*.*")
+        for name in ("kqa", "meqsum")
+        for path in (SHARED / "data" / name).rglob("*.*")
     }
     pins = (
         *dataset_source("kqa").pins("answered"),
@@ -333,8 +333,8 @@ def test_real_datasets_by_command_in_python_and_after_a_question(
         for stream in (sys.stdin, sys.stderr):
             monkeypatch.setattr(stream, "isatty", lambda: True)
         assert main(words) == code
-        asked = f"Fetch K-QA (0.8 MB, MIT) from github.com/Itaymanes/K-QA ({mirror.base_url}) and build it? [y/N] "
-        assert asked in capsys.readouterr().err
+        question = f"Fetch K-QA (0.8 MB, MIT) from github.com/Itaymanes/K-QA ({mirror.base_url}) and build it? [y/N] "
+        assert question in capsys.readouterr().err
     mirror.files.clear()
     assert main(["build", "kqa", "--fetch"]) == 0  # of what was fetched
     out = capsys.readouterr().out

@@ -25,7 +25,7 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def _by_use() -> dict[str, tuple[Path, str]]:
-    return {place.use: (place.path, place.decided_by) for place in user_places()}
+    return {folder.use: (folder.path, folder.decided_by) for folder in user_places()}
 
 
 def test_without_a_variable_the_folders_are_those_of_the_system(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_commands_write_into_the_one_folder_and_nowhere_else_of_the_user(
     assert {path.name for path in work.iterdir()} == {"open", "closed"}
 
 
-def test_no_other_module_asks_for_the_users_home() -> None:
+def test_no_other_module_reads_the_users_home() -> None:
     paths = sorted((ROOT / "medical_tasks").rglob("*.py"))
     assert len(paths) > 100
     asking = {

@@ -43,10 +43,12 @@ def example(request: pytest.FixtureRequest) -> dict[str, Any]:
         .split("```python")[1]
         .split("```")[0]
     )
-    wanted = f"{folder.name}.compute"
+    function = f"{folder.name}.compute"
     (call,) = [
         node
         for node in ast.walk(code)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == wanted
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == function
     ]
-    return {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+    return {
+        str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords
+    }

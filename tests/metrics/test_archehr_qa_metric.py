@@ -24,11 +24,11 @@ MISSING = [
 
 def test_the_example_of_the_card(metric: Any, example: dict[str, Any]) -> None:
     result = metric.compute(**example)
-    told = ast.literal_eval(
+    expected = ast.literal_eval(
         CARD.split("gives, among others,")[1].split("```")[1].removeprefix("python\n")
     )
-    assert len(told) == 7
-    assert told == {name: result[name] for name in told}
+    assert len(expected) == 7
+    assert expected == {name: result[name] for name in expected}
     assert result["missing_components"] == MISSING
     assert result["overall_relevance"] == pytest.approx(
         (result["bleu"] + result["rougeLsum"] + result["sari"]) / 3
@@ -70,7 +70,7 @@ def test_no_answers() -> None:
     assert math.isnan(result["overall_score"])
 
 
-def test_what_does_not_fit_is_refused(tmp_path: Path, example: dict[str, Any]) -> None:
+def test_bad_input_is_refused(tmp_path: Path, example: dict[str, Any]) -> None:
     texts, (row,) = example["predictions"], example["references"]
     with pytest.raises(
         ValueError,

@@ -92,8 +92,8 @@ def test_the_examples_of_the_card(metric: Any) -> None:
         predictions=[PROBABILITIES], references=[_lettered("B")], format="prob_value"
     )
     assert (by_value["accuracy"], by_value["judge"]) == (1.0, "none")
-    for said in (*ANSWERS, *RIGHT, PROBABILITIES):
-        assert said in CARD
+    for text in (*ANSWERS, *RIGHT, PROBABILITIES):
+        assert text in CARD
 
 
 @pytest.mark.parametrize("form", list(METRICS))
@@ -123,7 +123,7 @@ def test_a_right_answer_may_be_text_or_letter(metric: Any) -> None:
     assert by_text["judge"] == "lexical (not comparable)"
 
 
-def test_votes_and_what_is_not_told() -> None:
+def test_votes_and_missing_probabilities() -> None:
     def accuracy(votes: Any, answer: str = "B") -> float:
         result = score_answers([answer], ["B"], verdicts=[votes])
         return float(result["accuracy"])
@@ -146,18 +146,18 @@ def test_votes_and_what_is_not_told() -> None:
         1.0,
         {"answers": 2, "missing": 1},
     )
-    known = score_answers([PROBABILITIES], [_lettered("B")], format="prob_index")[
+    probability = score_answers([PROBABILITIES], [_lettered("B")], format="prob_index")[
         "gold_probability"
     ]
     # as near to the other's as it can be
     assert result["gold_probability"] == result["gold_probability_bound_low"]
     assert result["gold_probability_bound_low"] == pytest.approx(
-        (known + 1 / (1 + 4 * math.exp(-8.5))) / 2
+        (probability + 1 / (1 + 4 * math.exp(-8.5))) / 2
     )
-    assert result["gold_probability_bound_high"] == (known + 1.0) / 2
+    assert result["gold_probability_bound_high"] == (probability + 1.0) / 2
 
 
-@pytest.mark.parametrize(("given", "message"), CASES["bad_input_is_named"])
-def test_bad_input_is_named(given: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("changes", "message"), CASES["bad_input_is_named"])
+def test_bad_input_is_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, UsageError), match=message):
-        score_answers(ANSWERS, **{"references": RIGHT, **given})
+        score_answers(ANSWERS, **{"references": RIGHT, **changes})

@@ -91,7 +91,7 @@ def test_the_general_score(metric: Any) -> None:
     assert as_comp["weighted"] == as_comp["comprehensiveness"]
 
 
-def test_two_way_judges_words_and_nothing(metric: Any) -> None:
+def test_two_way_judges_the_lexical_judge_and_empty_input(metric: Any) -> None:
     result = metric.compute(
         predictions=ANSWERS[:1],
         references=REFERENCES[:1],
@@ -124,13 +124,15 @@ def test_two_way_judges_words_and_nothing(metric: Any) -> None:
         predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS
     )
     reported = KQA.reporting(()).metrics  # nobody was asked with the authors' prompts
-    for one in reported:
-        ends = [result[f"{one.name}{end}"] for end in ("_bound_low", "", "_bound_high")]
+    for spec in reported:
+        ends = [
+            result[f"{spec.name}{end}"] for end in ("_bound_low", "", "_bound_high")
+        ]
         assert ends == sorted(ends)
     assert len(result) == len(reported) * 5 + 3
 
 
-@pytest.mark.parametrize(("given", "message"), CASES["bad_input_is_named"])
-def test_bad_input_is_named(metric: Any, given: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("changes", "message"), CASES["bad_input_is_named"])
+def test_bad_input_is_named(metric: Any, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        metric.compute(**{"predictions": ANSWERS, "references": REFERENCES, **given})
+        metric.compute(**{"predictions": ANSWERS, "references": REFERENCES, **changes})

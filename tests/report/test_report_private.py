@@ -49,20 +49,22 @@ def run(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def runs_of_words(text: str) -> set[tuple[bytes, ...]]:
     words = words_of(text)
-    return {tuple(words[place : place + 12]) for place in range(len(words) - 11)}
+    return {tuple(words[start : start + 12]) for start in range(len(words) - 11)}
 
 
 def leaks(text: str, demos: Path, *datasets: str) -> int:
     """How many runs of 12 words of the sources stand in a text, as it is and as a browser reads it."""
     files = [file for name in datasets for file in source_files(str(demos / name))]
-    texts = [each for file in files for row in source_rows(file) for each in row.texts]
+    texts = [
+        passage for file in files for row in source_rows(file) for passage in row.texts
+    ]
     assert len(texts) >= 10
     source = set().union(*map(runs_of_words, texts))
     assert len(source) > 500
     return len(source & (runs_of_words(text) | runs_of_words(html.unescape(text))))
 
 
-def test_no_twelve_words_of_the_source_stand_in_a_report(
+def test_no_twelve_words_of_the_source_are_in_a_report(
     demos: Path, run: Path, tmp_path: Path
 ) -> None:
     assert (
@@ -159,7 +161,7 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(
     assert len(plots["medcalc"]) == 2
 
 
-def test_a_file_that_was_not_redacted_gives_nothing_away(
+def test_unredacted_files_of_a_run_reveal_nothing(
     demos: Path, run: Path, tmp_path: Path
 ) -> None:
     """An items.parquet, verdicts.jsonl and results.json full of the patient's words."""
