@@ -453,7 +453,7 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
 }
 LIMITS: dict[
     str, Callable[[str], bytes]
-] = {  # what docs/data_guard.md says is not seen
+] = {  # what is not found, as docs/data_guard.md states
     "words from last to first": text_of(lambda text: " ".join(reversed(text.split()))),
     "each letter by another": text_of(lambda text: codecs.encode(text, "rot13")),
     "each word doubled": text_of(

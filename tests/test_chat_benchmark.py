@@ -39,7 +39,7 @@ MODEL = ["--model", "openai-api/test-host/model"]
 
 @pytest.fixture(autouse=True)
 def examples(here: Path) -> Iterator[None]:
-    """Both packages are known, and their demos built."""
+    """Both packages are loaded, and their demos built."""
     with plugins.using([str(CHAT), str(PATIENT)]):
         assert main(["build", "medical_chat", *DEMO]) == 0
         assert main(["build", "medical_patient", *DEMO]) == 0
@@ -47,7 +47,7 @@ def examples(here: Path) -> Iterator[None]:
 
 
 def answer(call: Call) -> str:
-    """The judge gives full marks; the model says A, or what it would say, and the patient something."""
+    """The judge gives full marks; the model answers A or asks a question, and the patient replies."""
     if call.body["model"] == "judge":
         keys = re.findall(r"^Q(\d+(?:-\d+)?):", call.prompt, re.MULTILINE)
         return "".join(
@@ -142,7 +142,7 @@ def test_the_figures_are_those_of_the_authors_script(serving: Any) -> None:
         measured = figures(form, f"medical_chat_{form}")
         assert len(measured) == 9
         assert measured == pytest.approx(GOLDEN[form]["figures"], abs=1e-12)
-    # The second pass is shown what the first one said.
+    # The prompt of the second pass contains the reply of the first one.
     first, second = (
         call for call in server.calls if ROWS[3]["notes"][0] in call.prompt
     )
@@ -234,7 +234,7 @@ def test_tables_that_are_not_the_release_are_refused(
 
 
 def write_checkout(folder: Path) -> None:
-    """A checkout in the authors' form, with texts of our own."""
+    """Writes a checkout in the authors' form, with invented texts."""
     for name in ("", "_generate_content", "_generate_source"):
         choices = (
             ""
@@ -406,7 +406,7 @@ def test_roles_need_a_model_that_the_guard_allows(
         role = ["--role", value] if value else []
         assert main([*VISIT, *role, *DEMO]) == 2
         assert re.search(message, capsys.readouterr().err)
-    # Of credentialed records nothing goes to a patient that is played elsewhere.
+    # Credentialed records are never sent to a patient on another machine.
     closed = [
         type(spec)(**{**vars(spec), "access": "credentialed"})
         for spec in task_spec("medical_patient").benchmark.datasets
@@ -422,7 +422,7 @@ def test_roles_need_a_model_that_the_guard_allows(
 
 @pytest.mark.parametrize("name", ["medical_chat_choice", "ehrnoteqa_mc_level1"])
 def test_inspect_refuses_the_demo_of_credentialed_data_too(name: str) -> None:
-    """The guard trusts no configuration's name, the project's own no more than others'."""
+    """The guard does not trust the name of a configuration, whoever wrote the package."""
     pytest.importorskip("inspect_ai")
     from inspect_ai._util.error import PrerequisiteError
 
@@ -470,7 +470,7 @@ def test_inspect_calls_the_model_of_the_role(here: Path, serving: Any) -> None:
 
 @pytest.mark.slow
 def test_a_killed_visit_repeats_no_answered_request(here: Path, serving: Any) -> None:
-    """A server holds the patient's fourth reply while the run is killed, and the same command goes on."""
+    """The run is killed while a server holds the patient's fourth reply, and the same command resumes it."""
     held, reached = [0], threading.Event()
 
     def holds(call: Call) -> Fault | None:
@@ -506,7 +506,7 @@ def test_a_killed_visit_repeats_no_answered_request(here: Path, serving: Any) ->
         request_counts = Counter(
             json.dumps(call.body, sort_keys=True) for call in server.calls
         )
-    # Only what was never answered is asked again.
+    # Only the request without a reply is sent again.
     assert [number for number in request_counts.values() if number > 1] == [2]
     assert server.calls[before].body == server.calls[before - 1].body
     assert len(server.calls) == 18 + 1

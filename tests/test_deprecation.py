@@ -1,4 +1,4 @@
-"""An interface that goes away warns once, says what to use, and leaves on time."""
+"""A deprecated interface warns once, names its replacement, and is removed on time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents say exists: links, verbs, options, tasks, files."""
+"""Links, verbs, options, tasks and files named in the documents exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user did is a message, never a traceback: all verbs, all functions, names and values that go wrong.
+"""Mistakes of a user end in a message, never a traceback: all verbs and functions, with bad names and values.
 
 Verbs come from the catalogue of verbs, functions from `medical_tasks.api.__all__`, so
 that new ones are tried too.
@@ -32,9 +32,9 @@ from medical_tasks.options import Parameter
 
 LONG = "n" * 300
 CODES = {0, 2, 3, 4, 5}
-"""Exit codes of a command that did nothing of what was asked."""
-# What starts a program, serves, or is a check of this checkout: nothing a name goes
-# wrong in.
+"""Exit codes of a command, without those of a result."""
+# Verbs that start a program, serve, or check this checkout: they take no name that
+# could be wrong.
 UNTRIED = {"lighteval", "doctor", "manifest", "list"}
 FUNCTIONS = sorted(
     name for name in api.__all__ if inspect.isfunction(getattr(api, name))
@@ -51,14 +51,14 @@ BAD: list[tuple[str, Any]] = [
 
 @pytest.fixture
 def broken_paths(here: Path) -> Path:
-    """A folder with what goes wrong when it is opened."""
+    """A working folder with paths that cannot be opened as files."""
     (here / "folder").mkdir()
     (here / "loop").symlink_to("loop")
     return here
 
 
 def tell(call: Callable[[], object]) -> None:
-    """Makes a call, which returns or has a message; any other error is the test's."""
+    """Makes a call that returns or raises a user's error; any other error fails the test."""
     with contextlib.suppress(MedicalTasksError):
         call()
 
@@ -72,7 +72,7 @@ def filled(parameter: inspect.Parameter) -> object:
 def calls(
     function: Callable[..., object], bad: object
 ) -> Iterator[Callable[[], object]]:
-    """The function with a bad value in each place that must be given, and in each that takes a path."""
+    """The function with a bad value for each required parameter, and for each path."""
     parameters = inspect.signature(function).parameters.values()
     for target in parameters:
         required = target.default is inspect.Parameter.empty
@@ -127,7 +127,7 @@ def filler(field: Parameter) -> str:
 
 
 def commands(name: str, bad: str) -> Iterator[list[str]]:
-    """The verb with a bad name in each place of a path, and in each word that must be given."""
+    """The verb with a bad name for each path, and for each required text."""
     verb = verbs()[name]
     if verb.options is None:
         return

@@ -1,4 +1,4 @@
-"""The notebook in `examples/` runs, and shows what it gives today."""
+"""The notebook in `examples/` runs, and its stored output is current."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from tests.support import ROOT
 
 NOTEBOOK = ROOT / "examples" / "five_minutes.ipynb"
-# Names of folders and files hold a hash of what they are made of, versions included.
+# Names of folders and files hold a hash of their inputs, versions included.
 _HASH = re.compile(r"\b[0-9a-f]{8}\b")
 
 
 def shown(notebook: Any) -> list[list[str]]:
-    """What each code cell shows as text; warnings of libraries, with paths of the machine, aside."""
+    """The text output of each code cell, without warnings of libraries, which hold paths of the machine."""
     cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     texts = [
         [output.get("text") or output.data["text/plain"] for output in outputs]

@@ -1,4 +1,4 @@
-"""Typed options: the parser, the Python functions and the dataclasses say the same."""
+"""Typed options: the parser, the Python functions and the dataclasses agree."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ from tests.support import ROOT
 
 # Python has mt.show_prompt.
 COMMAND_ALONE = {"show_prompt"}
-# A function, its options, the fields that Python has not, and the parameters it has
-# besides.
+# A function, its options, the fields that Python lacks, and its additional parameters.
 FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("adjudicate", declared.Adjudicate, set(), set()),
     ("audit", Audit, set(), set()),
@@ -69,7 +68,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("new_benchmark", NewBenchmark, set(), set()),
     ("plan", declared.Plan, set(), set()),
     ("purge", declared.Purge, set(), set()),
-    ("report", declared.Report, {"open"}, set()),  # a browser is for a person
+    ("report", declared.Report, {"open"}, set()),  # opens a browser
     ("run", declared.Run, COMMAND_ALONE, set()),
     ("score", declared.Score, set(), set()),
     ("score_text", declared.ScoreText, set(), {"references"}),
@@ -82,10 +81,9 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("umls_find", declared.UmlsFind, {"step"}, set()),
     ("verify", Verify, set(), set()),
 ]
-# What Python takes more of than a path or a text: answers and tables in memory, lists
-# of names.
+# Parameters that in Python also accept answers and tables in memory, or lists of names.
 IN_MEMORY = {("score", "responses"), ("score_text", "table"), ("score_text", "metrics")}
-# Functions that are no verb's, or whose parameters are not the options of one.
+# Functions without a verb, or with other parameters than its options.
 OTHERS = {"calc", "construct_benchmark", "doctor", "load", "show_prompt", "tasks"}
 
 
@@ -225,7 +223,7 @@ def test_options_written_as_words_are_read_back(
     verb: str, options: type[Options], data: st.DataObject
 ) -> None:
     if options is declared.Launch:
-        return  # the command of `run` stands behind its words
+        return  # its words are followed by the command of `run`
     choice = loaded(verbs()[verb])
     chosen = {}
     if isinstance(choice, Choice):
@@ -301,7 +299,7 @@ def test_help_names_every_option(verb: str, capsys: pytest.CaptureFixture[str]) 
             )
 
 
-# What a type checker says of a program that uses the package
+# Type checking of a program that uses the package
 
 RIGHT = """
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Packages that are not installed: how they are found, and that a faulty one is named and harms nothing else."""
+"""Packages that are not installed: how they are found, and that a faulty one is named and affects no other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPEC = (MCQ / "medical_mcq" / "spec.py").read_text(encoding="utf-8")
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder for packages, each of a name of its own: an imported module stays imported."""
+    """A folder for packages with distinct names, since an imported module stays imported."""
     folder = tmp_path / "packages"
     folder.mkdir()
     return folder
@@ -186,7 +186,7 @@ def test_an_error_of_a_scorer_is_attributed_to_the_package(
         stderr,
     )
     assert "Traceback" not in stderr
-    # With others in the same command they are scored, and this one is not.
+    # Other tasks of the same command are scored, this one is not.
     assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
     run[2] = "faulty_scorer,medcalc"
     assert main(["--plugin", path, *run, "--out", "both"]) == 5

@@ -1,4 +1,4 @@
-"""The quick starts: their commands and their Python, as they are printed, against a mirror on this machine."""
+"""The quick starts: their commands and Python code run as printed, against a mirror on this machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = {
     "is_entails.txt": "kqa/prompts/is_entails.txt",
 }
 # A model that answers 60 long questions takes minutes here; tests/models and
-# tests/harness run small ones by these commands. What installs is not a test's to do.
+# tests/harness run small ones with these commands. Tests install nothing.
 SKIPPED = (
     "inspect eval",
     "medical-tasks lighteval",
@@ -39,7 +39,7 @@ MODEL = ("hf/my-model", "baseline/random")
 
 @pytest.fixture
 def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with what the pages' readers have, and a mirror of the pinned files."""
+    """A folder with the files that readers of the pages have, and a mirror of the pinned files."""
     pins = [
         pin
         for name, config in (("kqa", "answered"), ("medcalc_bench", "v1.0"))
@@ -80,7 +80,7 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The page's fenced parts in a language."""
+    """The fenced blocks of a page in a language."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
@@ -88,7 +88,7 @@ def blocks(page: str, language: str) -> list[str]:
 def run_commands(
     page: str, then: Callable[[str], None] = lambda line: None
 ) -> dict[str, str]:
-    """Gives the commands of a page in their order, with what the reader does after each; what each printed."""
+    """Runs the commands of a page in order, calling `then` after each; returns their output by command."""
     outputs = {}
     for line in "".join(blocks(page, "console")).splitlines():
         if line.startswith(SKIPPED):
@@ -112,7 +112,7 @@ def run_commands(
 
 
 def test_the_commands_of_the_readme_run(work_folder: Path) -> None:
-    # What `git clone` leaves in the reader's folder, which is empty but for that.
+    # The reader's folder holds only the clone.
     (work_folder / "medical-tasks").symlink_to(ROOT)
     outputs = run_commands("../README.md")
     assert [line.split()[1] for line in outputs] == [
@@ -165,7 +165,7 @@ def test_quick_start_with_a_spreadsheet(work_folder: Path) -> None:
     answers = {item["Question"]: item["result"] for item in published}
 
     def fill_in(line: str) -> None:
-        """Writes the answers into the sheet, as the page tells its reader."""
+        """Writes the answers into the sheet, as the page instructs."""
         if not line.startswith("medical-tasks sheet"):
             return
         book = load_workbook(work_folder / "kqa.xlsx")

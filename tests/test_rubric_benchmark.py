@@ -40,14 +40,14 @@ GOLD = [
 
 @pytest.fixture(autouse=True)
 def rubric(here: Path) -> Iterator[None]:
-    """The example is known, and its demo built."""
+    """The example is loaded, and its demo built."""
     with plugins.using([str(EXAMPLE)]):
         assert main(["build", "medical_rubric", *DEMO]) == 0
         yield
 
 
 def answer(call: Call) -> str:
-    """Criteria with points hold of the reference's replies, and faults of none."""
+    """The judge: criteria with points are met by the reference's replies, and faults by none."""
     if call.body["model"] != "judge":
         return "Please wait."
     met = any(
@@ -91,7 +91,7 @@ def test_the_reference_scores_the_maximum_in_every_group(serving: Any) -> None:
     assert (
         len(values) == 2 + 3 + 1
     )  # themes; axes and levels of a criterion with points
-    # The judge sees all of a conversation, and the reply behind it.
+    # The judge's prompt holds the whole conversation, followed by the reply.
     first = "user: Good morning. I have a question about my tablets.\n\nassistant: Good morning."
     assert sum(first in prompt for prompt in prompts) == len(ROWS[1]["rubrics"])
     assert len(prompts) == sum(len(row["rubrics"]) for row in ROWS)

@@ -1,4 +1,4 @@
-"""`examples/medical_mcq`, installed as a package of its own, works at every door and changes no file of the project."""
+"""`examples/medical_mcq`, installed as a separate package, works in every harness and changes no file of the project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COUNTING = (
     "tests/test_catalog.py",
     "tests/test_source_rules.py::test_benchmarks_and_hub_folders_have_the_same_files",
 )
-"""Tests that count benchmarks, tasks or datasets, of which some are another package's now."""
+"""Tests that count benchmarks, tasks or datasets, of which some now belong to another package."""
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_the_packages_own_test_passes(installed: Path) -> None:
 
 
 def test_the_example_is_small() -> None:
-    # The contract asks a newcomer for little: CONTRIBUTING.md says about 1,150 nodes, of
+    # The contract requires little of a newcomer: CONTRIBUTING.md states about 1,150 nodes, of
     # which the other orders of choices, code and test, are 150.
     modules = read_modules(ROOT, "examples/medical_mcq")
     assert 0 < count_nodes(modules) <= 1_200

@@ -1,4 +1,4 @@
-"""Rules of CONTRIBUTING that a machine can see in the source."""
+"""Rules of CONTRIBUTING that can be checked in the source."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_model_text_never_runs_and_no_assert_replaces_a_check(
             and node.func.id in banned
         )
 
-    # Asserts are gone under -O: what a user can cause is an error type instead.
+    # Asserts disappear under -O: errors that a user can cause are error types instead.
     assert _lines(trees, lambda node: isinstance(node, ast.Assert)) == []
     assert _lines({"probe": ast.parse("x = eval('1')")}, runs) == ["probe:1"]
     assert _lines(trees, runs) == []
 
 
-# What looks a name up on the Hub where no folder of that name is there.
+# Functions that look a name up on the Hub if no folder has that name.
 _LOADERS = frozenset(
     "from_pretrained snapshot_download hf_hub_download cached_file load_dataset load_dataset_builder".split()
 )
@@ -127,8 +127,8 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
 
 
 def test_no_text_installs_unregistered_or_unsafe_packages() -> None:
-    # Nobody has registered medical-tasks on PyPI, and NLTK's downloader below 3.9.3
-    # writes outside of its folder.
+    # medical-tasks is not registered on PyPI, and NLTK's downloader below 3.9.3 writes
+    # outside of its folder.
     wrong = re.compile(
         r"(?:pip|uv)[\w ]* (?:install|download|wheel)\b(?!.*--no-index).*[\s'\"]medical[-_]tasks(?![\w./-])|nltk\.download"
     )
@@ -264,8 +264,8 @@ def test_an_audit_without_data_is_reported_as_not_done(
 
 
 def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None:
-    # It refuses what is no file: a pipe would be waited on for ever, a device never
-    # ends. Resources of the package are files.
+    # It refuses anything but files: reading a pipe may wait for ever, and a device has no
+    # end. Resources of the package are files.
     def opens(node: ast.AST) -> bool:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             return False
@@ -299,8 +299,8 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
         "probe:2",
     ]
     modules = {line.partition(":")[0] for line in _lines(trees, opens)}
-    # A sandboxed program and the supervisor, which run by themselves, read of the
-    # system; plugins lie below `io`.
+    # A sandboxed program and the supervisor, which run without the package, read files
+    # of the system; plugins are below `io`.
     own = {
         "medical_tasks/io/files.py",
         "medical_tasks/plugins.py",

@@ -1,4 +1,4 @@
-"""A small dataset of its own, to test building, cards and Croissant files on every kind of column and access class."""
+"""A small dataset to test building, cards and Croissant files with every kind of column and access class."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ COLUMNS = (
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """What a folder holds, by path."""
+    """The content of a folder's files, by path."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
@@ -63,7 +63,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def make_rows(
     split: str, *, count: int = 3, word: str = "first"
 ) -> list[dict[str, Any]]:
-    """Rows of a split; `word` tells one release from another."""
+    """Rows of a split; `word` distinguishes releases."""
     return [
         {
             "id": f"{split}-{number}",

@@ -25,7 +25,7 @@ def write_xlsx(path: Path, rows: Sequence[Sequence[str]]) -> Path:
 
 
 def with_parts(path: Path, changes: Mapping[str, str | bytes | None]) -> Path:
-    """Writes the file anew with other parts, None for one that is left out."""
+    """Rewrites the file with other parts, None for one to leave out."""
     with zipfile.ZipFile(path) as archive:
         parts: dict[str, str | bytes | None] = {
             name: archive.read(name) for name in archive.namelist()

@@ -34,8 +34,8 @@ from typing import Any
 __all__ = ["LIBRARIES", "Started", "WarmProcess", "warm_process"]
 
 LIBRARIES = (
-    # What lighteval imports, but for itself and `datasets`: of these it matters when
-    # they come, and with which settings.
+    # What lighteval imports, without itself and `datasets`: for these the time of the
+    # import and its settings matter.
     "torch.distributed.launcher.api",
     "transformers.models.llama.modeling_llama",
     "transformers.generation.utils",
@@ -45,14 +45,14 @@ LIBRARIES = (
     "sympy",
     "nltk",
     "latex2sympy2_extended.latex2sympy2",
-    # What inspect imports when a model is asked.
+    # What inspect imports when it calls a model.
     "inspect_ai.dataset",
     "inspect_ai.agent._acp.server",
     "inspect_ai.model._openai",
     "inspect_ai.model._openai_responses",
     "inspect_ai.model._providers.openai_compatible",
 )
-"""What is slow to import and has nothing of this project in it."""
+"""Modules that are slow to import and hold nothing of this project."""
 
 
 class Started:
@@ -134,7 +134,7 @@ def _read(end: int) -> str:
 def warm_process(
     modules: Sequence[str], environment: Mapping[str, str]
 ) -> Iterator[WarmProcess]:
-    """Imports modules in a process that stands ready as long as this context lasts."""
+    """Imports modules in a process that stays ready during this context."""
     with tempfile.TemporaryDirectory(prefix="warm") as folder:
         address = str(Path(folder, "socket"))
         process = subprocess.Popen(

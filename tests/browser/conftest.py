@@ -35,7 +35,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Names of other machines do not exist for it.
+    # It resolves no names of other machines.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
 not_in_firefox = pytest.mark.skipif(
@@ -45,7 +45,7 @@ DESKTOP, PHONE = (1280, 900), (360, 740)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leaves these tests out unless the command names them: they need a browser and take their time."""
+    """Leaves these tests out unless the command names them: they need a browser and are slow."""
     paths = [
         Path(config.invocation_params.dir, argument.split("::")[0]).resolve()
         for argument in config.args
@@ -55,7 +55,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium, or what FIREFOX names: headless, with an empty profile of its own."""
+    """Chromium, or the browser at FIREFOX: headless, with an empty profile."""
     api = pytest.importorskip(
         "playwright.sync_api",
         reason="playwright is not installed (pip install .[browser])",
@@ -78,7 +78,7 @@ def browser() -> Iterator[Browser]:
 
 
 def is_local(address: str) -> bool:
-    """Whether a request stays on this machine."""
+    """Reports whether a request stays on this machine."""
     parts = urlsplit(address)
     return parts.scheme in {"file", "data", "blob", "about"} or parts.hostname in {
         "127.0.0.1",
@@ -87,7 +87,7 @@ def is_local(address: str) -> bool:
 
 
 class Watched:
-    """What went wrong in a page, unseen."""
+    """Collects errors and requests of a page."""
 
     def __init__(self, page: Page) -> None:
         self.faults: list[str] = []
@@ -180,5 +180,5 @@ def axe() -> Callable[..., list[str]]:
 
 
 def no_sideways(page: Page) -> bool:
-    """Whether the page itself does not scroll sideways."""
+    """Reports whether the page itself does not scroll sideways."""
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))

@@ -201,7 +201,7 @@ def test_items_are_read_by_keyboard_alone(
 def test_items_begin_at_the_first_failure_with_two_answers_side_by_side(
     open_page: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Also of texts that are HTML: they stay texts."""
+    """Texts that are HTML stay texts too."""
     answers = (
         "The dose is <b>5 mg</b> a day.",
         "The dose is <b>50 mg</b> each day, <i>at most</i>.",
@@ -233,7 +233,7 @@ def test_items_begin_at_the_first_failure_with_two_answers_side_by_side(
     assert right.locator("ins").all_inner_texts() == ["50", "each", ", <i>at most</i>"]
     items.get_by_label("Decision").select_option(label="other than in another run (1)")
     assert items.locator(".mt-item-id").all_inner_texts() == ["note-0001"]
-    # On a phone the list is there first, with the failure marked in it.
+    # A phone shows the list first, with the failure marked in it.
     page = open_page(path.as_uri(), size=SIZES["phone"])
     page.locator("#task-calculate-items").scroll_into_view_if_needed()
     assert page.locator("[aria-selected=true] .mt-item-id").inner_text() == "note-0001"
@@ -349,7 +349,7 @@ def test_the_skip_link_comes_first_and_a_recipe_is_copied(
 def test_links_of_the_contents_lead_to_their_task(
     open_page: Callable[..., Any], tmp_path: Path, size: str
 ) -> None:
-    """Tasks are laid out when somebody comes near them; what grows above must not carry away what is read."""
+    """Tasks are laid out as the reader scrolls near them; growth above must not move the task that is read."""
     sample = sample_report(items=3)
     tasks = [
         replace(task, name=f"{task.name}_{copy}")

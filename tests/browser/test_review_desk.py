@@ -22,7 +22,7 @@ Open = Callable[..., Any]
 
 @pytest.fixture
 def make_desk(tmp_path: Path) -> Iterator[Callable[..., DeskProcess]]:
-    """Opens a desk on an invented sheet; it is killed at the end."""
+    """Opens desks on invented sheets; they are killed at the end."""
     started: list[DeskProcess] = []
 
     def make(**about: Any) -> DeskProcess:
@@ -40,13 +40,13 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., DeskProcess]]:
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
-    """The lines that are on the disk."""
+    """Returns the lines on the disk."""
     path = tmp_path / "sheet.desk" / "questions.jsonl"
     return lambda: [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def expect(page: Any, selector: str, text: str) -> None:
-    """Waits until a part of the page says something."""
+    """Waits until an element of the page contains a text."""
     from playwright.sync_api import expect as expected
 
     expected(page.locator(selector)).to_contain_text(text, timeout=60_000)
@@ -180,7 +180,7 @@ def test_the_adjudicator_decides_without_names_and_sees_agreement(
 
 
 SIZES = [(375, 740), (768, 1024), (1280, 800), (640, 400)]
-"""The last one is 1280 by 800 at 200 %."""
+"""The last size is 1280 by 800 at a zoom of 200 %."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

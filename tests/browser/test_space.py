@@ -1,4 +1,4 @@
-"""The leaderboard in a browser: ranks, filters, opens a model, compares, takes a good package and refuses a bad one."""
+"""The leaderboard in a browser: ranks, filters, a model, comparisons, a good package accepted and a bad one refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Space:
 
     def __init__(self, running: Served, board: Board) -> None:
         self.address, self.board = running.address, board
-        # Within a second nothing says which of a model's submissions is the newer one.
+        # Submissions of a model within one second have no order.
         self.ids = {
             submission.submitter.model: submission.id
             for submission in board.submissions()
@@ -73,7 +73,7 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
     for model, of, unanswered in (
         ("Strong", 40, 0),
         ("Weak", 100, 5),
-    ):  # the second has no rank, and says so
+    ):  # the second has no rank, with a note
         direct = board.submit(
             package(
                 model, right=20, of=of, unanswered=unanswered, task="medcalc_direct"
@@ -93,7 +93,7 @@ def shown(page: Page, what: str) -> None:
 
 
 def names(page: Page, table: str) -> list[str]:
-    # Below a name stands whether its result is comparable with the paper.
+    # Below a name the page states whether its result is comparable with the paper.
     cells = page.locator(f"#{table} tbody tr th").all_inner_texts()
     return [cell.partition("\n")[0] for cell in cells]
 
@@ -107,7 +107,7 @@ def test_models_are_ranked_by_the_chosen_tasks_and_not_without_results(
 ) -> None:
     page = open_page(space.address)
     shown(page, "#models tbody th")
-    # By one task at first, since half of the models lack the other.
+    # At first by one task, since half of the models lack the other.
     assert names(page, "models") == ["Strong", "Middle", HOSTILE, "Weak"]
     # Wilson intervals of 36, 24, 20 and 6 of 40 overlap in the middle alone.
     assert ranks(page, "models") == ["1", "2–3", "2–3", "4"]
@@ -148,7 +148,7 @@ def test_a_table_sorts_filters_hides_columns_and_is_downloaded(
     page.reload()
     shown(page, f"#{table} th[data-name=licence]")
     assert (page.url, names(page, table)) == (address, ["Strong"])
-    if not FIREFOX:  # Playwright does not see there that a page hands out what it made
+    if not FIREFOX:  # there Playwright does not report the download of a generated file
         page.fill(f"#{table}-search", "")
         with page.expect_download() as download:
             page.get_by_role("button", name="This table as CSV").click()
@@ -283,8 +283,8 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(
     page.set_input_files("#package", good)
     shown(page, ".mtl-notice-good")
     with page.expect_event("requestfinished", lambda request: request.method == "POST"):
-        late[0].continue_()  # the answer to what is not chosen any more
-    # by then the page has read it
+        late[0].continue_()  # the response about the file that is no longer selected
+    # after this request the page has read it
     page.evaluate("fetch('./').then(reply => reply.text())")
     page.get_by_role("button", name="Submit", exact=True).click()
     shown(page, "text=It is number 1 of 1 in the queue")
@@ -306,11 +306,11 @@ def test_every_view_is_accessible_and_keeps_to_its_width(
     for query in (*VIEWS, *GONE):
         page.goto(f"{space.address}/{query}")
         shown(page, ".mtl-title, .mtl-empty, .mtl-lead, .mtl-notice")
-        page.wait_for_timeout(50)  # columns are left out when the table stands
+        page.wait_for_timeout(50)  # columns are left out once the table is rendered
         assert axe(page) == [], query
         assert no_sideways(page), query
         assert page.evaluate(CUT) == [], query
-        if query in GONE:  # nothing stands in for what the address names
+        if query in GONE:  # nothing replaces the missing target of the address
             notice, replacement = map(
                 page.locator,
                 (".mtl-notice-bad", ".mtl-verdict, #results, #medcalc-models"),

@@ -40,7 +40,7 @@ def bits(pattern: str) -> list[float]:
 
 def test_exact_mcnemar_and_flips_by_hand() -> None:
     # 2 items right in A only, 9 in B only: 2 (C(11,0) + C(11,1) + C(11,2)) / 2^11 = 134
-    # / 2048, as R's binom.test(2, 11) says.
+    # / 2048, as in R's binom.test(2, 11).
     entry = metrics(
         rows(bits("11" + "0" * 9 + "1" * 5)), rows(bits("00" + "1" * 9 + "1" * 5))
     )["right"]

@@ -43,7 +43,7 @@ def held(folder: Path, text: str, run: str) -> tuple[str, str]:
 
 
 def changed(run: Path, folder: Path, task: str, **recipe: Any) -> Path:
-    """A copy of a run whose recipe says something else."""
+    """Copies a run with changes of its recipe."""
     results = json_of(run / "results.json")
     results["tasks"][task]["recipe"] |= recipe
     folder.mkdir(exist_ok=True)
@@ -408,7 +408,7 @@ def test_the_risk_of_a_wrong_go() -> None:
     assert risk is not None
     assert not risk.exact
     assert risk.share == pytest.approx(0.025, abs=0.015)
-    # No item lies beyond the limit, so nothing like this run stands on it.
+    # No item is beyond the limit, so no run like this one can be on it.
     assert risk_of_value(columns(np.array([0.9, 1.0] * 9), mean), Limit(0.5)) is None
     second = np.array([1.0] * 60 + [0.0] * 40)
     first = np.roll(second, 10)

@@ -26,7 +26,7 @@ from medical_tasks.spec import MetricKind, MetricSpec
 
 
 def columns(first: Floats, second: Floats, kind: MetricKind, size: int = 1) -> Columns:
-    """Two runs, whose items stand in clusters of one size."""
+    """Two runs whose items are in clusters of one size."""
     ones = np.ones(len(first))
     return Columns(
         metric=MetricSpec(name="m", kind=kind, description=""),

@@ -105,7 +105,7 @@ def test_rebuild_replaces_one_config_and_keeps_the_other(
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours catches it."""
+    """Simulates the end of the process: the package never catches it."""
 
 
 @pytest.mark.parametrize("last", [0, 3, 4, 5])
@@ -146,8 +146,8 @@ def test_a_build_that_ends_between_two_renames_changes_nothing(
         for row in loaded[split]
         if row["statements"]
     }
-    # The card is the fourth to be renamed; from then on it names the new files, which
-    # all lie there.
+    # The card is the fourth file to be renamed; from then on it names the new files,
+    # which all exist.
     assert words == {"second" if last > 3 else "first"}
     build_source(SOURCE, source_path=newer, config="full", folder=folder)
     assert read_rows(folder, "full", "dev", spec=SPEC) == make_rows(
@@ -681,8 +681,8 @@ def test_a_file_of_a_repository_is_found_from_anywhere_near(
         tmp_path / start, "data/prompts/a.json", repository=REPOSITORY
     )
     assert file.samefile(tmp_path / "Repo/data/prompts/a.json")
-    # A file of the same name in the folder that is given does not stand for the one in
-    # another folder.
+    # A file of the same name in the given folder does not replace the one in another
+    # folder.
     if start != "Repo/data/prompts/a.json":
         file = repository_file(
             tmp_path / start, "other/prompts/a.json", repository=REPOSITORY

@@ -1,4 +1,4 @@
-"""Cards and `eval.yaml`: what the Hub's specification asks for, what inspect reads, and what the specs say."""
+"""Cards and `eval.yaml`: the Hub's specification, the fields that inspect reads, and agreement with the specs."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_default_config(names: str, default: list[str]) -> None:
 
 
 def test_the_text_of_a_built_folder() -> None:
-    # Cards of what can be built stand in `dataset_builders` and are compared there.
+    # Cards of datasets that can be built are in `dataset_builders` and compared there.
     text = card_text(
         dataclasses.replace(SOURCE, licence_note="Be kind."),
         {"full": built_config("full", 1234)},
@@ -190,7 +190,7 @@ def test_every_task_that_asks_a_model_has_one_leaderboard() -> None:
         "medcalc_own",
         "medcalc_twins",
     }
-    # One number a leaderboard, and no way to say that less is better or what it counts.
+    # A leaderboard has one number, and no field for "lower is better" or for a unit.
     assert all(
         tasks()[name].metrics[0].higher_is_better
         and tasks()[name].metrics[0].unit == ""
@@ -240,7 +240,7 @@ def test_inspect_makes_samples_from_the_rows(
 
     folder = tmp_path_factory.mktemp(name)
     build_dataset(name, source=None, config="demo", out=folder)
-    assert not (folder / "eval.yaml").exists()  # demo rows are nobody's leaderboard
+    assert not (folder / "eval.yaml").exists()  # no leaderboard is about demo rows
     for entry in content(name)["tasks"]:
         rows, task = read_rows(folder, "demo", entry["split"]), task_spec(entry["id"])
         sample = _record_to_sample_hf(

@@ -1,4 +1,4 @@
-"""Built datasets on disk, and those that are built for a while of somebody's own file."""
+"""Built datasets on disk, and temporary builds of a user's own file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching official files: the right ones or none, whatever server, disk and other processes do."""
+"""Fetching official files: the right files or none, whatever server, disk and other processes do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Answer = Callable[[Call], Fault]
 
 
 def tiny(*, blob: bool = False, source: DatasetSource = SOURCE) -> DatasetSource:
-    """The tiny dataset with a pin; its size is not known where it is pinned by git's id."""
+    """The tiny dataset with a pin; a pin by git's id has no size."""
     sums = (
         {"blob": blob_id(CONTENT)}
         if blob
@@ -54,7 +54,7 @@ TINY = tiny()
 
 
 def rest(call: Call, content: bytes = CONTENT, *, sent: int | None = None) -> Fault:
-    """What is asked for of a file, of which `sent` bytes arrive."""
+    """The requested range of a file, of which `sent` bytes arrive."""
     start = int(call.headers.get("range", "bytes=0-")[6:-1])
     if start >= len(content):
         return Fault.status_code(416)
@@ -69,7 +69,7 @@ def rest(call: Call, content: bytes = CONTENT, *, sent: int | None = None) -> Fa
 
 
 class Mirror(FaultServer):
-    """Serves `files`; `steps`: answers to the first request, the second, and so on, the last from there on."""
+    """Serves `files`, or the responses of `steps`: one for each request, the last one repeated."""
 
     lists_models = True
 

@@ -1,4 +1,4 @@
-"""EHRNoteQA's configurations through `build`, on twins of the official files, and their text before `leakcheck`."""
+"""EHRNoteQA's configurations: built from twins of the official files, and found by `leakcheck`."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ CATEGORIES = ("treatment", "plan")
 
 
 def long_text(name: str) -> str:
-    """Enough words of one place to be looked for, which stand nowhere else."""
+    """Enough words of one column to be searched for, which are nowhere else."""
     return " ".join(f"{name}{number}" for number in range(14))
 
 

@@ -1,4 +1,4 @@
-"""Hub folders, releases, twins and files of one's own, from `build` to `load_dataset`, Croissant and the builder classes."""
+"""Hub folders, releases, twins and users' own files, from `build` to `load_dataset`, Croissant and the builder classes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.support import ROOT, SHARED, needs_shared, own_datasets
 
 
 def builder_of(name: str, **arguments: Any) -> Any:
-    """Makes the builder, from `build.py` loaded by its path as a user without the package's help would."""
+    """Makes the builder from `build.py`, loaded by its path."""
     path = ROOT / "dataset_builders" / name / "build.py"
     location = importlib.util.spec_from_file_location("build", path)
     assert location is not None
@@ -337,7 +337,7 @@ def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:
         stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
     } == {0o600}
     assert len(read_rows(out, "official", "test")) == 100
-    # A changed key is told by the publisher's sum before anything is read.
+    # A changed key is detected by the publisher's checksum before anything is read.
     (twin / "test" / "archehr-qa_key.json").write_text("[]", encoding="utf-8")
     with pytest.raises(
         UsageError,

@@ -162,7 +162,7 @@ def test_refusal_names_task_rule_host_purpose_and_both_flags() -> None:
     for text in (*CASES["refusal"], str(audit_path())):
         assert text in message
     assert caught.value.exit_code == 4
-    # A source without a known rule has the general one.
+    # A dataset without a known rule gets the general one.
     other = policy.Subject.of(
         dataclasses.replace(CREDENTIALED.spec, licence="Hospital-Agreement-1")
     )
@@ -666,7 +666,7 @@ def test_unusable_sockets() -> None:
             check_base_url(url)
 
 
-# --- nobody forgets
+# --- every command is guarded
 
 
 def test_every_command_that_reads_items_is_guarded() -> None:

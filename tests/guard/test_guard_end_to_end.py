@@ -1,4 +1,4 @@
-"""Whole commands on a credentialed task: what leaves this machine, and where its text stands afterwards."""
+"""Whole commands on a credentialed task: what leaves this machine, and where its text is afterwards."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.recording_proxy import VARIABLES, RecordingProxy
 CASES = tables(__file__, "guard_end_to_end")
 
 REMOTE = "http://api.remote.example/v1"
-# A part that no chance brings forth, in any writing of it.
+# Parts of the canary that do not occur by chance, in several encodings.
 PIECES = (
     "canary breeder",
     "canary\\u0020breeder",
@@ -51,7 +51,7 @@ PIECES = (
 
 @pytest.fixture(autouse=True)
 def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with the benchmark in the catalogue, its demo built, and a store of its own."""
+    """A working directory with the benchmark in the catalogue, its demo built, and a private store."""
     catalogue = (*benchmarks(), BENCHMARK)
     monkeypatch.setattr("medical_tasks.catalog.benchmarks", lambda: catalogue)
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
@@ -204,11 +204,11 @@ def test_what_is_attested_is_sent_and_logged(proxy: RecordingProxy) -> None:
     assert stat.S_IMODE(audit_path().stat().st_mode) == 0o600
 
 
-# --- where the text stands afterwards
+# --- where the text is afterwards
 
 
 def texts_in(folder: Path) -> list[str]:
-    """Names of files with a piece of the canary in their bytes; parquet is compressed, so its strings are read too."""
+    """Names the files with a piece of the canary in their bytes or, of parquet, in their strings."""
     names = []
     for path in sorted(folder.rglob("*")):
         if path.is_file():
@@ -253,7 +253,7 @@ def served(server: TCPServer) -> Iterator[str]:
 
 @pytest.fixture
 def echo_server() -> Iterator[str]:
-    """A server whose errors repeat what it was sent, in several writings."""
+    """A server whose errors repeat the request in several forms."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -291,7 +291,7 @@ def assert_nothing_leaked(
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> Check:
-    """Asserts that no text left the private store, and gives what was said."""
+    """Asserts that no text left the private store; returns the captured output."""
     caplog.set_level(0)
 
     def check() -> Any:

@@ -200,7 +200,7 @@ def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> Non
 
 
 def test_a_run_of_every_task_is_clean(demos: Path, tmp_path: Path) -> None:
-    """Its names, labels and instructions stand in the package as well: they are no text of a source."""
+    """Names, labels and instructions that are also in the package are no text of a source."""
     run, sources = tmp_path / "run", tmp_path / "sources"
     words = "run --model baseline/reference --config demo --judging single".split()
     words += ["--tasks", ",".join(own_tasks()), "--data", str(demos)]

@@ -79,7 +79,7 @@ def test_folders_and_files_are_closed_whatever_the_umask(home: Path) -> None:
             "run.txt",
         } == names
         assert {mode(path) for path in folder.iterdir()} == {0o600}
-    # The audit log lies beside the store: where others may write, they could remove it.
+    # The audit log is beside the store: whoever could write there could remove it.
     assert mode(folder) == mode(home) == mode(home.parent) == 0o700
 
 
@@ -265,7 +265,7 @@ def test_a_run_of_another_process_is_kept_until_it_ends(tmp_path: Path) -> None:
     assert [folder.private_id for folder in purge().removed] == [used.name]
 
 
-# --- what may stand outside
+# --- what may be kept outside
 
 
 def test_a_row_keeps_numbers_and_ids_alone() -> None:
@@ -338,7 +338,7 @@ def test_verdicts_keep_numbers_and_labels_alone() -> None:
     assert redact_value([["true", "false"]] * 9) == [["true", "false"]] * 9
 
 
-# --- a file that the user asks for
+# --- a file that the user requests
 
 
 @pytest.mark.usefixtures("open_umask")

@@ -1,4 +1,4 @@
-"""What inspect is told of mistakes, and what is known of a judge before a model answers."""
+"""Mistakes as errors of inspect, and checks of a judge before a model answers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_users_mistake_is_reported_as_an_error_of_inspect(
             prompts=prompts,
             upstream=None,
         )
-    # As inspect prints it: rich swallows square brackets that are not escaped.
+    # As inspect prints it: rich drops square brackets that are not escaped.
     text = render(str(caught.value.message)).plain
     assert message.format(folder=folder) in text
     assert "written -T config=demo" in text

@@ -46,7 +46,7 @@ def docs(config: Any) -> list[Any]:
 
 
 def lighteval_scores(toy: Path, questions: list[Any]) -> list[Any]:
-    """What lighteval's transformers model says by itself, with its own chat templating and its own tokens."""
+    """Scores of lighteval's own transformers model, with its chat template and tokens."""
     from lighteval.models.transformers import transformers_model as backend
 
     from medical_tasks.models.checkpoint import without_cache_and_bars

@@ -267,7 +267,7 @@ def test_wrong_arguments_of_lighteval_itself(
 
 
 def _adapter(configs: list[Any]) -> typer.Typer:
-    """What lighteval's commands do with the configurations of the tasks that are asked."""
+    """An app that uses the configurations of tasks as lighteval's commands do."""
     app = typer.Typer()
 
     @app.command()

@@ -82,8 +82,7 @@ def test_our_runner_and_inspect_run_and_score_programs_alike(
             "environment": demo_environment(demos, **endpoint(server)),
         }
         run(warm, _ours("medcalc_code", "ours"), **settings)
-        # The fourth kind gives the same program again and again, and is asked anew each
-        # time.
+        # The fourth kind repeats the same program, and is asked again each time.
         call_count = len(server.calls)
         assert call_count == 3 * (1 + 2 + 2 + 20)
         run(warm, _ours("medcalc_code", "ours"), **settings)

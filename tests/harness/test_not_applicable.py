@@ -1,4 +1,4 @@
-"""A metric without a value on some items gives the same mean through every door: those items are left out of it."""
+"""A metric without a value on some items has the same mean in every harness: those items are left out."""
 
 from __future__ import annotations
 
@@ -146,8 +146,7 @@ def test_inspect(
         encoding="utf-8",
     )
     script.write_text(_INSPECT, encoding="utf-8")
-    # A process of its own: its unclosed streams are warnings, and those are errors
-    # here.
+    # In a separate process: its unclosed streams are warnings, which are errors here.
     done = warm.run([script, file, tmp_path / "logs"], cwd=ROOT, environment=os.environ)
     assert done.returncode == 0, done.stderr[-3000:]
     means = json.loads(done.stdout.splitlines()[-1])

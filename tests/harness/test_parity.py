@@ -1,4 +1,4 @@
-"""The same answers give the same score through every door: our runner, `score`, lighteval, inspect, evaluate."""
+"""The same answers get the same score from our runner, `score`, lighteval, inspect and evaluate."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Script:
-    """The demo's questions and an answer to each: right, right in other dress, wrong, silent, unreadable."""
+    """The demo's questions and an answer to each: right, right in another form, wrong, empty, unreadable."""
 
     home: Path
     data: Path
@@ -135,7 +135,7 @@ def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def expected(script: Script) -> dict[str, dict[str, float]]:
-    """What `score` makes of the answers."""
+    """The metrics that `score` computes from the answers."""
     metrics = {}
     for task in (MEDCALC, KQA):
         file = script.home / f"{task.name}.jsonl"
@@ -169,7 +169,7 @@ def expected(script: Script) -> dict[str, dict[str, float]]:
 
 
 def _shown(values: dict[str, float]) -> dict[str, float]:
-    """As harnesses name the numbers of the lexical judge."""
+    """The metrics under the names that harnesses use for the lexical judge."""
     return {
         name if name == "words" else f"{name}_not_comparable": value
         for name, value in values.items()
@@ -264,7 +264,7 @@ def test_lighteval_finds_every_task_and_leaks_no_example(
     )
     sources = {(folder, config) for _, folder, config in json.loads(table)}
     assert sources == {(str(script.data / task.dataset), "demo") for task in offered}
-    # lighteval would take its worked examples from the questions that are being asked.
+    # lighteval would take its worked examples from the evaluated questions.
     assert refusal.startswith(
         "UsageError medical:medcalc: worked examples are part of a task here"
     )
@@ -317,7 +317,7 @@ def test_inspect_and_our_runner_on_one_endpoint(
         ]
         _run(warm, ["medical_tasks", *words], script, **variables)
         assert len(server.calls) == 2 * call_count
-        # Byte for byte the same questions.
+        # The questions are the same, byte for byte.
         assert sorted(server.prompts[:call_count]) == sorted(
             server.prompts[call_count:]
         )
@@ -390,7 +390,7 @@ def test_logs_of_inspect_score_to_our_numbers(
     expected: dict[str, dict[str, float]],
     tmp_path: Path,
 ) -> None:
-    """`inspect score --scorer medical_tasks/TASK` on answers that another task asked for, and on an exported run."""
+    """`inspect score --scorer medical_tasks/TASK` on answers to another task, and on an exported run."""
     (script.home / "plain.py").write_text(_PLAIN, encoding="utf-8")
     prompts = task.benchmark.load_prompts(task)
     rows: list[dict[str, Any]] = [
@@ -453,7 +453,7 @@ def test_logs_of_inspect_score_to_our_numbers(
 def test_a_reply_without_choices_is_not_scored_by_inspect(
     warm: WarmProcess, script: Script
 ) -> None:
-    """inspect's model reads such a reply as an empty output; its solver must go on failing the sample, not score it."""
+    """inspect reads such a reply as an empty output; its solver must fail the sample instead of scoring it."""
     usage = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
     body = {
         "id": "1",

@@ -108,7 +108,7 @@ def test_the_same_answers_score_to_the_same_figures(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     kind, write, model, reported, way = SOURCES[name]
-    # In another order, and written otherwise than the dataset has it.
+    # In another order, and with other blanks than in the dataset.
     theirs = [
         replace(sample, note=sample.note.replace(" ", "\n", 3))
         for sample in reversed(samples)
@@ -124,7 +124,7 @@ def test_the_same_answers_score_to_the_same_figures(
     assert entry["recipe"]["imported"]["matched"] == {way: len(samples)}
     assert entry["paper"]["comparable"] is False
     assert f"imported from {kind}, which asked in its own way" in stdout
-    # The source's figures stand in the results, on the console and in the report.
+    # The source's figures are in the results, on the console and in the report.
     assert f"reported by the source: {reported}." in stdout
     metric, value = (entry["reported"][0][name] for name in ("metric", "value"))
     row = [

@@ -66,7 +66,7 @@ def test_texts_that_a_spreadsheet_would_convert_are_escaped() -> None:
         "notes/1.txt",
     ):
         assert escaped(text) == text
-    for text in ("-5 mg", "'twas"):  # typed by somebody without an escape
+    for text in ("-5 mg", "'twas"):  # typed without an escape
         assert plain(text) == text
 
 

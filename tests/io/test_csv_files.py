@@ -149,8 +149,8 @@ def test_selected_rows_and_their_numbers(tmp_path: Path) -> None:
     packed = gzip.compress(content[:40]) + gzip.compress(content[40:]) + b"\0\0\0"
     assert streamed(write(tmp_path / "several.gz", packed), "7") == expected
     assert streamed(write(tmp_path / "x.csv", content)) == []
-    # What other readers take for missing or for numbers is text; the memory ends with
-    # the last row that was asked for.
+    # Values that other readers convert to missing values or numbers stay text; reading
+    # stops at the last requested row.
     write(tmp_path / "x.csv", HEAD + b"007,NULL, nan \n" * 500_000)
     rows = stream_rows(tmp_path / "x.csv", FIELDS, selected={}, release="test file")
     assert next(rows).cells == {"id": "007", "who": "NULL", "text": " nan "}

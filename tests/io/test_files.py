@@ -184,7 +184,7 @@ def test_damaged_gzip_files_are_refused(tmp_path: Path) -> None:
         assert result == TEXT or (
             isinstance(result, str) and re.search(f"{path}: ({expected})", result)
         )
-    assert wholes <= 2  # a changed byte of the header that nobody reads: time, system
+    assert wholes <= 2  # a changed byte of an unused header field: time, system
     assert (
         outcome(tmp_path / "absent")
         == f"{tmp_path / 'absent'}: cannot be read (No such file or directory)."

@@ -1,4 +1,4 @@
-"""Forms of files that nobody vouches for: what they refuse, and what a message shows of it."""
+"""Forms of untrusted files: what they refuse, and what a message shows of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as people keep them: each is read right, with a line where more could be meant, or refused with a way out."""
+"""Tables as people keep them: read correctly, with a note where they are ambiguous, or refused with a way out."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def test_scores_with_decimal_commas(tmp_path: Path) -> None:
 
 
 def column_reading(column: Sequence[str]) -> list[str] | None:
-    """What a column is read as; None where a person is asked."""
+    """Returns how a column is read; None where the user has to choose."""
     cells = {(f"row {n}", "a"): text for n, text in enumerate(column, start=2)}
     try:
         return list({**cells, **settle("t", cells, local=True)}.values())

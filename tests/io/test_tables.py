@@ -1,4 +1,4 @@
-"""Tables as people keep them: every form gives the same, and what a spreadsheet has done to one is known or refused."""
+"""Tables in every format give the same rows, and changes by a spreadsheet are handled or refused."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_the_example_of_the_card(metric: Any) -> None:
             in shown
         )
     holed = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=HOLED)
-    # its known statement stands for the missing one
+    # its known statement replaces the missing one
     assert holed["comprehensiveness"] == 0.5
     assert (
         holed["comprehensiveness_bound_low"],
@@ -123,7 +123,7 @@ def test_two_way_judges_the_lexical_judge_and_empty_input(metric: Any) -> None:
     result = metric.compute(
         predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS
     )
-    reported = KQA.reporting(()).metrics  # nobody was asked with the authors' prompts
+    reported = KQA.reporting(()).metrics  # no answer is to the authors' prompts
     for spec in reported:
         ends = [
             result[f"{spec.name}{end}"] for end in ("_bound_low", "", "_bound_high")

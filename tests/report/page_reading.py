@@ -1,4 +1,4 @@
-"""Reads a page the way a browser does, as far as its structure goes, and says what is wrong with it."""
+"""Reads the structure of a page as a browser does, and lists its faults."""
 
 from __future__ import annotations
 

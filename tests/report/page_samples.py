@@ -1,4 +1,4 @@
-"""Reports made by hand: every kind of task, in as many runs and items as a test wants. All of it invented."""
+"""Invented reports: every kind of task, with any number of runs and items."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def count(
     least: float | None,
     most: float | None,
 ) -> dict[str, Any]:
-    """A metric with a unit of its own."""
+    """A metric with a unit."""
     ends = {"ci_low": low, "ci_high": high, "bound_low": least, "bound_high": most}
     return {"value": value, "n": n, "unit": unit, **ends}
 
@@ -276,7 +276,7 @@ def judged(run: str = "small", *, items: int = 12) -> ReportTask:
 
 
 def credentialed(run: str = "small", *, items: int = 9) -> ReportTask:
-    """A task whose texts are not here."""
+    """A task without texts."""
     samples = [
         ReportItem(
             id=f"{10000 + number}",
@@ -314,7 +314,7 @@ def credentialed(run: str = "small", *, items: int = 9) -> ReportTask:
 
 
 def empty(run: str = "small") -> ReportTask:
-    """A task of which nothing was scored, and nothing else is known."""
+    """A task without any scored item."""
     entry = {
         "n_items": 3,
         "metrics": {"accuracy": metric(None, 0)},

@@ -1,4 +1,4 @@
-"""What a report holds: of real runs on open demo data, and by hand."""
+"""The content of a report: from real runs on open demo data, and by hand."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(
         assert sum(round(point.value * point.n) for point in points) == right
         assert all(0 <= point.low <= point.value <= point.high <= 1 for point in points)
     kqa = task(data, "kqa", "baseline/reference")
-    # Verdicts stand with their items.
+    # Verdicts belong to their items.
     assert sum(len(item.verdicts) for item in kqa.items) == 80
     assert {verdict.value for item in kqa.items for verdict in item.verdicts} == {
         "entailment"
@@ -194,7 +194,7 @@ def test_notes_name_runs_that_cannot_be_compared(
         in n
         for n in data.notes
     )
-    # It ran on other rows than are here: no text of these is shown beside its numbers.
+    # It ran on other rows: the texts of the present rows are not shown with its numbers.
     shown = task(data, "medcalc", "baseline/random")
     assert "ran on other rows" in shown.texts
     assert {
@@ -216,7 +216,7 @@ def test_missing_data_are_reported_without_the_users_home(
     for entry in data.tasks:
         assert "demo is not built" in entry.texts
         assert "medical-tasks build" in entry.texts
-        # The home of whoever makes the report stays theirs.
+        # The report does not show the home folder of its author.
         assert str(tmp_path) not in entry.texts
         assert "~/nothing" in entry.texts
         assert all(item.values and not item.question for item in entry.items)
@@ -395,7 +395,7 @@ def test_questions_are_those_of_the_runs_prompts(
         shown.texts
         == "Of the several questions about an item the first is shown, and the final answer."
     )
-    # A chat says who speaks where it is more than a question.
+    # A chat of more than one message names the speakers.
     assert chat_text([{"role": "user", "content": "How?"}]) == "How?"
     two: list[Message] = [
         {"role": "system", "content": "Be brief."},
@@ -441,7 +441,7 @@ def test_verdicts_of_open_data_keep_their_words() -> None:
         ("open", "true", ""),
     ]
     assert verdicts[0].votes == ("entailment", "neutral")
-    assert verdicts[2].votes == ()  # one vote says nothing more
+    assert verdicts[2].votes == ()  # one vote adds nothing
     assert {verdict.text for verdict in verdicts} == {"It says so."}
 
 

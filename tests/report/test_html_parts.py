@@ -65,7 +65,7 @@ def test_a_table_is_whole_without_scripts() -> None:
 def test_a_number_has_a_sort_key_where_its_text_differs(
     cell: Cell, written: str
 ) -> None:
-    """Thousands of cells stand in a report: what the script can read is not written twice."""
+    """A report has thousands of cells: values that the script can read from the text are not repeated."""
     assert written in table([Row([Cell("a"), cell])])
     assert r"/^-?[0-9,]*[0-9](\.[0-9]+)?$/" in assets_text("table.js")
 

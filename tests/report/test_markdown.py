@@ -164,7 +164,7 @@ def test_missing_official_figures_are_explained_below_the_table() -> None:
     assert f"**{PAPER}**\n\n**no official figures: own prompts.**" in render_markdown(
         run
     )
-    # Results that never said so are not taken for comparable ones.
+    # Results without the field do not count as comparable.
     del run["tasks"]["toy"]["paper"]
     assert "toy: Comparable with the paper: not known" in render_table(run)
 
@@ -225,7 +225,7 @@ def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
         in text
     )
     assert "right, rate: 2 of 12 items lack verdicts; known ones replace them." in text
-    assert "blank: n/a" not in text  # it says so itself
+    assert "blank: n/a" not in text  # its own cell states it
 
 
 HOSTILE = "<img src=x onerror=alert(1)> ![p](http://e.example/p.png) [a](javascript:x) ![q][r] | `x`\n\n# Heading\n```"

@@ -111,7 +111,7 @@ def test_every_number_is_shown_with_its_interval_and_coverage(read: PageReader) 
         "0.200 to 0.310",
         "Comparable with the paper: no (judge lexical compares words, the paper's is gpt-4)",
         "lower",
-        # Published results stand beside, with their source and what is different there.
+        # Published results are shown too, with their source and differences.
         *(
             "Invented-70B",
             "one example",
@@ -198,7 +198,7 @@ def test_credentialed_items_have_no_texts() -> None:
         "g",
         "h",
     }
-    # What is true of one run is said of that run.
+    # A note about one run names that run.
     some, whole = credentialed("one"), replace(credentialed("two"), texts="")
     assert "one: Texts of credentialed data are not shown" in page_of(some, whole).text
     assert "one: Texts" not in page_of(some, replace(some, run="two")).text
@@ -242,8 +242,8 @@ def test_runs_and_papers_are_compared_by_one_metric_on_the_same_items() -> None:
     )
     assert re.search(r"25\.0 % \([^)]*\), n = \d+", read.text)
     assert "61.9 %, n = 1,047, reported, A Paper of Ours, table 2" in read.text
-    # A run that is not comparable with the paper has the paper's figure marked; the
-    # legend says what the mark means.
+    # Where a run is not comparable with the paper, the paper's figure is marked; the
+    # legend explains the mark.
     assert read.text.count("[other setting]") > 1
     alike = {"comparable": True, "why": ["all 1,047 items"]}
     beside = replace(ours, entry={**ours.entry, "paper": alike})
@@ -269,7 +269,7 @@ def test_views_of_a_paper_draw_groups_families_of_tasks_and_a_plane() -> None:
     zero = [replace(run, name="zero", views=(*views, by)) for run in runs]
     read = page_of(*zero, *(replace(run, name="one", views=views) for run in runs))
     assert read.faults == []
-    # A family stands with its first task; groups keep the numbers of their breakdown.
+    # A family is shown with its first task; groups keep the numbers of their breakdown.
     assert read.text.count("By shot: accuracy") == 1
     assert re.search(r"no example.*one example", read.text)
     accuracy = runs[1].entry["breakdown"]["category"]["dates"]["accuracy"]
@@ -369,7 +369,7 @@ def test_hostile_text_stays_text_everywhere_and_reads_back_equal(
         assert data["strings"][run[key][0]] == text, key
     (((_, _, _, words, votes),),) = run["d"]
     assert [data["strings"][number] for number in (words, *votes)] == [text] * 3
-    # The text stands there once, however often it is meant.
+    # The text is stored once, however often it is used.
     assert data["strings"].count(text) == 1
 
 
@@ -384,8 +384,7 @@ def test_json_in_a_page_reads_back_equal(value: Any) -> None:
     written = script_json({"value": value, "more": ["</script>", "<!--"]})
     assert not set("<>&\u2028\u2029") & set(written)
     written.encode("utf-8")
-    # Two halves of a pair that stand side by side are one character for every reader of
-    # JSON.
+    # Two adjacent surrogates of a pair are one character for every reader of JSON.
     assert json.loads(written)["value"] == json.loads(json.dumps(value))
 
 

@@ -170,7 +170,7 @@ def test_a_mark_of_a_cell_is_decoration() -> None:
     assert 'class="mt-mark mt-steps-4"' in text
     assert "<circle" not in interval_mark(None, None, None)
     assert axis_ticks(SHARES).count("<text") == 3
-    # A report has thousands of them: what they share is said by the style.
+    # A report has thousands of them: the style holds what they share.
     assert len(text) < 240
     styles = assets_text("plots.css")
     assert ".mt .mt-mark line" in styles

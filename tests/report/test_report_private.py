@@ -1,4 +1,4 @@
-"""Credentialed data: nothing of a note, a question, an answer or a judge gets into a report, not even from files that have it."""
+"""Credentialed data: no text of a note, question, answer or judge gets into a report, not even from unredacted files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def runs_of_words(text: str) -> set[tuple[bytes, ...]]:
 
 
 def leaks(text: str, demos: Path, *datasets: str) -> int:
-    """How many runs of 12 words of the sources stand in a text, as it is and as a browser reads it."""
+    """Counts the runs of 12 words of the sources in a text, as it is and as a browser reads it."""
     files = [file for name in datasets for file in source_files(str(demos / name))]
     texts = [
         passage for file in files for row in source_rows(file) for passage in row.texts
@@ -164,7 +164,7 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(
 def test_unredacted_files_of_a_run_reveal_nothing(
     demos: Path, run: Path, tmp_path: Path
 ) -> None:
-    """An items.parquet, verdicts.jsonl and results.json full of the patient's words."""
+    """items.parquet, verdicts.jsonl and results.json hold text of the patient."""
     secret = "the old fisherman complained of a burning pain behind his left ear since the wedding of his niece"
     folder = tmp_path / "forged"
     rows = [

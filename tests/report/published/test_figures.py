@@ -1,4 +1,4 @@
-"""Every published figure has a place here: tasks, metrics and groups exist, values lie where they can."""
+"""Published figures: their tasks, metrics and groups exist, and values are within their limits."""
 
 from __future__ import annotations
 
