@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import io
 import re
+import stat
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -154,11 +156,28 @@ def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:
     )
 
 
-def asked(prompts: PromptSet, item: Item) -> str:
-    """The one message of an item."""
+def user_message(prompts: PromptSet, item: Item) -> str:
+    """The text of the one message that asks an item."""
     messages = prompts.render(item)
     assert [message["role"] for message in messages] == ["user"]
     return messages[0]["content"]
+
+
+asked = user_message  # the name that tests of other folders still import
+
+
+def file_modes(folder: Path) -> set[int]:
+    """The permission bits of all files below a folder."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    assert paths
+    return {stat.S_IMODE(path.stat().st_mode) for path in paths}
+
+
+def setup_config() -> configparser.ConfigParser:
+    """Reads the project's `setup.cfg`."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    return config
 
 
 def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:

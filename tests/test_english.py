@@ -165,11 +165,11 @@ def _name(function: ast.expr) -> str:
 
 def _texts(node: ast.expr) -> Iterator[str]:
     """The texts of an expression; what an f-string fills in is a `{}`."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.JoinedStr):
+    for child in ast.walk(node):
+        if isinstance(child, ast.JoinedStr):
             yield "".join(
                 str(piece.value) if isinstance(piece, ast.Constant) else "{}"
-                for piece in part.values
+                for piece in child.values
             )
-        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-            yield part.value
+        elif isinstance(child, ast.Constant) and isinstance(child.value, str):
+            yield child.value

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from medical_tasks.catalog import own_benchmarks
-from tests.support import ROOT
+from tests.support import ROOT, setup_config
 
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 KINDS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
@@ -80,10 +80,8 @@ def test_the_workflow_runs_targets_of_the_makefile() -> None:
 
 
 def test_the_workflow_tries_every_python_that_setup_cfg_names() -> None:
-    declared = re.findall(
-        r"Programming Language :: Python :: (3\.\d+)",
-        (ROOT / "setup.cfg").read_text(encoding="utf-8"),
-    )
+    classifiers = setup_config()["metadata"]["classifiers"]
+    declared = re.findall(r"Programming Language :: Python :: (3\.\d+)", classifiers)
     jobs = _yaml(".github/workflows/ci.yml")["jobs"]
     assert jobs["tests"]["strategy"]["matrix"]["python"] == declared
     tried = {
@@ -133,8 +131,7 @@ def test_packages_that_dependabot_ignores_are_pinned_and_documented() -> None:
 def test_the_citation_names_the_papers_of_the_benchmarks() -> None:
     citation = _yaml("CITATION.cff")
     assert citation["title"] == "medical-tasks"
-    setup = (ROOT / "setup.cfg").read_text(encoding="utf-8")
-    assert f"license = {citation['license']}\n" in setup
+    assert citation["license"] == setup_config()["metadata"]["license"]
     listed = {reference["url"] for reference in citation["references"]}
     papers = {benchmark.paper for benchmark in own_benchmarks()}
     assert len(papers) >= 5
@@ -159,15 +156,15 @@ _COMES_WITH = {
 }
 
 
-def _declared() -> dict[str, str]:
-    """Each declared package, with its version's bounds."""
-    text = (ROOT / "setup.cfg").read_text(encoding="utf-8")
-    needed = text.partition("install_requires =\n")[2].partition("\n\n")[0]
-    extras = text.partition("[options.extras_require]\n")[2].partition("\n\n[")[0]
-    lines = re.findall(
-        r"(?m)^    ([A-Za-z0-9_.-]+)(?:\[\S+\])?(.*)$", f"{needed}\n{extras}"
-    )
-    return {name.lower(): bound for name, bound in reversed(lines)}
+def _declared() -> set[str]:
+    """The names of all declared packages."""
+    config = setup_config()
+    lists = [
+        config["options"]["install_requires"],
+        *config["options.extras_require"].values(),
+    ]
+    lines = "\n".join(lists).split("\n")
+    return {re.split(r"[^\w.-]", line)[0].lower() for line in filter(None, lines)}
 
 
 def test_imported_packages_are_declared() -> None:
@@ -183,12 +180,11 @@ def test_imported_packages_are_declared() -> None:
     others = imported - sys.stdlib_module_names - {"medical_tasks"}
     assert {"yaml", "pandas", "torch"} <= others
     names = {_COMES_WITH.get(name, _PACKAGES.get(name, name)) for name in others}
-    assert names - set(_declared()) == set()
+    assert names - _declared() == set()
 
 
 def test_required_packages_have_a_lower_bound() -> None:
-    text = (ROOT / "setup.cfg").read_text(encoding="utf-8")
-    needed = text.partition("install_requires =\n")[2].partition("\n\n")[0].split()
+    needed = setup_config()["options"]["install_requires"].split()
     assert len(needed) > 10
     assert [name for name in needed if ">=" not in name] == []
 

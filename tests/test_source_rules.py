@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import configparser
 import inspect
 import re
 import subprocess
@@ -17,7 +16,7 @@ from medical_tasks.catalog import own_benchmarks
 from medical_tasks.errors import install_command
 from medical_tasks.models.encoder import LOCAL
 from tests.case_tables import tabled
-from tests.support import ROOT, own_datasets
+from tests.support import ROOT, own_datasets, setup_config
 
 SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
 
@@ -187,8 +186,7 @@ def test_the_install_command_of_every_extra_names_packages(
     assert named
     expected = "'lighteval' 'vllm' 'ray' 'inspect' 'local-judges' 'mcp' 'medcon' 'space' extra.extra"
     assert set(named) == set(expected.split())
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
+    config = setup_config()
     for extra in config["options.extras_require"]:
         command = install_command(extra, "fastapi")
         assert "medical-tasks" not in command
@@ -225,8 +223,7 @@ def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) ->
         if not name.startswith(("nvidia-", "cuda-"))
     }
     assert free <= {"tzdata", "httpx2-jsfetch", "triton"}
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
+    config = setup_config()
     requirements = config["options"]["install_requires"] + config[
         "options.extras_require"
     ].get(extra, "")
@@ -310,8 +307,7 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
 
 
 def test_setup_lists_every_package() -> None:
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
+    config = setup_config()
     listed = set(config["options"]["packages"].split())
     hub = {"medical_tasks.hub_datasets", "medical_tasks.hub_metrics"}
     assert listed - hub == set(

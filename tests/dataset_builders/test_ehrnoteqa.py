@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from tests.benchmarks.ehrnoteqa.set_files import (
     write_discq,
     write_squad,
 )
+from tests.support import file_modes
 
 
 def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
@@ -47,10 +47,7 @@ def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
         parts, key=lambda row: str(row["id"])
     )
     assert set(built_configs(out)["all"].source) == {"EHRNoteQA.jsonl", NOTES_FILE}
-    modes = {
-        stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
-    }
-    assert modes == {0o600}
+    assert file_modes(out) == {0o600}
 
 
 def test_files_are_found_in_the_tree_that_wget_makes(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,8 @@ from tests.benchmarks.medcalc_bench.official_csv import (
 )
 from tests.case_tables import tables
 from tests.data.test_croissant import described, issues, records
-from tests.support import ROOT, SHARED, needs_shared, own_datasets
+from tests.support import ROOT, SHARED, file_modes, needs_shared, own_datasets
+from tests.tiny_dataset import files_of
 
 
 def builder_of(name: str, **arguments: Any) -> Any:
@@ -187,9 +187,7 @@ def test_a_twin_is_built_for_its_owner_alone(
         row["patient_id"] for row in rows["test"]
     )
     assert set(built_configs(out)["notes"].source) == {NOTES_FILE}
-    assert {
-        stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
-    } == {0o600}
+    assert file_modes(out) == {0o600}
     # the file was read once for both splits
     assert capfd.readouterr().err.count("reports can be used") == 1
 
@@ -198,7 +196,7 @@ def test_a_twin_is_built_for_its_owner_alone(
     release.mkdir(parents=True)
     for name in (NOTES_FILE, "SHA256SUMS.txt"):
         (source / name).rename(release / name)
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    before = files_of(out)
     path = release / NOTES_FILE
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(
@@ -211,9 +209,7 @@ def test_a_twin_is_built_for_its_owner_alone(
         UsageError, match=r"NOTEEVENTS.csv.gz: cut off, the gzip data end amid"
     ):
         build(out, "notes", tree)
-    assert {
-        path: path.read_bytes() for path in out.rglob("*") if path.is_file()
-    } == before
+    assert files_of(out) == before
 
 
 SPEC = dataset_spec("medcalc_bench")
@@ -333,9 +329,7 @@ def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:
         for folder in FOLDERS.values()
         for end in (".xml", "_key.json", "_mapping.json")
     }
-    assert {
-        stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
-    } == {0o600}
+    assert file_modes(out) == {0o600}
     assert len(read_rows(out, "official", "test")) == 100
     # A changed key is detected by the publisher's checksum before anything is read.
     (twin / "test" / "archehr-qa_key.json").write_text("[]", encoding="utf-8")

@@ -44,6 +44,7 @@ from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Message
 from tests.case_tables import tables
 from tests.fault_server import Fault, FaultServer
+from tests.guard.audit_log import audit_lines
 from tests.recording_proxy import VARIABLES, RecordingProxy
 from tests.support import ROOT
 from tests.tiny_dataset import CREDENTIALED, SPEC
@@ -67,15 +68,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def attested(*hosts: str) -> policy.Attestation:
     return policy.Attestation(
         hosts=tuple(read_host(host) for host in hosts), zero_retention=True
-    )
-
-
-def audit_lines() -> list[dict[str, Any]]:
-    path = audit_path()
-    return (
-        [json.loads(line) for line in path.read_text().splitlines()]
-        if path.exists()
-        else []
     )
 
 

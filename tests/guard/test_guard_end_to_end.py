@@ -34,6 +34,7 @@ from medical_tasks.io.user_folders import audit_path, private_home
 from tests.case_tables import json_of, tables
 from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
 from tests.fault_server import Call, Fault, FaultServer
+from tests.guard.audit_log import audit_lines
 from tests.recording_proxy import VARIABLES, RecordingProxy
 
 CASES = tables(__file__, "guard_end_to_end")
@@ -106,15 +107,6 @@ def baseline_words(name: str, out: str) -> list[str]:
 def judge_words(url: str) -> list[str]:
     args = f"base_url={url},max_retries=0,concurrency=1"
     return ["--judge", "openai-api/judging/j", "--judge-args", args]
-
-
-def audit_lines() -> list[dict[str, Any]]:
-    path = audit_path()
-    return (
-        [json.loads(line) for line in path.read_text().splitlines()]
-        if path.exists()
-        else []
-    )
 
 
 # --- nothing leaves without attestation
