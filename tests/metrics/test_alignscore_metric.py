@@ -62,7 +62,7 @@ def test_the_metric_scores_like_the_package_and_records_its_recipe(
 
 
 def test_a_missing_checkpoint_is_refused_with_the_steps_of_the_card(
-    metric: Any, tmp_path: Path
+    metric: Any, card: str, tmp_path: Path
 ) -> None:
     with pytest.raises(MissingError, match="Nothing is downloaded here") as caught:
         metric.compute(
@@ -70,7 +70,6 @@ def test_a_missing_checkpoint_is_refused_with_the_steps_of_the_card(
             references=["b"],
             checkpoint=str(tmp_path / "AlignScore-base.ckpt"),
         )
-    card = (FOLDER / "README.md").read_text(encoding="utf-8")
     steps = [
         line.strip()
         for line in card.splitlines()

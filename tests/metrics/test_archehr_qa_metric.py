@@ -14,7 +14,6 @@ from medical_tasks.errors import UsageError
 from tests.support import ROOT, SHARED, needs_shared
 
 FOLDER = ROOT / "metrics" / "archehr_qa"
-CARD = (FOLDER / "README.md").read_text(encoding="utf-8")
 MISSING = [
     f"{name}{suffix}"
     for suffix in ("", "_notes")
@@ -22,11 +21,11 @@ MISSING = [
 ]
 
 
-def test_the_example_of_the_card(metric: Any, example: dict[str, Any]) -> None:
+def test_the_example_of_the_card(
+    metric: Any, example: dict[str, Any], card_output: str
+) -> None:
     result = metric.compute(**example)
-    expected = ast.literal_eval(
-        CARD.split("gives, among others,")[1].split("```")[1].removeprefix("python\n")
-    )
+    expected = ast.literal_eval(card_output)
     assert len(expected) == 7
     assert expected == {name: result[name] for name in expected}
     assert result["missing_components"] == MISSING
