@@ -5,11 +5,16 @@ from __future__ import annotations
 import ast
 import configparser
 import io
+import os
 import re
+import shutil
 import stat
+import subprocess
+import sys
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -33,6 +38,7 @@ from medical_tasks.spec import (
     Scoring,
     TaskSpec,
 )
+from tests.case_tables import json_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -178,6 +184,39 @@ def setup_config() -> configparser.ConfigParser:
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     return config
+
+
+def run_python(
+    *words: str,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    code: int = 0,
+) -> str:
+    """Runs `python WORDS` to its end, checks its exit code, and returns its standard output."""
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+    assert done.returncode == code, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def install_copy(package: Path, source: Path, site: Path) -> None:
+    """Copies a package's folder to `source`, and installs it into `site`, without the network."""
+    shutil.copytree(package, source)
+    options = "--quiet --no-deps --no-build-isolation --no-index --target"
+    run_python("-m", "pip", "install", *options.split(), str(site), str(source))
+
+
+def task_entry(run: Path, task: str) -> dict[str, Any]:
+    """The entry of a task in the results of a run."""
+    entry: dict[str, Any] = json_of(run / "results.json")["tasks"][task]
+    return entry
 
 
 def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.results import read_results
-from tests.support import ROOT
+from tests.support import ROOT, run_python
 
 
 @pytest.fixture(autouse=True)
@@ -151,11 +149,4 @@ def test_the_import_is_light_and_the_report_function_survives_other_imports() ->
         "import sys, medical_tasks as mt; print([n for n in ('numpy', 'argparse', 'pandas') if n in sys.modules]); "
         "import medical_tasks.report.page; print(callable(mt.report), sorted(set(mt.__all__) - set(dir(mt))))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
-    )
-    assert done.stdout == "[]\nTrue []\n"
+    assert run_python("-c", code, cwd=ROOT) == "[]\nTrue []\n"

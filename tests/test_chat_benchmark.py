@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
-from tests.support import ROOT, code_lines
+from tests.support import ROOT, code_lines, install_copy, run_python, task_entry
 from tests.test_rubric_benchmark import answer as meets_criteria
 
 CHAT, PATIENT, RUBRIC = (
@@ -64,15 +63,10 @@ def answer(call: Call) -> str:
     return "A"
 
 
-def entry(run: str, task: str) -> dict[str, Any]:
-    results = json_of(Path(run) / "results.json")
-    task_entry: dict[str, Any] = results["tasks"][task]
-    return task_entry
-
-
 def figures(run: str, task: str) -> dict[str, float | None]:
     return {
-        name: figure["value"] for name, figure in entry(run, task)["metrics"].items()
+        name: figure["value"]
+        for name, figure in task_entry(Path(run), task)["metrics"].items()
     }
 
 
@@ -170,7 +164,7 @@ def test_missing_verdicts_are_bounded(serving: Any) -> None:
     ]
     with serving(fails):
         assert main([*words, "--out", "run"]) == 5
-    metrics = entry("run", "medical_chat_open")["metrics"]
+    metrics = task_entry(Path("run"), "medical_chat_open")["metrics"]
     assert metrics["content"]["bound_low"] == 1.0
     # One of eight sources and pairs, and one of four patients, may be wrong.
     assert metrics["source"]["bound_low"] == metrics["pair"]["bound_low"] == 7 / 8
@@ -333,7 +327,7 @@ def test_the_simulated_patient_is_called_and_its_cost_counted(serving: Any) -> N
         "system",
         *["assistant", "user"] * 2,
     ]
-    ran = entry("run", "medical_patient")
+    ran = task_entry(Path("run"), "medical_patient")
     assert figures("run", "medical_patient") == pytest.approx(
         {"accuracy": 2 / 3, "facts": 2 / 9, "questions": 2.0}
     )
@@ -354,7 +348,7 @@ def test_an_interrupted_visit_is_resumed(serving: Any) -> None:
 
     with serving(second_answer_fails) as server:
         assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 5
-        assert entry("run", "medical_patient")["coverage"]["unscored"] == {
+        assert task_entry(Path("run"), "medical_patient")["coverage"]["unscored"] == {
             "no answer: patient: http 400": 3
         }
         faults.clear()
@@ -381,7 +375,7 @@ def test_the_cost_limit_covers_all_roles(
         words = [*visit, "--role", f"{role[1]},{dear}", *model, "--out", "run"]
         assert main([*words, "--max-cost", "0.05"]) == 5
         assert {call.body["model"] for call in server.calls} == {"model"}
-        assert entry("run", "medical_patient")["coverage"]["unscored"] == {
+        assert task_entry(Path("run"), "medical_patient")["coverage"]["unscored"] == {
             "no answer: patient: budget spent": 3
         }
         assert "before --max-cost 0.05 was passed" in capsys.readouterr().err
@@ -453,18 +447,12 @@ def test_inspect_calls_the_model_of_the_role(here: Path, serving: Any) -> None:
     ]
     words += ["--model-role", "patient=openai-api/local/patient"]
     with serving() as server:
-        environment = os.environ | {
-            "LOCAL_BASE_URL": server.base_url,
-            "LOCAL_API_KEY": "k",
-        }
-        command = [sys.executable, "-m", "inspect_ai", *words]
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False
-        )
+        address = {"LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "k"}
+        output = run_python("-m", "inspect_ai", *words, environment=address)
         call_counts = Counter(call.body["model"] for call in server.calls)
     (log,) = (here / "logs").glob("*.json")
     content = json_of(log)
-    assert content["status"] == "success", done.stdout + done.stderr
+    assert content["status"] == "success", output
     assert call_counts == {"model": 12, "patient": 6}
 
 
@@ -480,12 +468,12 @@ def test_a_killed_visit_repeats_no_answered_request(here: Path, serving: Any) ->
         reached.set()
         return Fault.hang()
 
-    words = ["--plugin", str(PATIENT), *VISIT, *ROLE, *DEMO, "--out", "run"]
-    command = [sys.executable, "-m", "medical_tasks", *words]
+    options = ["--plugin", str(PATIENT), *VISIT, *ROLE, *DEMO, "--out", "run"]
+    words = ["-m", "medical_tasks", *options]
     environment = {"PYTHONPATH": str(ROOT)}
     with serving(holds) as server:
         process = subprocess.Popen(
-            command,
+            [sys.executable, *words],
             env=os.environ | environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -495,14 +483,7 @@ def test_a_killed_visit_repeats_no_answered_request(here: Path, serving: Any) ->
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         before = len(server.calls)
-        done = subprocess.run(
-            command,
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        run_python(*words, environment=environment)
         request_counts = Counter(
             json.dumps(call.body, sort_keys=True) for call in server.calls
         )
@@ -510,7 +491,7 @@ def test_a_killed_visit_repeats_no_answered_request(here: Path, serving: Any) ->
     assert [number for number in request_counts.values() if number > 1] == [2]
     assert server.calls[before].body == server.calls[before - 1].body
     assert len(server.calls) == 18 + 1
-    assert entry("run", "medical_patient")["coverage"]["scored"] == 3
+    assert task_entry(Path("run"), "medical_patient")["coverage"]["scored"] == 3
 
 
 def test_report_compare_and_list(
@@ -543,14 +524,8 @@ def test_examples_work_when_installed_and_disappear_when_removed(
     """As packages with entry points, in folders of their own beside the project."""
     sites = []
     for example in (CHAT, PATIENT, RUBRIC):
-        source, site = here / f"source-{example.name}", here / f"site-{example.name}"
-        shutil.copytree(example, source)
-        install = (
-            "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
-        )
-        subprocess.run(
-            [sys.executable, *install.split(), str(site), str(source)], check=True
-        )
+        site = here / f"site-{example.name}"
+        install_copy(example, here / f"source-{example.name}", site)
         sites.append(str(site))
     names = ["medical_chat_choice", "medical_patient", "medical_rubric"]
     installed, gone = ([str(ROOT), *sites], [str(ROOT)])
@@ -570,15 +545,7 @@ def listing(folders: list[str]) -> str:
 
 def command(folders: list[str], *words: str) -> str:
     environment = {"PYTHONPATH": os.pathsep.join(folders), "MEDICAL_TASKS_PLUGINS": ""}
-    done = subprocess.run(
-        [sys.executable, "-m", "medical_tasks", *words],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_python("-m", "medical_tasks", *words, environment=environment)
 
 
 def test_the_examples_are_small() -> None:

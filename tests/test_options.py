@@ -6,8 +6,6 @@ import builtins
 import dataclasses
 import inspect
 import os
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace, UnionType
@@ -42,7 +40,7 @@ from medical_tasks.options import (
     settings_text,
     words_of,
 )
-from tests.support import ROOT
+from tests.support import ROOT, run_python
 
 # Python has mt.show_prompt.
 COMMAND_ALONE = {"show_prompt"}
@@ -330,21 +328,15 @@ def test_a_type_checker_accepts_right_calls_and_refuses_wrong_ones(
         "import medical_tasks as mt\n" + "".join(f"{line}\n" for line in WRONG)
     )
     # By the package's own configuration and cache: only two small files are new.
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", str(right), str(wrong)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    lines = [line for line in done.stdout.splitlines() if ": error: " in line]
+    output = run_python("-m", "mypy", str(right), str(wrong), cwd=ROOT, code=1)
+    lines = [line for line in output.splitlines() if ": error: " in line]
     actual = {line.split(":")[1]: line.rpartition("[")[2].rstrip("]") for line in lines}
-    assert not [line for line in lines if "right.py" in line], done.stdout
+    assert not [line for line in lines if "right.py" in line], output
     expected = {
         str(line_number): code
         for line_number, code in enumerate(WRONG.values(), start=2)
     }
-    assert actual == expected, done.stdout
+    assert actual == expected, output
 
 
 @given(

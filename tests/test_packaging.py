@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.support import ROOT
+from tests.support import ROOT, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -20,13 +18,7 @@ def _build(kind: str, source: Path, out: Path) -> None:
     """Builds without the network, from the environment's own setuptools."""
     code = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
     out.mkdir(exist_ok=True)
-    subprocess.run(
-        [sys.executable, "-c", code, str(out)],
-        cwd=source,
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
+    run_python("-c", code, str(out), cwd=source)
 
 
 def _contents(wheel: Path) -> dict[str, int]:
@@ -69,25 +61,14 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(code: str, site: Path, cwd: Path) -> str:
-    environment = os.environ | {
+    environment = {
         "PYTHONPATH": str(site),
         "HF_HUB_OFFLINE": "1",
         "HF_HOME": str(cwd / "hf"),
     }
     # -P keeps the working directory out of the path; PYTHONPATH comes before the
     # editable install's finder.
-    command = [sys.executable, "-P", "-c", code]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=cwd,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+    return run_python("-P", "-c", code, cwd=cwd, environment=environment)
 
 
 def test_the_wheel_holds_the_package_and_the_hub_folders_alone(unpacked: Path) -> None:

@@ -18,7 +18,7 @@ from openpyxl import load_workbook
 from medical_tasks.catalog import dataset_source
 from scripts.sample_answers import OUT, answers, rows_of
 from tests.case_tables import json_of
-from tests.support import ROOT, SHARED, needs_shared
+from tests.support import ROOT, SHARED, needs_shared, run_python
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
 FILES = {
@@ -128,18 +128,8 @@ def test_the_commands_of_the_readme_run(work_folder: Path) -> None:
     ] == []
     assert (work_folder / "report.html").is_file()
     (code,) = blocks("../README.md", "python")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            code + "\nprint(results['medcalc'].metrics['accuracy'].n, len(rows))",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout == "200 1047\n"
+    code += "\nprint(results['medcalc'].metrics['accuracy'].n, len(rows))"
+    assert run_python("-c", code) == "200 1047\n"
 
 
 def test_the_sample_answers_are_those_of_their_script() -> None:
@@ -199,8 +189,4 @@ def test_quick_start_with_data_and_a_metric(work_folder: Path) -> None:
     assert list(outputs) == ["medical-tasks build kqa --fetch"]
     code = "\n".join(blocks("start_data.md", "python"))
     code += "\nprint(len(rows), len(rows[0]['must_have']), medcalc.compute(predictions=['25.238'], references=[row])['accuracy'])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout == "201 11 1.0\n"
+    assert run_python("-c", code) == "201 11 1.0\n"

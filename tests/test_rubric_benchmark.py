@@ -17,7 +17,7 @@ from medical_tasks.cli import main
 from medical_tasks.data.task_data import load_task_data
 from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
-from tests.support import ROOT, code_lines
+from tests.support import ROOT, code_lines, task_entry
 
 EXAMPLE = ROOT / "examples" / "medical_rubric"
 LINES = (
@@ -62,9 +62,7 @@ def answer(call: Call) -> str:
 
 
 def entry(run: str) -> dict[str, Any]:
-    results = json_of(Path(run) / "results.json")
-    task_entry: dict[str, Any] = results["tasks"]["medical_rubric"]
-    return task_entry
+    return task_entry(Path(run), "medical_rubric")
 
 
 def write_lines(path: str, rows: list[dict[str, Any]]) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from scripts.budgets import count_nodes, read_modules
 from tests.case_tables import json_of
-from tests.support import ROOT
+from tests.support import ROOT, install_copy, run_python, task_entry
 
 pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "examples" / "medical_mcq"
@@ -30,32 +27,19 @@ COUNTING = (
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the example installed in `site`, and the demo built in `data`."""
     folder = tmp_path_factory.mktemp("sixth")
-    shutil.copytree(EXAMPLE, folder / "source")
-    install = (
-        "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
-    )
-    python(folder, *install.split(), str(folder / "site"), str(folder / "source"))
+    install_copy(EXAMPLE, folder / "source", folder / "site")
     medical_tasks(folder, "build", "medical_mcq", "--config", "demo")
     return folder
 
 
 def python(folder: Path, *words: str, cwd: Path | None = None, code: int = 0) -> str:
-    environment = os.environ | {
+    """Runs Python with the installed example and its data."""
+    environment = {
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / "site")]),
         "HF_HUB_OFFLINE": "1",
         "MEDICAL_TASKS_DATA": str(folder / "data"),
     }
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=cwd or folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=280,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
+    return run_python(*words, cwd=cwd or folder, environment=environment, code=code)
 
 
 def medical_tasks(folder: Path, *words: str, code: int = 0) -> str:
@@ -63,9 +47,8 @@ def medical_tasks(folder: Path, *words: str, code: int = 0) -> str:
 
 
 def accuracy(run: Path) -> float:
-    results = json_of(run / "results.json")
-    value: float = results["tasks"]["medical_mcq"]["metrics"]["accuracy"]["value"]
-    return value
+    entry = task_entry(run, "medical_mcq")
+    return float(entry["metrics"]["accuracy"]["value"])
 
 
 def test_the_command_line_runs_the_package(installed: Path) -> None:

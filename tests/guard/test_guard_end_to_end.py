@@ -36,6 +36,7 @@ from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES,
 from tests.fault_server import Call, Fault, FaultServer
 from tests.guard.audit_log import audit_lines
 from tests.recording_proxy import VARIABLES, RecordingProxy
+from tests.support import task_entry
 
 CASES = tables(__file__, "guard_end_to_end")
 
@@ -321,7 +322,7 @@ def test_texts_are_kept_in_the_private_store_alone(
         calls = (len(model.calls), len(judge.calls))
         assert_nothing_leaked()
 
-        results = json_of(work_folder / "run" / "results.json")["tasks"][TASK.name]
+        results = task_entry(work_folder / "run", TASK.name)
         assert results["coverage"]["unscored"] == {"no answer: http 500": 1}
         assert results["metrics"]["correct"]["n"] == 2
         rows = pq.read_table(work_folder / "run" / "items.parquet").to_pylist()
@@ -371,9 +372,7 @@ def test_errors_that_repeat_question_and_note_stay_unread(
     with FaultServer(answer=quoting_answer) as model:
         assert main(run_words(model.base_url, echo_server)) == 5
     assert_nothing_leaked()
-    coverage = json_of(work_folder / "run" / "results.json")["tasks"][TASK.name][
-        "coverage"
-    ]
+    coverage = task_entry(work_folder / "run", TASK.name)["coverage"]
     assert coverage["scored"] == 0
     # The careless scorer put the note into its reasons; of them only the class is left.
     assert set(coverage["unscored"]) == {"judge: other"}

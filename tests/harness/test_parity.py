@@ -35,7 +35,7 @@ from tests.harness.commands import (
     only_log,
     run,
 )
-from tests.support import ROOT
+from tests.support import ROOT, task_entry
 from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
@@ -129,7 +129,7 @@ def _run(warm: WarmProcess, words: list[str], script: Script, **variables: str) 
 
 
 def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
-    metrics = json_of(folder / "results.json")["tasks"][task.name]["metrics"]
+    metrics = task_entry(folder, task.name)["metrics"]
     return {name: metric["value"] for name, metric in metrics.items()}
 
 
@@ -231,7 +231,7 @@ def test_lighteval_command(
 
 def _imported(folder: Path) -> tuple[str, dict[str, int]]:
     """The model's name and how answers were matched, of an imported run."""
-    recipe = json_of(folder / "results.json")["tasks"]["medcalc"]["recipe"]
+    recipe = task_entry(folder, "medcalc")["recipe"]
     return recipe["model"]["name"], recipe["imported"]["matched"]
 
 

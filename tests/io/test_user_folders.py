@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from medical_tasks.io import user_folders
 from medical_tasks.io.user_folders import user_places
-from tests.support import ROOT
+from tests.support import ROOT, run_python
 
 _XDG = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 
@@ -68,7 +65,7 @@ def test_commands_write_into_the_one_folder_and_nowhere_else_of_the_user(
     user, home, work = (tmp_path / name for name in ("user", "suite", "work"))
     user.mkdir()
     work.mkdir()
-    environment = os.environ | {
+    environment = {
         "MEDICAL_TASKS_HOME": str(home),
         "HOME": str(user),
         "PYTHONPATH": str(ROOT),
@@ -80,13 +77,8 @@ def test_commands_write_into_the_one_folder_and_nowhere_else_of_the_user(
         "run --tasks ehrnoteqa_mc_level1 --config demo --model baseline/reference --out closed",
     )
     for words in commands:
-        subprocess.run(
-            [sys.executable, "-m", "medical_tasks", *words.split()],
-            cwd=work,
-            env=environment,
-            check=True,
-            capture_output=True,
-            timeout=120,
+        run_python(
+            "-m", "medical_tasks", *words.split(), cwd=work, environment=environment
         )
     assert list(user.iterdir()) == []
     assert {"datasets"} <= {path.name for path in home.iterdir()}
