@@ -466,18 +466,6 @@ def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has
     assert verdicts[1].unscored == "judge: other"
 
 
-def value(
-    number: float | None, low: float | None, high: float | None, unit: str = ""
-) -> dict[str, Any]:
-    return {
-        "value": number,
-        "ci_low": low,
-        "ci_high": high,
-        "n": 9,
-        **({"unit": unit} if unit else {}),
-    }
-
-
 def test_statements_are_counted_where_all_of_an_answer_are_decided() -> None:
     parsed = {
         "a": "must 3/4, nice 1/2, contradicted 1",
