@@ -176,9 +176,10 @@ def test_quick_start_with_a_spreadsheet(work_folder: Path) -> None:
     outputs = run_commands("start_answers.md", fill_in)
     assert len(outputs) == 6
     table = "".join(outputs.values())
-    for row in re.findall(
-        r"(?m)^responses.*", "".join(blocks("start_answers.md", "text"))
-    ):
+    shown = "".join(blocks("start_answers.md", "text"))
+    rows = re.findall(r"(?m)^responses.*", shown)
+    assert rows
+    for row in rows:
         assert re.search(re.sub(r"\\? +", " +", re.escape(row)), table), row
     assert "Because" not in table
     assert "rougeL" in table

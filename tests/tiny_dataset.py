@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, file_sha256
+from medical_tasks.data.dataset_store import (
+    MARKER,
+    BuiltConfig,
+    BuiltSplit,
+    marker_text,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.spec import DatasetSpec
@@ -58,6 +67,26 @@ def files_of(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def write_built(
+    home: Path, name: str, rows: Sequence[Mapping[str, Any]], *, version: str = "1.0.0"
+) -> Path:
+    """Writes rows as the built demo of a dataset in a data home, and returns its folder."""
+    folder = home / name
+    path = folder / "demo" / "test.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    split = BuiltSplit(
+        path="demo/test.parquet",
+        rows=len(rows),
+        sha256=file_sha256(path),
+        file_bytes=path.stat().st_size,
+        num_bytes=1,
+    )
+    config = BuiltConfig(version=version, suite="0", source={}, splits={"test": split})
+    (folder / MARKER).write_text(marker_text(name, {"demo": config}))
+    return folder
 
 
 def make_rows(

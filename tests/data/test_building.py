@@ -278,7 +278,7 @@ def test_file_of_another_config(official: Path, folder: Path) -> None:
 
 
 def test_a_config_of_an_older_version_stays_but_is_not_described(
-    official: Path, folder: Path, tmp_path: Path
+    official: Path, folder: Path
 ) -> None:
     import datasets
 

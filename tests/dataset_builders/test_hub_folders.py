@@ -15,7 +15,7 @@ from measurements.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, source_at
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS
-from medical_tasks.catalog import dataset_source, dataset_spec
+from medical_tasks.catalog import dataset_source
 from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.cards import card_text, croissant_text
 from medical_tasks.data.dataset_source import file_sha256
@@ -212,7 +212,6 @@ def test_a_twin_is_built_for_its_owner_alone(
     assert files_of(out) == before
 
 
-SPEC = dataset_spec("medcalc_bench")
 V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 
 

@@ -14,19 +14,11 @@ from pathlib import Path
 from socketserver import BaseRequestHandler, TCPServer, ThreadingTCPServer
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from medical_tasks.catalog import benchmarks
 from medical_tasks.cli.entry import main
-from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.data.dataset_store import (
-    MARKER,
-    BuiltConfig,
-    BuiltSplit,
-    marker_text,
-)
 from medical_tasks.guard.policy import WithheldError
 from medical_tasks.guard.private_store import list_folders
 from medical_tasks.harness import lighteval_launcher
@@ -37,6 +29,7 @@ from tests.fault_server import Call, Fault, FaultServer
 from tests.guard.audit_log import audit_lines
 from tests.recording_proxy import VARIABLES, RecordingProxy
 from tests.support import task_entry
+from tests.tiny_dataset import write_built
 
 CASES = tables(__file__, "guard_end_to_end")
 
@@ -61,21 +54,7 @@ def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    folder = tmp_path / "data" / DATASET.name
-    (folder / "demo").mkdir(parents=True)
-    file = folder / "demo" / "test.parquet"
-    pq.write_table(pa.Table.from_pylist(NOTES), file)
-    split = BuiltSplit(
-        path="demo/test.parquet",
-        rows=len(NOTES),
-        sha256=file_sha256(file),
-        file_bytes=file.stat().st_size,
-        num_bytes=1,
-    )
-    config = BuiltConfig(
-        version=DATASET.version, suite="0", source={}, splits={"test": split}
-    )
-    (folder / MARKER).write_text(marker_text(DATASET.name, {"demo": config}))
+    write_built(tmp_path / "data", DATASET.name, NOTES, version=DATASET.version)
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
@@ -558,7 +537,7 @@ def test_an_address_that_cannot_be_read(
 
 
 def test_lighteval_in_process_reads_rows_through_the_private_store_alone(
-    monkeypatch: pytest.MonkeyPatch, started: list[list[str]]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import os
 

@@ -26,14 +26,7 @@ from hypothesis import strategies as st
 from measurements.leakcheck_fuzz import FORMS, OUTCOMES, checked_files
 from medical_tasks.catalog import datasets
 from medical_tasks.cli.entry import main
-from medical_tasks.data.dataset_store import (
-    MARKER,
-    BuiltConfig,
-    BuiltSplit,
-    built_configs,
-    marker_text,
-    source_files,
-)
+from medical_tasks.data.dataset_store import built_configs, source_files
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leak_views import rearranged
 from medical_tasks.guard.leakcheck import (
@@ -58,6 +51,7 @@ from tests.leak_forms import (
     zipped,
 )
 from tests.support import ROOT, own_tasks
+from tests.tiny_dataset import write_built
 
 CASES = tables(__file__, "leakcheck")
 
@@ -234,8 +228,9 @@ def test_no_text_of_a_demo_counts_as_the_packages_own(demos: Path, run: Path) ->
             for at, text in enumerate(texts):
                 (run / f"{number}-{at}.txt").write_text(text, encoding="utf-8")
         report = check_leaks(run, source_files(str(demos / name)))
-        assert set(report.found) == {path.name for path in run.glob("*-*.txt")}, name
-        for path in run.glob("*-*.txt"):
+        written = list(run.glob("*-*.txt"))
+        assert set(report.found) == {path.name for path in written} != set(), name
+        for path in written:
             path.unlink()
 
 
@@ -420,16 +415,8 @@ def test_a_built_dataset_is_read_by_name(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
-    folder = tmp_path / "data" / "tiny_notes"
-    (folder / "demo").mkdir(parents=True)
-    pq.write_table(
-        pa.table({"case_id": ["7"], "note": [NOTE]}), folder / "demo" / "test.parquet"
-    )
-    split = BuiltSplit(
-        path="demo/test.parquet", rows=1, sha256="", file_bytes=0, num_bytes=0
-    )
-    config = BuiltConfig(version="1.0.0", suite="0", source={}, splits={"test": split})
-    (folder / MARKER).write_text(marker_text("tiny_notes", {"demo": config}))
+    rows = [{"case_id": "7", "note": NOTE}]
+    folder = write_built(tmp_path / "data", "tiny_notes", rows)
     (folder / "README.md").write_text(
         "This card is long enough to hold many more than twelve words in a row, which are not of the source."
     )

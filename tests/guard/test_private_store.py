@@ -246,7 +246,7 @@ def test_a_run_in_use_is_kept_and_named(
     assert [folder.private_id for folder in purge().removed] == [used.name]
 
 
-def test_a_run_of_another_process_is_kept_until_it_ends(tmp_path: Path) -> None:
+def test_a_run_of_another_process_is_kept_until_it_ends() -> None:
     used = private_folder(new_private_id())
     program = (
         "import sys\nfrom pathlib import Path\nfrom medical_tasks.guard.private_store import in_use\n"

@@ -217,7 +217,6 @@ def test_ambiguous_tables_are_refused_with_a_way_out(
     content: bytes,
     choice: dict[str, Any],
     message: str,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with (
         reading_tables(TableChoice(**choice)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,7 +68,7 @@ def test_no_answers() -> None:
     assert math.isnan(result["overall_score"])
 
 
-def test_bad_input_is_refused(tmp_path: Path, example: dict[str, Any]) -> None:
+def test_bad_input_is_refused(example: dict[str, Any]) -> None:
     texts, (row,) = example["predictions"], example["references"]
     with pytest.raises(
         ValueError,
