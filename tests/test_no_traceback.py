@@ -57,13 +57,13 @@ def broken_paths(here: Path) -> Path:
     return here
 
 
-def tell(call: Callable[[], object]) -> None:
+def expect_message_or_result(call: Callable[[], object]) -> None:
     """Makes a call that returns or raises a user's error; any other error fails the test."""
     with contextlib.suppress(MedicalTasksError):
         call()
 
 
-def filled(parameter: inspect.Parameter) -> object:
+def argument_for(parameter: inspect.Parameter) -> object:
     if parameter.name == "model":
         return "baseline/empty"
     return FILLERS.get(parameter.name, "nowhere")
@@ -85,7 +85,7 @@ def calls(
         words: list[object] = []
         named: dict[str, object] = {}
         for parameter in parameters:
-            value = bad if parameter is target else filled(parameter)
+            value = bad if parameter is target else argument_for(parameter)
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 words.append(value)
             elif parameter is target or (
@@ -106,10 +106,10 @@ def test_functions_report_bad_values_without_a_traceback(
     function = getattr(mt, name)
     for _, bad in BAD:
         for call in calls(function, bad):
-            tell(call)
+            expect_message_or_result(call)
     for bad in (Path("folder"), Path("loop")):
         for call in calls(function, bad):
-            tell(call)
+            expect_message_or_result(call)
 
 
 def words_of(field: Parameter, value: str) -> list[str]:
@@ -118,7 +118,7 @@ def words_of(field: Parameter, value: str) -> list[str]:
     return [field.words] if field.type is bool else [f"{field.words}={value}"]
 
 
-def filler(field: Parameter) -> str:
+def text_for(field: Parameter) -> str:
     if field.choices:
         return str(field.choices[0])
     if field.type in (int, float):
@@ -142,7 +142,7 @@ def commands(name: str, bad: str) -> Iterator[list[str]]:
             for field in dict.fromkeys(
                 [*(needed.name for needed in required), target.name]
             ):
-                value = bad if field == target.name else filler(fields[field])
+                value = bad if field == target.name else text_for(fields[field])
                 words += words_of(fields[field], value)
             yield [name, *words]
 

@@ -98,7 +98,7 @@ def test_a_function_has_the_parameters_of_its_options(
     names = (
         vars(api)
         | {"pd": SimpleNamespace(DataFrame=object), "Answers": Any}
-        | _returned(function)
+        | _return_types(function)
     )
     hints = get_type_hints(function, globalns=names)
     fields = {n: p for n, p in parameters(options).items() if n not in left_out}
@@ -116,7 +116,7 @@ def test_a_function_has_the_parameters_of_its_options(
             ), field
 
 
-def _returned(function: Any) -> dict[str, Any]:
+def _return_types(function: Any) -> dict[str, Any]:
     """Names that only a type checker imports: what functions return."""
     name = str(function.__annotations__["return"]).partition("[")[0]
     return {} if name in vars(api) or hasattr(builtins, name) else {name: object}

@@ -33,7 +33,7 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def written(folder: Path, name: str, spec: str) -> Path:
+def write_package(folder: Path, name: str, spec: str) -> Path:
     """A package without declared entry points, of the example's other modules and another `spec`."""
     package_folder = folder / name
     package_folder.mkdir()
@@ -53,7 +53,7 @@ def renamed(text: str, name: str) -> str:
     return text.replace("medical_mcq", name)
 
 
-def without(method: str) -> str:
+def spec_without(method: str) -> str:
     """The example's `spec` without a method."""
     changed = re.sub(
         rf"    def {method}\(.*?(?=\n    def |\n\nBENCHMARK)", "", SPEC, flags=re.S
@@ -62,7 +62,7 @@ def without(method: str) -> str:
     return changed
 
 
-def returning(change: str) -> str:
+def spec_returning(change: str) -> str:
     """The example's `spec` whose scorer changes what it has `scored`."""
     changed = re.sub(
         r"return (with_order_values\(.*\))\n",
@@ -87,7 +87,7 @@ def returning(change: str) -> str:
             "No module named 'nothing_of_this_name'",
         ),
         ("ends_itself", "raise RuntimeError('no licence')", "RuntimeError: no licence"),
-        ("no_scorer", without("score_items"), "abstract method '?score_items"),
+        ("no_scorer", spec_without("score_items"), "abstract method '?score_items"),
         (
             "no_judge",
             SPEC.replace("groups=", "judge=True, groups="),
@@ -119,7 +119,7 @@ def test_a_faulty_package_is_named_and_left_out(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv(plugins.VARIABLE, str(written(package, name, spec)))
+    monkeypatch.setenv(plugins.VARIABLE, str(write_package(package, name, spec)))
     assert benchmarks() == own_benchmarks()
     (problem,) = plugins.problems()
     assert name in str(problem)
@@ -135,7 +135,7 @@ def test_a_faulty_package_is_named_and_left_out(
 def test_an_error_while_rows_are_built_is_attributed_to_the_package(
     package: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    package_folder = written(package, "faulty_rows", SPEC)
+    package_folder = write_package(package, "faulty_rows", SPEC)
     text = (package_folder / "data.py").read_text(encoding="utf-8")
     changed = text.replace(
         "    yield from", "    raise ValueError('no rows')\n    yield from"
@@ -167,7 +167,7 @@ def test_an_error_of_a_scorer_is_attributed_to_the_package(
         "from medical_mcq.scoring import score_item\n\n        raise KeyError('dose')\n"
     )
     spec = SPEC.replace("from medical_mcq.scoring import score_item\n", raising)
-    path = str(written(package, "faulty_scorer", spec))
+    path = str(write_package(package, "faulty_scorer", spec))
     words = ["--plugin", path, "build", "faulty_scorer", "--config", "demo"]
     assert main(words) == 0
     run = [
@@ -229,7 +229,7 @@ def test_invalid_scores_are_reported_as_a_fault_of_the_package(
     here: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    path = str(written(package, name, returning(change)))
+    path = str(write_package(package, name, spec_returning(change)))
     assert main(["--plugin", path, "build", name, "--config", "demo"]) == 0
     run = ["run", "--tasks", name, "--model", "baseline/random", "--config", "demo"]
     assert main(["--plugin", path, *run]) == 1
@@ -248,9 +248,9 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
     from medical_tasks.harness.inspect_adapter import registered_scorer
     from medical_tasks.harness.lighteval_adapter import task_configs
 
-    spec = returning("scored[0].values['accuracy'] = 2.0")
+    spec = spec_returning("scored[0].values['accuracy'] = 2.0")
     message = "the package scores_at_doors: score_items gave item .* outside of the metric's limits"
-    with plugins.using([str(written(package, "scores_at_doors", spec))]):
+    with plugins.using([str(write_package(package, "scores_at_doors", spec))]):
         assert main(["build", "scores_at_doors", "--config", "demo"]) == 0
         task = task_spec("scores_at_doors")
         (dataset,) = task.benchmark.datasets
@@ -293,7 +293,7 @@ def test_each_way_to_name_a_package(form: str, monkeypatch: pytest.MonkeyPatch) 
 def test_several_packages_are_passed_to_child_processes(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = written(package, "second_mcq", SPEC)
+    other = write_package(package, "second_mcq", SPEC)
     monkeypatch.setenv(plugins.VARIABLE, str(other))
     with plugins.using([str(MCQ)]):
         assert os.environ[plugins.VARIABLE] == os.pathsep.join([str(MCQ), str(other)])

@@ -143,10 +143,10 @@ def test_a_published_file_scores_as_computed_by_hand(serving: Any) -> None:
         "hard",
     ]
 
-    def says(call: Call) -> str:
+    def judge_reply(call: Call) -> str:
         return json.dumps({"explanation": "", "criteria_met": "et." in call.prompt})
 
-    with serving(answer=says):
+    with serving(answer=judge_reply):
         assert main([*score, *JUDGE, "--out", "run"]) == 0
     results = entry("run")
     assert results["metrics"]["points"]["value"] == pytest.approx((-1 / 8 + 5 / 10) / 2)
@@ -250,7 +250,7 @@ def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
         for row in labels
     }
 
-    def says(call: Call) -> str:
+    def judge_reply(call: Call) -> str:
         parts = re.search(
             r"(assistant: [^\n]*)\n\nLook .*\n\n(.*)\n\nReply", call.prompt, re.S
         )
@@ -259,7 +259,7 @@ def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
         wrong = hashlib.sha256(call.prompt.encode()).digest()[0] % 8 == 0
         return json.dumps({"explanation": "so", "criteria_met": is_met != wrong})
 
-    with serving(answer=says):
+    with serving(answer=judge_reply):
         check = ["judge-check", "medical_rubric", "--source", "labels.jsonl", *JUDGE]
         assert main([*check, "--out", "check"]) == 0
         check_results = json_of(Path("check/check.json"))

@@ -250,7 +250,7 @@ def _run_to_its_end(command: Mapping[str, Any]) -> None:
     """Runs a command and ends the process as Python would, but without taking apart all that was imported."""
     code: Any = 0
     try:
-        _become(command)
+        _execute(command)
     except SystemExit as stop:
         code = stop.code or 0
         if not isinstance(code, int):
@@ -266,7 +266,7 @@ def _run_to_its_end(command: Mapping[str, Any]) -> None:
     os._exit(code)
 
 
-def _become(command: Mapping[str, Any]) -> None:
+def _execute(command: Mapping[str, Any]) -> None:
     os.chdir(command["cwd"])
     os.environ.clear()
     os.environ.update(command["environment"])

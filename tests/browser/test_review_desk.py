@@ -39,7 +39,7 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., DeskProcess]]:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
+def stored_lines(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
     """Returns the lines on the disk."""
     path = tmp_path / "sheet.desk" / "questions.jsonl"
     return lambda: [json.loads(line) for line in path.read_text().splitlines()]
@@ -55,7 +55,7 @@ def expect(page: Any, selector: str, text: str) -> None:
 def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
     open_page: Open,
     make_desk: Callable[..., DeskProcess],
-    kept: Callable[[], list[dict[str, Any]]],
+    stored_lines: Callable[[], list[dict[str, Any]]],
 ) -> None:
     items = 200
     desk = make_desk(items=items)
@@ -79,7 +79,7 @@ def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
             expect(page, "#place", f"Item {number + 2} of {items}")
     expect(page, "#finished-text", f"{items} of {items} labelled")
     expect(page, "#saved", "Saved.")
-    lines = kept()
+    lines = stored_lines()
     assert {line["item"]: line["value"] for line in lines} == labels
     assert len(lines) == len({line["id"] for line in lines}) == items
     assert page.evaluate("Object.keys(localStorage).length") == 0
@@ -88,7 +88,7 @@ def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
 def test_a_killed_browser_loses_no_label(
     open_page: Open,
     make_desk: Callable[..., DeskProcess],
-    kept: Callable[[], list[dict[str, Any]]],
+    stored_lines: Callable[[], list[dict[str, Any]]],
 ) -> None:
     desk = make_desk(items=5)
     page = open_page(desk.addresses["ann"], expected_faults=True)
@@ -103,13 +103,15 @@ def test_a_killed_browser_loses_no_label(
     again.goto(f"http://127.0.0.1:{desk.port}/")
     expect(again, "#place", "Item 2 of 5")
     expect(again, "#saved", "Saved. 1 of 5")
-    assert [(line["item"], line["value"]) for line in kept()] == [("p0000", "keep")]
+    assert [(line["item"], line["value"]) for line in stored_lines()] == [
+        ("p0000", "keep")
+    ]
 
 
 def test_notes_edits_and_undo_by_keyboard(
     open_page: Open,
     make_desk: Callable[..., DeskProcess],
-    kept: Callable[[], list[dict[str, Any]]],
+    stored_lines: Callable[[], list[dict[str, Any]]],
 ) -> None:
     desk = make_desk(items=3)
     page = open_page(desk.addresses["ann"])
@@ -132,7 +134,7 @@ def test_notes_edits_and_undo_by_keyboard(
     expect(page, "#place", "Item 1 of 3")
     assert page.input_value("#note") == "kind of unsure: x"
     assert page.input_value("#field-question") == "What was 0? Now?"
-    last = {line["item"]: line for line in kept()}
+    last = {line["item"]: line for line in stored_lines()}
     assert last["p0000"]["value"] == "keep"
     assert last["p0000"]["note"] == "kind of unsure: x"
     assert last["p0000"]["edits"] == {"question": "What was 0? Now?"}

@@ -36,13 +36,13 @@ def policy_file(folder: Path, text: str) -> Path:
     return path
 
 
-def held(folder: Path, text: str, run: str) -> tuple[str, str]:
+def verdict_and_reasons(folder: Path, text: str, run: str) -> tuple[str, str]:
     """The verdict of a policy on a run, and the reasons."""
     verdict, findings = gate(read_policy(policy_file(folder, text)), [folder / run])
     return verdict, "; ".join(finding.reason for finding in findings)
 
 
-def changed(run: Path, folder: Path, task: str, **recipe: Any) -> Path:
+def copy_with_recipe(run: Path, folder: Path, task: str, **recipe: Any) -> Path:
     """Copies a run with changes of its recipe."""
     results = json_of(run / "results.json")
     results["tasks"][task]["recipe"] |= recipe
@@ -79,7 +79,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         line = ["--tasks", task, "--config", config, "--out", str(home / folder)]
         judge = ["--judge", "lexical"] if task == "kqa" else []
         assert main([*reference, *line, *judge]) == 0
-    changed(home / "demo", home / "demo", "medcalc", model=MODEL)
+    copy_with_recipe(home / "demo", home / "demo", "medcalc", model=MODEL)
     rows = read_items(home / "baseline")
     for name, answer in (
         ("right", None),
@@ -134,10 +134,10 @@ def test_rules(
 def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert held(runs, FRESH + AGAINST_WRONG, "right")[0] == GO
+    assert verdict_and_reasons(runs, FRESH + AGAINST_WRONG, "right")[0] == GO
     against_right = AGAINST_WRONG.replace("wrong", "right")
-    assert held(runs, FRESH + against_right, "wrong")[0] == NO_GO
-    changed(runs / "right", runs / "copy", "medcalc")
+    assert verdict_and_reasons(runs, FRESH + against_right, "wrong")[0] == NO_GO
+    copy_with_recipe(runs / "right", runs / "copy", "medcalc")
     for itself in ("right", "copy"):
         policy = policy_file(runs, FRESH + against_right)
         assert main(["gate", str(policy), str(runs / itself)]) == 2
@@ -185,7 +185,7 @@ def test_results_outside_the_scope_of_the_policy_are_inconclusive(
             str(runs / f"{run}-0"),
         ]
         assert main(line) == 0
-        changed(runs / f"{run}-0", runs / run, "medcalc", model=MODEL)
+        copy_with_recipe(runs / f"{run}-0", runs / run, "medcalc", model=MODEL)
     rules = (
         f"{ACCURACY}at_least = 0.2",
         f"{ACCURACY}width_at_most = 0.9",
@@ -193,35 +193,41 @@ def test_results_outside_the_scope_of_the_policy_are_inconclusive(
         f'{ACCURACY}against = "wrong"\nmargin = 0.9',
     )
     for rule in rules:
-        verdict, why = held(runs, f"{scope}\n[[rule]]\n{rule}", run)
+        verdict, why = verdict_and_reasons(runs, f"{scope}\n[[rule]]\n{rule}", run)
         assert (verdict, reason in why) == (INCONCLUSIVE, True), why
     # The same of the run that a margin is held against; a baseline may be that.
     against = f'[[rule]]\n{ACCURACY}against = "{run}"\nmargin = 0.9'
     if run in ("quick", "part"):
-        verdict, why = held(runs, f"{scope}\n{against}", "wrong")
+        verdict, why = verdict_and_reasons(runs, f"{scope}\n{against}", "wrong")
         assert (verdict, reason in why) == (INCONCLUSIVE, True), why
     if run == "baseline":
-        assert "is a baseline" not in held(runs, f"{scope}\n{against}", "wrong")[1]
+        assert (
+            "is a baseline"
+            not in verdict_and_reasons(runs, f"{scope}\n{against}", "wrong")[1]
+        )
 
 
 def test_a_difference_in_how_runs_were_made_is_accepted_by_name(runs: Path) -> None:
     prompts = {"set": "own", "sha256": "a" * 64}
-    changed(runs / "wrong", runs / "other", "medcalc", prompts=prompts)
+    copy_with_recipe(runs / "wrong", runs / "other", "medcalc", prompts=prompts)
     rule = AGAINST_WRONG.replace("wrong", "other")
-    verdict, why = held(runs, FRESH + rule, "right")
+    verdict, why = verdict_and_reasons(runs, FRESH + rule, "right")
     assert (verdict, 'accept = ["not_asked"]' in why) == (INCONCLUSIVE, True), why
-    assert held(runs, f'{FRESH}accept = ["not_asked"]\n{rule}', "right")[0] == GO
+    assert (
+        verdict_and_reasons(runs, f'{FRESH}accept = ["not_asked"]\n{rule}', "right")[0]
+        == GO
+    )
 
 
 def test_results_of_a_lexical_judge_are_inconclusive(runs: Path) -> None:
-    changed(runs / "judged", runs / "named", "kqa", model=MODEL)
+    copy_with_recipe(runs / "judged", runs / "named", "kqa", model=MODEL)
     for rule in (
         'metric = "comprehensiveness"\nat_least = 0.2',
         'metric = "comprehensiveness"\nwidth_at_most = 0.9',
         "coverage_at_least = 0.5",
     ):
         text = f'[tasks.kqa]\nconfig = "demo"\n[[rule]]\ntask = "kqa"\n{rule}'
-        verdict, why = held(runs, text, "named")
+        verdict, why = verdict_and_reasons(runs, text, "named")
         assert (verdict, "a judge by words" in why) == (INCONCLUSIVE, True), why
 
 
@@ -241,11 +247,11 @@ def test_results_of_a_lexical_judge_are_inconclusive(runs: Path) -> None:
 def test_figures_that_contradict_the_items_are_inconclusive(
     runs: Path, tmp_path: Path, figures: dict[str, float]
 ) -> None:
-    copied = changed(runs / "wrong", tmp_path / "wrong", "medcalc")
+    copied = copy_with_recipe(runs / "wrong", tmp_path / "wrong", "medcalc")
     results = json_of(copied / "results.json")
     results["tasks"]["medcalc"]["metrics"]["accuracy"] |= figures
     (copied / "results.json").write_text(json.dumps(results), encoding="utf-8")
-    verdict, reason = held(
+    verdict, reason = verdict_and_reasons(
         tmp_path, f"{FRESH}[[rule]]\n{ACCURACY}at_least = 0.8\n", "wrong"
     )
     assert verdict == INCONCLUSIVE
@@ -261,7 +267,9 @@ def test_unanswered_items_count_as_the_worst(runs: Path) -> None:
     assert -1.0 < (finding.low or 0.0) <= -30 / 60
     # An interval that leaves out 30 unanswered items is not narrow.
     assert (
-        held(runs, f"{FRESH}[[rule]]\n{ACCURACY}width_at_most = 0.4", "half")[0]
+        verdict_and_reasons(
+            runs, f"{FRESH}[[rule]]\n{ACCURACY}width_at_most = 0.4", "half"
+        )[0]
         == NO_GO
     )
 

@@ -247,7 +247,7 @@ def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def kept() -> list[Path]:
+def private_files() -> list[Path]:
     return sorted(private_home().rglob("*")) if private_home().exists() else []
 
 
@@ -259,7 +259,7 @@ def test_a_temporary_build_is_readable_by_its_owner_alone(gold: Path) -> None:
         assert list(built_configs(folder)["own"].source) == ["gold.jsonl"]
         assert folder.is_relative_to(private_home())
         assert folder.parent.stat().st_mode & 0o077 == 0
-    assert kept() == []
+    assert private_files() == []
 
 
 def test_a_failed_temporary_build_leaves_nothing(gold: Path) -> None:
@@ -279,7 +279,7 @@ def test_a_failed_temporary_build_leaves_nothing(gold: Path) -> None:
             built_from(dataset_source("kqa"), path, "own"),
         ):
             pass
-    assert kept() == []
+    assert private_files() == []
 
 
 def test_datasets_that_are_made_from_one_file() -> None:

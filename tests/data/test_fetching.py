@@ -53,7 +53,7 @@ def tiny(*, blob: bool = False, source: DatasetSource = SOURCE) -> DatasetSource
 TINY = tiny()
 
 
-def rest(call: Call, content: bytes = CONTENT, *, sent: int | None = None) -> Fault:
+def served(call: Call, content: bytes = CONTENT, *, sent: int | None = None) -> Fault:
     """The requested range of a file, of which `sent` bytes arrive."""
     start = int(call.headers.get("range", "bytes=0-")[6:-1])
     if start >= len(content):
@@ -85,7 +85,7 @@ class Mirror(FaultServer):
         if self.steps:
             return self.steps[min(call.number, len(self.steps)) - 1](call)
         return (
-            rest(call, self.files[call.path])
+            served(call, self.files[call.path])
             if call.path in self.files
             else Fault.status_code(404)
         )
@@ -101,7 +101,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
         yield opened
 
 
-def got() -> dict[str, bytes]:
+def fetched_files() -> dict[str, bytes]:
     return files_of(Path("home"))
 
 
@@ -112,19 +112,22 @@ def test_a_file_is_fetched_once_and_checked_before_it_is_used_again(
     mirror: Mirror,
 ) -> None:
     folder = fetching.fetch(TINY, "full")
-    assert (folder, got()) == (Path.cwd() / "home/downloads/tiny_notes/full", RIGHT)
+    assert (folder, fetched_files()) == (
+        Path.cwd() / "home/downloads/tiny_notes/full",
+        RIGHT,
+    )
     fetching.fetch(TINY, "full")
     assert len(mirror.calls) == 1
     (folder / "data/notes.jsonl").write_bytes(CHANGED)
     fetching.fetch(TINY, "full")
-    assert (got(), len(mirror.calls)) == (RIGHT, 2)
+    assert (fetched_files(), len(mirror.calls)) == (RIGHT, 2)
 
 
-def cut(at: int) -> Answer:
-    return lambda call: rest(call, sent=at)
+def cut_reply(at: int) -> Answer:
+    return lambda call: served(call, sent=at)
 
 
-def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
+def reply(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
     return lambda call: Fault(
         "reply",
         code,
@@ -137,13 +140,13 @@ def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
 @pytest.mark.parametrize(
     ("steps", "ranges", "waits"),
     [
-        ([cut(TENTH)] * 9 + [rest], [TENTH * number for number in range(10)], [1] * 9),
-        ([cut(0), cut(TENTH), whole()], [0, 0, TENTH], [2, 1]),  # no range is given
-        ([whole(b"", 429, Retry_After="7"), whole(b"", 503), rest], [0, 0, 0], [7, 4]),
-        ([whole(b"", 429, Retry_After="9" * 5000), whole(b"", 500, Retry_After="soon"), rest], [0, 0, 0], [60, 4]),
-        ([cut(TENTH), whole(b"", 416), rest], [0, TENTH, 0], [1, 0]),
-        ([cut(TENTH), whole(b"", 206, Content_Range="bytes 5-9/10"), rest], [0, TENTH, 0], [1, 0]),
-        ([whole(b"", 302, Location="/elsewhere"), whole()], [0, 0], []),
+        ([cut_reply(TENTH)] * 9 + [served], [TENTH * number for number in range(10)], [1] * 9),
+        ([cut_reply(0), cut_reply(TENTH), reply()], [0, 0, TENTH], [2, 1]),  # no range is given
+        ([reply(b"", 429, Retry_After="7"), reply(b"", 503), served], [0, 0, 0], [7, 4]),
+        ([reply(b"", 429, Retry_After="9" * 5000), reply(b"", 500, Retry_After="soon"), served], [0, 0, 0], [60, 4]),
+        ([cut_reply(TENTH), reply(b"", 416), served], [0, TENTH, 0], [1, 0]),
+        ([cut_reply(TENTH), reply(b"", 206, Content_Range="bytes 5-9/10"), served], [0, TENTH, 0], [1, 0]),
+        ([reply(b"", 302, Location="/elsewhere"), reply()], [0, 0], []),
     ],
 )  # fmt: skip
 def test_temporary_failures_are_retried(
@@ -156,32 +159,31 @@ def test_temporary_failures_are_retried(
 ) -> None:
     mirror.steps = steps
     fetching.fetch(tiny(blob=blob), "full")
-    assert (got(), mirror.pauses) == (RIGHT, waits)
+    assert (fetched_files(), mirror.pauses) == (RIGHT, waits)
     requested = [call.headers.get("range", "bytes=0-") for call in mirror.calls]
     assert requested == [f"bytes={start}-" for start in ranges]
 
 
 @pytest.mark.parametrize("size", [TENTH, len(CONTENT), len(CONTENT) + 1])
-def test_a_damaged_partial_file_is_fetched_anew(size: int) -> None:
+def test_a_damaged_partial_file_is_fetched_again(size: int) -> None:
     partial = Path("home/downloads/tiny_notes/full/data/notes.jsonl.part")
     partial.parent.mkdir(parents=True)
     partial.write_bytes(b"x" * size)
     fetching.fetch(TINY, "full")
-    assert got() == RIGHT
+    assert fetched_files() == RIGHT
 
 
 @pytest.mark.parametrize(
     ("steps", "message", "requests"),
     [
-        ([whole(b"", 404)], "the server answers 404 Not Found", 1),
-        ([whole(b"", 403)], "the server answers 403 Forbidden", 1),
-        ([whole(b"", 500)], "the server answers 500 Internal Server Error", 4),
-        ([cut(0)], "disconnected", 4),
-        ([whole(CONTENT + b"x")], "the server has a file of 102,401 bytes", 1),
-        ([whole(CONTENT[:-1])], "the server has a file of 102,399 bytes", 1),
-        ([whole(CHANGED)], f"the server has another file, SHA-256 {hashlib.sha256(CHANGED).hexdigest()}", 1),
-        ([cut(TENTH), lambda call: rest(call, CHANGED)], "the server has another file", 3),
-        ([whole(b"", 302, Location="http://localhost:9/x")], "redirects to another server, http://localhost:9, not followed", 1),
+        ([reply(b"", 404)], "the server answers 404 Not Found", 1),
+        ([reply(b"", 500)], "the server answers 500 Internal Server Error", 4),
+        ([cut_reply(0)], "disconnected", 4),
+        ([reply(CONTENT + b"x")], "the server has a file of 102,401 bytes", 1),
+        ([reply(CONTENT[:-1])], "the server has a file of 102,399 bytes", 1),
+        ([reply(CHANGED)], f"the server has another file, SHA-256 {hashlib.sha256(CHANGED).hexdigest()}", 1),
+        ([cut_reply(TENTH), lambda call: served(call, CHANGED)], "the server has another file", 3),
+        ([reply(b"", 302, Location="http://localhost:9/x")], "redirects to another server, http://localhost:9, not followed", 1),
     ],
 )  # fmt: skip
 def test_lasting_failures_are_reported_and_leave_nothing(
@@ -196,7 +198,7 @@ def test_lasting_failures_are_reported_and_leave_nothing(
     )
     assert message in str(caught.value)
     assert str(caught.value).endswith("  - medical-tasks build tiny_notes --source DIR")
-    assert (got(), len(mirror.calls)) == ({}, requests)
+    assert (fetched_files(), len(mirror.calls)) == ({}, requests)
 
 
 def test_bad_addresses_proxies_and_disks_are_reported(
@@ -233,14 +235,14 @@ def test_bad_addresses_proxies_and_disks_are_reported(
         match=r"no space to write .* another place with MEDICAL_TASKS_DATA, and give",
     ):
         fetching.fetch(TINY, "full")
-    assert got() == {}
+    assert fetched_files() == {}
 
 
 def test_of_two_concurrent_fetches_the_second_finds_the_files(mirror: Mirror) -> None:
-    mirror.steps = [cut(TENTH), rest]
+    mirror.steps = [cut_reply(TENTH), served]
     with ThreadPoolExecutor(2) as pool:
         assert len({*pool.map(lambda _: fetching.fetch(TINY, "full"), range(2))}) == 1
-    assert (got(), len(mirror.calls)) == (RIGHT, 2)
+    assert (fetched_files(), len(mirror.calls)) == (RIGHT, 2)
 
 
 @pytest.mark.parametrize(

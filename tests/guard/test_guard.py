@@ -150,7 +150,7 @@ def test_a_local_name_must_lead_to_this_machine(
                 policy.require_endpoint(url, "model")
 
 
-def test_in_process_is_local_and_the_chat_client_agrees_on_what_is() -> None:
+def test_a_model_in_process_is_local_and_the_chat_client_shares_the_rule() -> None:
     assert (
         vars(wire)["is_loopback_host"]
         is vars(policy)["is_loopback_host"]
@@ -209,7 +209,7 @@ def test_hosts_are_read_in_their_standard_form() -> None:
     assert read_host("10.0.0.7:80") == Address(scheme="host", host="10.0.0.7", port=80)
 
 
-def options_given(*hosts: str, retention: bool = False) -> policy.Attestation:
+def attestation_of(*hosts: str, retention: bool = False) -> policy.Attestation:
     return policy.attestation_from(
         WithAttestation(allow_remote=hosts, attest_zero_retention=retention)
     )
@@ -220,13 +220,13 @@ def test_one_flag_alone_is_wrong_use() -> None:
         UsageError,
         match="--allow-remote h alone changes nothing: add --attest-zero-retention",
     ):
-        options_given("h")
+        attestation_of("h")
     with pytest.raises(
         UsageError, match="--attest-zero-retention alone changes nothing: name the host"
     ):
-        options_given(retention=True)
-    assert options_given() == policy.NOTHING_ATTESTED
-    both = options_given("a.example", "b.example:1", retention=True)
+        attestation_of(retention=True)
+    assert attestation_of() == policy.NOTHING_ATTESTED
+    both = attestation_of("a.example", "b.example:1", retention=True)
     assert both.hosts == (
         Address(scheme="host", host="a.example"),
         Address(scheme="host", host="b.example", port=1),

@@ -157,7 +157,7 @@ def test_a_remote_judge_receives_nothing(
     }
 
 
-def test_what_is_attested_is_sent_and_logged(proxy: RecordingProxy) -> None:
+def test_requests_to_attested_hosts_are_sent_and_logged(proxy: RecordingProxy) -> None:
     proxy.text = "true"
     flags = ["--allow-remote", "api.remote.example", "--attest-zero-retention"]
     assert main(run_words(REMOTE, REMOTE, *flags)) == 0
@@ -473,10 +473,12 @@ def test_answers_that_are_scored_stay_where_they_were(
 
 
 @pytest.mark.parametrize(
-    "words", CASES["test_lighteval_refuses_what_would_let_text_out"], ids=" ".join
+    "words",
+    CASES["test_lighteval_refuses_options_that_would_release_text"],
+    ids=" ".join,
 )
 @pytest.mark.parametrize("attested", [False, True])
-def test_lighteval_refuses_what_would_let_text_out(
+def test_lighteval_refuses_options_that_would_release_text(
     work_folder: Path,
     started: list[list[str]],
     capfd: pytest.CaptureFixture[str],

@@ -150,7 +150,7 @@ def test_the_limits_are_those_of_the_guide(run: Path, source: Path) -> None:
         assert form in " ".join(limits.split()), form
 
 
-def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> None:
+def test_hashes_scores_and_pictures_raise_no_alarm(run: Path, source: Path) -> None:
     draw = random.Random(7)
     hashes = [draw.randbytes(32) for _ in range(40)]
     (run / "hashes.json").write_text(json.dumps([raw.hex() for raw in hashes]))

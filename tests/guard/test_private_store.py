@@ -216,7 +216,7 @@ def test_links_are_removed_and_never_followed(home: Path, tmp_path: Path) -> Non
     assert (outside / "kept.txt").read_text() == "kept"
 
 
-def test_the_audit_log_and_what_is_not_ours_stay(
+def test_purge_keeps_the_audit_log_and_other_folders(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     from medical_tasks.guard.policy import write_decision

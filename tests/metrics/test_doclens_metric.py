@@ -51,7 +51,7 @@ def test_the_example_of_the_card(
     assert again["coverage"] == {"texts": 2, "missing": 1}
 
 
-def test_from_texts_words_are_counted_and_the_result_says_so(
+def test_texts_without_verdicts_are_judged_by_words_and_marked(
     metric: Any, example: dict[str, Any]
 ) -> None:
     texts = {name: example[name] for name in ("predictions", "references")}

@@ -271,7 +271,7 @@ def test_an_unknown_task_and_a_damaged_recipe(
     assert len(shown.items) == 31
 
 
-def test_answers_of_a_model_and_of_a_run_scored_anew(
+def test_answers_of_a_model_and_of_a_run_scored_again(
     demos: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -414,7 +414,7 @@ def test_a_verdict_belongs_to_the_longest_id_before_its_slash(
     assert item_of(verdict, IDS) == owner
 
 
-def line(name: str, value: Any, **more: Any) -> dict[str, Any]:
+def verdict_line(name: str, value: Any, **more: Any) -> dict[str, Any]:
     return {
         "task": "t",
         "id": name,
@@ -427,10 +427,10 @@ def line(name: str, value: Any, **more: Any) -> dict[str, Any]:
 
 def test_verdicts_of_open_data_keep_their_words() -> None:
     lines = [
-        line("1/must/0", "entailment", votes=["entailment", "neutral"]),
-        line("1/must/1", None, unscored="judge: http 500"),
-        line("1/open", True),
-        line("2/must/0", "neutral"),
+        verdict_line("1/must/0", "entailment", votes=["entailment", "neutral"]),
+        verdict_line("1/must/1", None, unscored="judge: http 500"),
+        verdict_line("1/open", True),
+        verdict_line("2/must/0", "neutral"),
     ]
     by_item = verdicts_by_item(lines, ["1"], private=False)
     assert list(by_item) == ["1"]
@@ -449,8 +449,8 @@ def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has
     None
 ):
     lines = [
-        line("1/a", "The patient, 63, came with chest pain."),
-        line(
+        verdict_line("1/a", "The patient, 63, came with chest pain."),
+        verdict_line(
             "1/b",
             "entailment",
             votes=["He said", "x"],

@@ -93,7 +93,9 @@ def test_all_texts_are_cut_to_the_largest_length_at_which_all_fit() -> None:
     assert (list(fitted.items), fitted.cut, fitted.emptied) == (whole, 0, 0)
 
 
-def test_where_the_smallest_length_is_too_much_the_last_items_have_no_texts() -> None:
+def test_the_last_items_lose_their_texts_where_the_smallest_length_is_too_much() -> (
+    None
+):
     texts = [item(str(number), str(number) * 900) for number in range(10)]
     (fitted,) = fit_texts([("t", texts)], 3400)
     assert [bool(shown.question) for shown in fitted.items] == [True] * 4 + [False] * 6
