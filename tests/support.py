@@ -88,14 +88,12 @@ def counts(store: Store, kind: str) -> tuple[int, int]:
 def alive(pid: int) -> bool:
     """Reports whether a process still runs (Linux); one that ended and was not waited for does not."""
     try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        )
-    except (
-        FileNotFoundError,
-        ProcessLookupError,
-    ):  # the second: it ended between the opening and the reading
+        stat_line = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        # The second error: the process ended after the file was opened.
         return False
+    state = stat_line.rpartition(")")[2].split()[0]
+    return state != "Z"
 
 
 class NoBenchmark(Benchmark):

@@ -70,10 +70,8 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
         )
         board.decide(other.id, "accepted", by="keeper")
     ids = {entry.submitter.model: entry.id for entry in board.submissions()}
-    for model, of, unanswered in (
-        ("Strong", 40, 0),
-        ("Weak", 100, 5),
-    ):  # the second has no rank, with a note
+    # The second one has no rank, with a note.
+    for model, of, unanswered in (("Strong", 40, 0), ("Weak", 100, 5)):
         direct = board.submit(
             package(
                 model, right=20, of=of, unanswered=unanswered, task="medcalc_direct"

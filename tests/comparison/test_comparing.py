@@ -342,10 +342,8 @@ def test_laws_of_every_comparison(drawn: Drawn, seed: int) -> None:
         entries(compare_results(compared(b), compared(a), TASKS, selection=ALL)),
     )
     assert set(forward) == set(backward)
-    for (
-        name,
-        entry,
-    ) in forward.items():  # the other way round everything is turned round
+    # Swapping the runs swaps their values and turns signs.
+    for name, entry in forward.items():
         turned = backward[name]
         for here, there, sign in [
             ("difference", "difference", -1),

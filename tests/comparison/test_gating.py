@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.cli import main
-from medical_tasks.comparison.gate_risk import Limit, risk_of_difference, risk_of_value
+from medical_tasks.comparison.gate_risk import (
+    Limit,
+    Risk,
+    risk_of_difference,
+    risk_of_value,
+)
 from medical_tasks.comparison.gating import GO, INCONCLUSIVE, NO_GO, Finding, gate
 from medical_tasks.comparison.policies import read_policy
 from medical_tasks.comparison.statistics import Columns
@@ -429,7 +434,7 @@ def test_the_risk_of_a_wrong_go() -> None:
     assert risk.share == pytest.approx(0.025, abs=0.025)
     few = Finding(
         run="", rule="", group="", value=0.95, low=0.9, high=1.0, limit=0.9,
-        risk=type(risk)(0.09, exact=False),
+        risk=Risk(0.09, exact=False),
     )  # fmt: skip
     assert few.decided(1).verdict == INCONCLUSIVE
     assert "a wrong GO in 9.0 % of runs" in few.decided(1).reason

@@ -553,9 +553,8 @@ def test_the_builder_class_takes_options_as_arguments(tmp_path: Path) -> None:
         cls(cache_dir=str(tmp_path / "b"), config_name="made", seed=seed, n=2)
         for seed in (1, 2)
     ]
-    for seed, builder in enumerate(
-        builders, start=1
-    ):  # one cache, and neither is taken for the other
+    # They share a cache without mixing their rows.
+    for seed, builder in enumerate(builders, start=1):
         builder.download_and_prepare()
         assert list(builder.as_dataset(split="dev")) == make_rows(
             "dev", count=2, word=f"seed{seed}"

@@ -251,9 +251,8 @@ def test_inspect_makes_samples_from_the_rows(
         assert len(sample.choices or ()) == (
             5 if "choices" in entry["field_spec"] else 0
         )
-        if (
-            task.items_a_row == 1
-        ):  # by which `inspect score --scorer medical_tasks/TASK` finds the item
+        # `inspect score --scorer medical_tasks/TASK` finds an item by its row's key.
+        if task.items_a_row == 1:
             items = load_task_data(
                 task, datasets()[name], data=folder, config="demo"
             ).items

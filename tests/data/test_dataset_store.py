@@ -23,7 +23,7 @@ from medical_tasks.data.dataset_store import (
 )
 from medical_tasks.data.task_data import built_from, rows_sha256, source_configs
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.user_folders import datasets_home, private_home
+from medical_tasks.io.user_folders import private_home
 from tests.case_tables import json_of, tabled
 from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 
@@ -52,26 +52,6 @@ def edit_marker(folder: Path, **values: Any) -> None:
     content = json_of(folder / MARKER)
     content["configs"]["full"]["splits"]["test"] |= values
     (folder / MARKER).write_text(json.dumps(content))
-
-
-def test_home_is_the_environment_variable_or_the_data_directory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("MEDICAL_TASKS_HOME", raising=False)
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "here"))
-    assert datasets_home() == tmp_path / "here"
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", "")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
-    assert datasets_home() == tmp_path / "xdg" / "medical-tasks" / "datasets"
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for ignored in ("relative/path", ""):
-        monkeypatch.setenv("XDG_DATA_HOME", ignored)
-        assert (
-            datasets_home()
-            == tmp_path / "home" / ".local" / "share" / "medical-tasks" / "datasets"
-        )
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", "~/mine")
-    assert datasets_home() == tmp_path / "home" / "mine"
 
 
 def test_built_configurations_and_rows_with_their_types(built: Path) -> None:

@@ -447,19 +447,6 @@ def test_a_decision_that_cannot_be_logged_is_refused(
         os.close(reader)
 
 
-def test_the_log_is_in_the_state_folder_by_default(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("MEDICAL_TASKS_HOME")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert audit_path() == tmp_path / "state" / "medical-tasks" / "audit.jsonl"
-    monkeypatch.setenv("XDG_STATE_HOME", "relative")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert (
-        audit_path() == tmp_path / ".local" / "state" / "medical-tasks" / "audit.jsonl"
-    )
-
-
 # --- the chat client
 
 

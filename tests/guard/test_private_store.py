@@ -31,7 +31,7 @@ from medical_tasks.guard.private_store import (
 )
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.store import Store
-from medical_tasks.io.user_folders import audit_path, private_home
+from medical_tasks.io.user_folders import audit_path
 from tests.case_tables import json_of, tables
 
 CASES = tables(__file__, "private_store")
@@ -52,18 +52,6 @@ def open_umask() -> Iterator[None]:
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
-
-
-def test_location_of_the_private_store(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: Path
-) -> None:
-    assert private_home() == home
-    monkeypatch.delenv("MEDICAL_TASKS_HOME")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert private_home() == tmp_path / "cache" / "medical-tasks" / "private"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert private_home() == tmp_path / ".cache" / "medical-tasks" / "private"
 
 
 @pytest.mark.usefixtures("open_umask")

@@ -169,10 +169,8 @@ def test_a_missing_reply_is_unscored_and_a_log_of_other_data_is_refused(
     none = scored(ModelOutput(model="m"), "")
     assert all(map(math.isnan, none.value.values()))
     assert none.explanation == "unscored: no answer"
-    for metadata in (
-        sample.metadata,
-        {"response_sha256": ""},
-    ):  # of a log of inspect, and of one that was exported
+    # Metadata of a log of inspect, and of an exported one.
+    for metadata in (sample.metadata, {"response_sha256": ""}):
         with pytest.raises(
             PrerequisiteError,
             match="of the log is on other data, its answer key differs",

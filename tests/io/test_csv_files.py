@@ -181,9 +181,8 @@ def test_the_same_rows_as_the_standard_reader_whatever_the_chunks(
     chunk: int,
     packed: bool,
 ) -> None:
-    if (
-        quoting == csv.QUOTE_MINIMAL
-    ):  # the standard writer leaves such a field without quotes, and no reader reads it back
+    # The standard writer does not quote a field for its \r, and no reader reads it back.
+    if quoting == csv.QUOTE_MINIMAL:
         rows = [
             (first.replace("\r", ""), who, last.replace("\r", ""))
             for first, who, last in rows

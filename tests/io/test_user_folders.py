@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.io import user_folders
-from medical_tasks.io.user_folders import user_places
+from medical_tasks.io.user_folders import (
+    audit_path,
+    datasets_home,
+    metrics_home,
+    private_home,
+    user_places,
+)
 from tests.support import ROOT, run_python
 
 _XDG = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
@@ -33,6 +39,9 @@ def test_without_a_variable_the_folders_are_those_of_the_system(tmp_path: Path) 
         "audit log": (user / ".local/state/medical-tasks/audit.jsonl", "default"),
         "metrics": (user / ".cache/medical-tasks/metrics", "default"),
     }
+    functions = (datasets_home, private_home, audit_path, metrics_home)
+    paths = [path for path, _ in _by_use().values()]
+    assert [function() for function in functions] == paths
 
 
 def test_one_variable_moves_them_all_and_a_finer_one_wins(
@@ -49,13 +58,25 @@ def test_one_variable_moves_them_all_and_a_finer_one_wins(
     places = _by_use()
     assert places.pop("datasets") == (tmp_path / "data", "MEDICAL_TASKS_DATA")
     assert {decided for _, decided in places.values()} == {"MEDICAL_TASKS_HOME"}
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", "")
-    assert _by_use()["metrics"][1] == "XDG_CACHE_HOME"
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", "~/mine")
+    assert datasets_home() == tmp_path / "user" / "mine"
+    for name in ("MEDICAL_TASKS_HOME", "MEDICAL_TASKS_DATA"):
+        monkeypatch.setenv(name, "")
+    assert {decided for _, decided in _by_use().values()} == set(_XDG)
 
 
 def test_a_relative_xdg_folder_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", "relative")
-    assert _by_use()["datasets"][1] == "default"
+    for name, folder in zip(_XDG, ("relative/path", "relative", ""), strict=True):
+        monkeypatch.setenv(name, folder)
+    assert {decided for _, decided in _by_use().values()} == {"default"}
+
+
+def test_the_private_store_has_an_absolute_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", "relative")
+    assert private_home() == tmp_path / "relative" / "private"
 
 
 @pytest.mark.slow

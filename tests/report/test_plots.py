@@ -174,15 +174,6 @@ def test_a_mark_of_a_cell_is_decoration() -> None:
     assert len(text) < 240
     styles = assets_text("plots.css")
     assert ".mt .mt-mark line" in styles
-    for top in (
-        1.0,
-        2.0,
-        3.0,
-        7.0,
-        9.0,
-        11.0,
-        24.0,
-        30.0,
-        99.0,
-    ):  # every axis has its lines in the style
+    # The style has the lines of every axis.
+    for top in (1.0, 2.0, 3.0, 7.0, 9.0, 11.0, 24.0, 30.0, 99.0):
         assert f".mt-steps-{len(scale_of([top], 'number').ticks) - 1} " in styles, top
