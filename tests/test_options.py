@@ -12,7 +12,7 @@ from types import SimpleNamespace, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import medical_tasks.api as api
@@ -344,6 +344,7 @@ def test_a_type_checker_accepts_right_calls_and_refuses_wrong_ones(
         st.from_regex(r"[a-z_]+", fullmatch=True), st.text(alphabet='ab,"{}[]:=1 ')
     )
 )
+@example({"a": '["', "b": '"],'})  # together they look like one JSON list
 def test_settings_are_read_as_they_were_written(given_settings: dict[str, str]) -> None:
     meant = {name: value.strip() for name, value in given_settings.items()}
     assert read_settings(settings_text(meant)) == meant
