@@ -194,7 +194,7 @@ def test_air_is_a_share_of_the_ratchet() -> None:
     ]
 
 
-def test_write_lowers_what_is_better_and_never_raises(
+def test_write_lowers_improved_ratchets_and_raises_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     better = {

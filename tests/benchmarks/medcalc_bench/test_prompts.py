@@ -39,7 +39,7 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.spec import Item, TaskSpec
 from tests.case_tables import json_of, tables
-from tests.support import SHARED, asked, needs_shared
+from tests.support import SHARED, needs_shared, user_message
 
 TABLES: dict[str, Any] = tables(__file__)
 
@@ -213,7 +213,7 @@ def test_the_message_without_an_example(task: TaskSpec, style: str) -> None:
     item = ITEMS[0]
     tail = f"Patient note:\n{item.fields['patient_note']}\n\nQuestion:\n{item.fields['question']}"
     texts = [TEXTS["introduction"], TEXTS["answer_form"], TEXTS[style], tail]
-    assert asked(load_prompts(task), item) == "\n\n".join(texts)
+    assert user_message(load_prompts(task), item) == "\n\n".join(texts)
 
 
 def test_an_unknown_prompt_set_is_refused() -> None:
@@ -243,7 +243,7 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
     assert len(notes) == 55
     for item in fresh:
         example = own_exemplars()[str(item.fields["calculator_id"])]
-        head, tail = asked(load_prompts(MEDCALC_ONE_SHOT), item).split(
+        head, tail = user_message(load_prompts(MEDCALC_ONE_SHOT), item).split(
             "Now the patient in question."
         )
         assert head.count("Patient note:") == tail.count("Patient note:") == 1
