@@ -66,12 +66,13 @@ def hopeless(call: Call) -> Fault | None:
 def test_questions_with_a_permanent_fault_are_unscored_with_its_reason(
     store: Store,
 ) -> None:
-    all_questions = questions(range(100))
+    numbers = range(40)  # each fault twice, since every one is waited for
+    all_questions = questions(numbers)
     expected = {
         f"q{number}": HOPELESS[number % 20][0]
         if number % 20 in HOPELESS
         else truth(number)
-        for number in range(100)
+        for number in numbers
     }
     with FaultServer(hopeless, answer=answer) as server:
         judged = session(
@@ -83,18 +84,15 @@ def test_questions_with_a_permanent_fault_are_unscored_with_its_reason(
         outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
     )
     assert reasons == judged.stats.unscored
-    assert (reasons["judge: unreadable reply"], reasons["judge: cut reply"]) == (10, 5)
-    assert (judged.stats.questions, judged.stats.decided, reasons.total()) == (
-        100,
-        50,
-        50,
-    )
+    assert (reasons["judge: unreadable reply"], reasons["judge: cut reply"]) == (4, 2)
+    assert (judged.stats.questions, judged.stats.decided) == (40, 20)
+    assert reasons.total() == 20
 
     # The judge recovers. Questions without a reply are asked again, and no others:
     # replies without a verdict are replies.
     with FaultServer(answer=answer) as server:
         outcomes = session(judge_at(server.base_url), store).ask(all_questions)
-    missing = {number for number in range(100) if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
+    missing = {number for number in numbers if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
     assert Counter(number_of(call) for call in server.calls) == Counter(missing)
     assert values(outcomes) == expected | {
         f"q{number}": truth(number) for number in missing
